@@ -18,7 +18,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.column.loss': 'Loss',
   'runs.column.ran': 'चलने का समय',
   'runs.column.gpuHours': 'GPU-घंटे',
-  'runs.best': 'सबसे कम loss',
+  'runs.best': 'सबसे कम लॉस',
   'runs.curves': 'वक्र',
   'runs.firstCurves': 'पहले {count, number} जॉब के वक्र',
   'runs.noCurves': 'इनमें से किसी जॉब ने अभी तक वक्र नहीं भेजा है।',

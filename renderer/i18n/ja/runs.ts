@@ -18,7 +18,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.column.loss': 'Loss',
   'runs.column.ran': '実行時間',
   'runs.column.gpuHours': 'GPU 時間',
-  'runs.best': '最小の loss',
+  'runs.best': '損失が最小',
   'runs.curves': '曲線',
   'runs.firstCurves': '最初の {count, number} 件のジョブの曲線',
   'runs.noCurves': 'まだどのジョブも曲線を報告していません。',

@@ -18,7 +18,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.column.loss': 'Loss',
   'runs.column.ran': '运行时长',
   'runs.column.gpuHours': 'GPU 小时',
-  'runs.best': '最低 loss',
+  'runs.best': '损失最低',
   'runs.curves': '曲线',
   'runs.firstCurves': '前 {count, number} 个任务的曲线',
   'runs.noCurves': '这些任务尚未上报曲线。',

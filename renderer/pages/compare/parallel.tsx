@@ -1,5 +1,6 @@
+import { lowestLoss } from '../jobs/best.ts';
 import { figure } from '../jobs/figures.ts';
-import { bestOf, parallelAxes, type ParallelAxis, type Run, type Varied } from './runs.ts';
+import { parallelAxes, type ParallelAxis, type Run, type Varied } from './runs.ts';
 import { useRunT } from './texts.tsx';
 
 interface ParallelProps {
@@ -16,7 +17,7 @@ const left = 70;
 export function Parallel({ runs, varied }: ParallelProps) {
   const t = useRunT();
   const axes = parallelAxes(runs, varied, t('runs.column.loss'), loss => figure(loss, t.language));
-  const best = bestOf(runs);
+  const best = lowestLoss(runs.map(({ job }) => job));
   const inOrder = runs.toSorted((a, b) => Number(a.job.id === best) - Number(b.job.id === best));
   const width = left * 2 + gap * (axes.length - 1);
   return (

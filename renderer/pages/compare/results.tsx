@@ -4,9 +4,10 @@ import type { JobView } from '../../../protocol/job.ts';
 import { State } from '../../ui/indicators.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { formatUsage } from '../overview/usage/format.ts';
+import { lowestLoss } from '../jobs/best.ts';
 import { duration, figure, runTime } from '../jobs/figures.ts';
 import { shownState } from '../jobs/list/filter.ts';
-import { bestOf, type Run, textOfValue, type Varied } from './runs.ts';
+import { type Run, textOfValue, type Varied } from './runs.ts';
 import { type RunTranslator, useRunT } from './texts.tsx';
 
 interface ResultsProps {
@@ -18,7 +19,7 @@ interface ResultsProps {
 export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
   const t = useRunT();
   const now = useNow();
-  const best = bestOf(runs);
+  const best = lowestLoss(runs.map(({ job }) => job));
   return (
     <section className="card" aria-labelledby="compare-results">
       <h2 id="compare-results">{t('runs.table')}</h2>

@@ -49,16 +49,6 @@ export function whyNoneDiffers(
   return runs.every(({ job }) => maySee(job)) ? 'unread' : 'hidden';
 }
 
-/** Returns the job with the lowest loss among those that report one; null if fewer than two do. */
-export function bestOf(runs: readonly Run[]): JobView['id'] | null {
-  const found = runs.flatMap(({ job }) => {
-    const loss = job.progress?.loss;
-    return loss === undefined ? [] : [{ id: job.id, loss }];
-  });
-  if (found.length < 2) return null;
-  return found.reduce((best, each) => (each.loss < best.loss ? each : best)).id;
-}
-
 export function textOfValue(value: unknown): string {
   if (value === undefined) return '–';
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -2,6 +2,7 @@ import { memo } from 'react';
 import type { JobId } from '../../../protocol/ids.ts';
 import { JobLink } from '../../app/links.tsx';
 import { Time } from '../../ui/time.tsx';
+import { BestChip } from '../jobs/best-chip.tsx';
 import type { GallerySample, JobGroup } from './model.ts';
 import { Thumbnail } from './picture.tsx';
 import { positionText, promptText, sampleText, useGalleryT } from './texts.tsx';
@@ -30,6 +31,7 @@ export function JobHead({ group: { job, name, samples }, isChosen, isFull, onTog
       <h2 translate="no">
         <JobLink id={job}>{name}</JobLink>
       </h2>
+      <BestChip id={job} />
       <span className="muted">{t('gallery.count', { count: samples.length })}</span>
       {newest !== undefined && (
         <span className="muted">

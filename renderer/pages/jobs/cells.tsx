@@ -16,6 +16,7 @@ import { lastErrorLine } from './error-line.ts';
 import { clock, duration, priorityText, progressText, runTime, speed } from './figures.ts';
 import { shownState } from './list/filter.ts';
 import { useJobActions } from './job-actions.tsx';
+import { BestChip } from './best-chip.tsx';
 import { JobChips } from './job-chips.tsx';
 import { waitText, withTimeLeft } from './wait-text.ts';
 import { Loss } from './loss.tsx';
@@ -40,7 +41,7 @@ export const ConfigCell = ({ job }: JobProps) => (
     }
     second={
       <>
-        {job.user} <JobChips job={job} />
+        {job.user} <BestChip id={job.id} /> <JobChips job={job} />
       </>
     }
   />

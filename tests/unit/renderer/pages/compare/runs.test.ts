@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import {
-  bestOf,
   flatConfig,
   parallelAxes,
   type Run,
@@ -53,11 +52,6 @@ describe('whyNoneDiffers', () => {
   test('knows the values of a sweep without reading configs', () => {
     expect(why(['j_1', 'j_2'].map(id => run(id, { sweep: { lr: 1 } })))).toBe('same');
   });
-});
-
-test('bestOf returns the job with the lowest loss, if at least two report one', () => {
-  expect(bestOf([withLoss('j_1', 2), withLoss('j_2', 1), run('j_3')])).toBe('j_2');
-  expect(bestOf([withLoss('j_1', 2), run('j_3')])).toBeNull();
 });
 
 test('parallelAxes spaces values evenly in order of size, and the loss by its value', () => {

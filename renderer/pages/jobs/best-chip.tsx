@@ -1,0 +1,25 @@
+import { Link } from 'wouter';
+import type { JobId } from '../../../protocol/ids.ts';
+import { useFleet } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { bestOfGroups } from './best.ts';
+
+/** Marks the job with the lowest loss of its group, as a link to the comparison of the group. */
+export function BestChip({ id }: { readonly id: JobId }) {
+  const t = useT();
+  const group = useFleet(({ fleet }) =>
+    bestOfGroups(fleet.jobs).has(id) ? (fleet.jobs.get(id)?.group ?? null) : null,
+  );
+  if (group === null) return null;
+  return (
+    <Link
+      className="chip best-chip"
+      href={`/compare?group=${encodeURIComponent(group)}`}
+      title={t('jobs.best.compare', { group })}
+    >
+      <Icon name="completed" />
+      {t('jobs.best')}
+    </Link>
+  );
+}

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { bestOfGroups, lowestLoss } from '../../../../../renderer/pages/jobs/best.ts';
+import { jobView } from '../../../../support/job-view.ts';
+
+const job = (id: string, loss: number | null, group: string | null = null) =>
+  jobView({ id, job_id: id, group, progress: loss === null ? null : { step: 1, loss } });
+const best = (...jobs: readonly ReturnType<typeof job>[]) => [
+  ...bestOfGroups(new Map(jobs.map(each => [each.id, each]))),
+];
+
+test('lowestLoss returns the job with the lowest loss, if at least two report one', () => {
+  expect(lowestLoss([job('j_1', 2), job('j_2', 1), job('j_3', null)])).toBe('j_2');
+  expect(lowestLoss([job('j_1', 2), job('j_3', null)])).toBeNull();
+});
+
+test('bestOfGroups finds the best job of each group, and none for jobs without a group', () => {
+  const jobs = [job('j_1', 2, 'a'), job('j_2', 1, 'a'), job('j_3', 5, 'b'), job('j_4', 9, 'b')];
+  expect(best(...jobs, job('j_5', 0), job('j_6', 1, 'alone'))).toEqual(['j_2', 'j_3']);
+});
