@@ -70,7 +70,7 @@ export const notifications = {
   'notify.rules.add': 'Add rule',
   'notify.rules.edit': 'Edit rule',
   'notify.rule.menu': 'Actions for the rule of {channel}',
-  'notify.rule.off': 'Off',
+  'notify.rule.off': 'Disabled',
   'notify.rule.all': 'All jobs',
   'notify.rule.user': 'Jobs of {user}',
   'notify.rule.tag': 'Tag {tag}',

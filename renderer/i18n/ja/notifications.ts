@@ -73,7 +73,7 @@ export const notifications: Readonly<Record<NotificationKey, string>> = {
   'notify.rules.add': 'ルールを追加',
   'notify.rules.edit': 'ルールを編集',
   'notify.rule.menu': '{channel} のルールの操作',
-  'notify.rule.off': 'オフ',
+  'notify.rule.off': '無効',
   'notify.rule.all': 'すべてのジョブ',
   'notify.rule.user': '{user} のジョブ',
   'notify.rule.tag': 'タグ {tag}',

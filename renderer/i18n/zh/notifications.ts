@@ -69,7 +69,7 @@ export const notifications: Readonly<Record<NotificationKey, string>> = {
   'notify.rules.add': '添加规则',
   'notify.rules.edit': '编辑规则',
   'notify.rule.menu': '{channel} 的规则的操作',
-  'notify.rule.off': '已关闭',
+  'notify.rule.off': '已停用',
   'notify.rule.all': '所有任务',
   'notify.rule.user': '{user} 的任务',
   'notify.rule.tag': '标签 {tag}',

@@ -3,10 +3,9 @@ import type { ChannelView } from '../../../../protocol/notification.ts';
 import { notificationsApi } from '../../../../protocol/notifications-api.ts';
 import { usePanel } from '../../../app/context.ts';
 import { Button } from '../../../ui/button.tsx';
-import { Confirm } from '../../../ui/dialog.tsx';
-import { Menu } from '../../../ui/menu.tsx';
 import { showFailure } from '../../../ui/toast.tsx';
 import { ChannelForm } from './channel-form.tsx';
+import { DeleteEntry, EntryMenu } from './entry.tsx';
 import { useNotifyT } from './texts.tsx';
 
 interface ChannelsProps {
@@ -104,17 +103,12 @@ function Channel({ channel, onChange, onEdit, onDelete }: ChannelProps) {
         >
           {t(isBusy ? 'notify.test.busy' : 'notify.test')}
         </Button>
-        <Menu
+        <EntryMenu
           label={t('notify.channel.menu', { name })}
-          items={[
-            { id: 'edit', text: t('notify.edit'), onSelect: onEdit },
-            {
-              id: 'turn',
-              text: t(enabled ? 'notify.disable' : 'notify.enable'),
-              onSelect: () => void turn(),
-            },
-            { id: 'delete', text: t('notify.delete'), isDanger: true, onSelect: onDelete },
-          ]}
+          enabled={enabled}
+          onEdit={onEdit}
+          onTurn={() => void turn()}
+          onDelete={onDelete}
         />
       </span>
       <TestResult name={name} outcome={outcome} />
@@ -142,21 +136,15 @@ interface DeleteChannelProps {
   readonly onClose: () => void;
 }
 
-function DeleteChannel({ channel: { channel_id: id, name }, onDone, onClose }: DeleteChannelProps) {
+function DeleteChannel({ channel: { channel_id: id, name }, ...listeners }: DeleteChannelProps) {
   const t = useNotifyT();
   const { client } = usePanel();
-  const remove = async (): Promise<void> => {
-    const answer = await client.call(notificationsApi.removeChannel, { params: { id } });
-    if (answer.ok) onDone();
-    else showFailure(t, answer.failure);
-  };
   return (
-    <Confirm
+    <DeleteEntry
       title={t('notify.channel.delete', { name })}
       consequence={t('notify.channel.delete.consequence')}
-      act={t('notify.delete')}
-      onConfirm={() => void remove()}
-      onClose={onClose}
+      remove={() => client.call(notificationsApi.removeChannel, { params: { id } })}
+      {...listeners}
     />
   );
 }

@@ -3,9 +3,8 @@ import type { ChannelView, RuleView } from '../../../../protocol/notification.ts
 import { notificationsApi } from '../../../../protocol/notifications-api.ts';
 import { usePanel } from '../../../app/context.ts';
 import { Button } from '../../../ui/button.tsx';
-import { Confirm } from '../../../ui/dialog.tsx';
-import { Menu } from '../../../ui/menu.tsx';
 import { showFailure } from '../../../ui/toast.tsx';
+import { DeleteEntry, EntryMenu } from './entry.tsx';
 import { RuleForm } from './rule-form.tsx';
 import { useNotifyT } from './texts.tsx';
 
@@ -93,17 +92,12 @@ function Rule({ rule, onChange, onEdit, onDelete }: RuleProps) {
         <span className="muted">{limits.length === 0 ? t('notify.rule.all') : limits.join(' · ')}</span>
       </span>
       <span className="notify-acts">
-        <Menu
+        <EntryMenu
           label={t('notify.rule.menu', { channel })}
-          items={[
-            { id: 'edit', text: t('notify.edit'), onSelect: onEdit },
-            {
-              id: 'turn',
-              text: t(enabled ? 'notify.disable' : 'notify.enable'),
-              onSelect: () => void turn(),
-            },
-            { id: 'delete', text: t('notify.delete'), isDanger: true, onSelect: onDelete },
-          ]}
+          enabled={enabled}
+          onEdit={onEdit}
+          onTurn={() => void turn()}
+          onDelete={onDelete}
         />
       </span>
     </div>
@@ -116,21 +110,15 @@ interface DeleteRuleProps {
   readonly onClose: () => void;
 }
 
-function DeleteRule({ rule: { rule_id: id, channel_name: channel }, onDone, onClose }: DeleteRuleProps) {
+function DeleteRule({ rule: { rule_id: id, channel_name: channel }, ...listeners }: DeleteRuleProps) {
   const t = useNotifyT();
   const { client } = usePanel();
-  const remove = async (): Promise<void> => {
-    const answer = await client.call(notificationsApi.removeRule, { params: { id } });
-    if (answer.ok) onDone();
-    else showFailure(t, answer.failure);
-  };
   return (
-    <Confirm
+    <DeleteEntry
       title={t('notify.rule.delete', { channel })}
       consequence={t('notify.rule.delete.consequence')}
-      act={t('notify.delete')}
-      onConfirm={() => void remove()}
-      onClose={onClose}
+      remove={() => client.call(notificationsApi.removeRule, { params: { id } })}
+      {...listeners}
     />
   );
 }

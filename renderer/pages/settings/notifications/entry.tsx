@@ -1,0 +1,58 @@
+/** Parts that channels and rules share. */
+import type { CallResult } from '../../../../protocol/client.ts';
+import type { Call } from '../../../../protocol/call.ts';
+import { Confirm } from '../../../ui/dialog.tsx';
+import { Menu } from '../../../ui/menu.tsx';
+import { showFailure } from '../../../ui/toast.tsx';
+import { useNotifyT } from './texts.tsx';
+
+interface EntryMenuProps {
+  /** Names the channel or rule for screen readers. */
+  readonly label: string;
+  readonly enabled: boolean;
+  readonly onEdit: () => void;
+  readonly onTurn: () => void;
+  readonly onDelete: () => void;
+}
+
+/** The actions on a channel or a rule. */
+export function EntryMenu({ label, enabled, onEdit, onTurn, onDelete }: EntryMenuProps) {
+  const t = useNotifyT();
+  return (
+    <Menu
+      label={label}
+      items={[
+        { id: 'edit', text: t('notify.edit'), onSelect: onEdit },
+        { id: 'turn', text: t(enabled ? 'notify.disable' : 'notify.enable'), onSelect: onTurn },
+        { id: 'delete', text: t('notify.delete'), isDanger: true, onSelect: onDelete },
+      ]}
+    />
+  );
+}
+
+interface DeleteEntryProps {
+  readonly title: string;
+  readonly consequence: string;
+  readonly remove: () => Promise<CallResult<Call>>;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks before a channel or a rule is deleted. */
+export function DeleteEntry({ title, consequence, remove, onDone, onClose }: DeleteEntryProps) {
+  const t = useNotifyT();
+  const confirm = async (): Promise<void> => {
+    const answer = await remove();
+    if (answer.ok) onDone();
+    else showFailure(t, answer.failure);
+  };
+  return (
+    <Confirm
+      title={title}
+      consequence={consequence}
+      act={t('notify.delete')}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    />
+  );
+}
