@@ -88,7 +88,7 @@ export function Shell() {
               key={page.path}
               href={page.path}
               aria-current={isAt(path, page.path) ? 'page' : undefined}
-              className="rail-link"
+              className="nav-link rail-link"
             >
               <Icon name={page.name} />
               <span>{t(`nav.${page.name}`)}</span>

@@ -59,7 +59,7 @@ function TopicList({ topics: shown, open }: TopicListProps) {
           key={topic.name}
           href={addressOf(topic)}
           aria-current={topic.name === open ? 'page' : undefined}
-          className="settings-topic"
+          className="nav-link"
         >
           <topic.icon size={16} strokeWidth={2} aria-hidden="true" />
           {t(topic.title)}
