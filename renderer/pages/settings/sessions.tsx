@@ -8,15 +8,18 @@ import { usePanel, useLoaded } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time, useNow } from '../../ui/time.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
 import './tokens.css';
+
+/** No event tells of sessions, so they are read again at this interval. */
+const readMs = 30_000;
 
 /** Lists the browsers in which this user is signed in, and can sign them out. */
 export function Sessions() {
   const t = useT();
   const { client } = usePanel();
-  const { value, reload } = useLoaded(sessionApi.list);
+  const { value, reload } = useLoaded(sessionApi.list, undefined, String(useNow(readMs)));
   const sessions = value?.sessions ?? [];
   const [isAsking, setAsking] = useState(false);
   const revokeOthers = async (): Promise<void> => {
