@@ -97,6 +97,9 @@ const readDelayMs = 1_000;
 const longReadDelayMs = 2_000;
 const longQueue = 5_000;
 
+/** Until an order could be read, the jobs are sorted by the server's rule. */
+const unknownOrder: Order = { ids: [], places: undefined };
+
 /** Returns the server's order of pending jobs, null until loaded, and a function that reads it at once. */
 export function useQueueOrder(): { readonly order: Order | null; readonly readAgain: () => Promise<void> } {
   const { client } = usePanel();
@@ -104,8 +107,9 @@ export function useQueueOrder(): { readonly order: Order | null; readonly readAg
   const read = useCallback(
     async (signal: AbortSignal): Promise<void> => {
       const answer = await client.call(queueApi.line, { signal });
-      if (signal.aborted || !answer.ok) return;
-      setOrder({ ids: answer.value.job_ids, places: answer.value.places });
+      if (signal.aborted) return;
+      if (answer.ok) setOrder({ ids: answer.value.job_ids, places: answer.value.places });
+      else setOrder(before => before ?? unknownOrder);
     },
     [client],
   );

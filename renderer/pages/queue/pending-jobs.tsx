@@ -25,6 +25,7 @@ import { type QueueTranslator, useQueueT } from './texts.ts';
 import { useMoving } from './use-moving.ts';
 
 const idOf = ({ job }: QueueRow): string => job.id;
+const noRows: readonly QueueRow[] = [];
 
 interface PendingJobsProps {
   readonly order: Order | null;
@@ -40,7 +41,10 @@ export function PendingJobs({ order, readAgain, queue }: PendingJobsProps) {
   const [, go] = useLocation();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const rowCache = useMemo(createRowCache, []);
-  const rows = useMemo(() => toQueueRows(jobs, order, rowCache), [jobs, order, rowCache]);
+  const rows = useMemo(
+    () => (order === null ? noRows : toQueueRows(jobs, order, rowCache)),
+    [jobs, order, rowCache],
+  );
   const nameOf = useCallback(
     ({ job, place }: QueueRow) =>
       t('queue.rowName', { position: placeText(place, t), config: shownName(job) }),
@@ -80,7 +84,8 @@ export function PendingJobs({ order, readAgain, queue }: PendingJobsProps) {
           idOf={idOf}
           nameOf={nameOf}
           onOpen={({ job }) => go(`/jobs/${job.id}`)}
-          empty={<Empty why={t('queue.none')} />}
+          isBusy={order === null}
+          empty={order === null ? null : <Empty why={t('queue.none')} />}
         />
       </DragArea>
     </section>
