@@ -73,7 +73,7 @@ export const pages = {
   'data.figure.unusedIs':
     '{count, plural, =0 {nothing} one {# version, up to {size}} other {# versions, up to {size}}}',
   'data.figure.unused.what':
-    'No job uses these versions, and none of them is pinned. Files in several versions are stored once.',
+    'No job uses these versions, and none of them is pinned. Files that they share with other versions are stored once, so deleting them may free less.',
   'data.column.name': 'Name',
   'data.column.version': 'Version',
   'data.column.files': 'Files',

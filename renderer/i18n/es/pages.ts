@@ -79,7 +79,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'data.figure.unusedIs':
     '{count, plural, =0 {nada} one {# versión, hasta {size}} other {# versiones, hasta {size}}}',
   'data.figure.unused.what':
-    'Ningún trabajo usa estas versiones y ninguna está fijada. Los archivos que varias versiones comparten se guardan una sola vez.',
+    'Ningún trabajo usa estas versiones y ninguna está fijada. Los archivos que comparten con otras versiones se guardan una sola vez, así que eliminarlas puede liberar menos.',
   'data.column.name': 'Nombre',
   'data.column.version': 'Versión',
   'data.column.files': 'Archivos',

@@ -74,7 +74,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'data.figure.unusedIs':
     '{count, plural, =0 {कुछ नहीं} one {# संस्करण, अधिकतम {size}} other {# संस्करण, अधिकतम {size}}}',
   'data.figure.unused.what':
-    'कोई जॉब इन संस्करणों का उपयोग नहीं करता और कोई भी पिन नहीं है। कई संस्करणों में मौजूद फ़ाइलें एक ही बार सहेजी जाती हैं।',
+    'कोई जॉब इन संस्करणों का उपयोग नहीं करता और कोई भी पिन नहीं है। इनकी कुछ फ़ाइलें दूसरे संस्करणों में भी हैं और एक ही बार सहेजी जाती हैं, इसलिए हटाने पर कम जगह खाली हो सकती है।',
   'data.column.name': 'नाम',
   'data.column.version': 'संस्करण',
   'data.column.files': 'फ़ाइलें',

@@ -73,7 +73,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'data.figure.unused': '未使用',
   'data.figure.unusedIs': '{count, plural, =0 {なし} other {# 個のバージョン、最大 {size}}}',
   'data.figure.unused.what':
-    'これらのバージョンはどのジョブにも使われておらず、固定もされていません。複数のバージョンにあるファイルは 1 回だけ保存されます。',
+    'これらのバージョンはどのジョブにも使われておらず、固定もされていません。他のバージョンと共有するファイルは 1 回だけ保存されるため、削除で空く容量はこれより少ないことがあります。',
   'data.column.name': '名前',
   'data.column.version': 'バージョン',
   'data.column.files': 'ファイル数',

@@ -70,7 +70,8 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'data.figure.storedOf': '{size}，上限 {limit}',
   'data.figure.unused': '未使用',
   'data.figure.unusedIs': '{count, plural, =0 {无} other {# 个版本，最多 {size}}}',
-  'data.figure.unused.what': '没有任务使用这些版本，也没有固定。多个版本共有的文件只存储一次。',
+  'data.figure.unused.what':
+    '没有任务使用这些版本，也没有固定。它们可能与其他版本共有文件，而这些文件只存储一次，因此删除后释放的空间可能更少。',
   'data.column.name': '名称',
   'data.column.version': '版本',
   'data.column.files': '文件数',

@@ -111,9 +111,10 @@ function Figures({ answer }: { readonly answer: ValueOf<typeof datasetsApi.list>
       </div>
       <div>
         <dt>{t('data.figure.unused')}</dt>
-        <dd title={t('data.figure.unused.what')}>
+        <dd>
           {t('data.figure.unusedIs', { count: unused.count, size: sizeText(unused.bytes, t.language) })}
         </dd>
+        {unused.count > 0 && <dd className="muted hint">{t('data.figure.unused.what')}</dd>}
       </div>
     </dl>
   );
