@@ -4,14 +4,11 @@ import { artifactsApi, maxSampleJobs } from '../../../protocol/artifacts-api.ts'
 import type { JobId } from '../../../protocol/ids.ts';
 import { shownName } from '../../../protocol/job-about.ts';
 import { useMay } from '../../app/context.ts';
-import { Button } from '../../ui/button.tsx';
 import { type GalleryView, readView, writeView } from '../gallery/address.ts';
-import { ComparisonTable } from '../gallery/comparison-table.tsx';
-import { FullView } from '../gallery/full-view.tsx';
+import { Comparison, ComparisonEnd } from '../gallery/comparison-view.tsx';
 import '../gallery/gallery.css';
 import { type SamplesRead, useSamples } from '../gallery/reads.ts';
-import { StepBar } from '../gallery/step-bar.tsx';
-import { GalleryTexts, useGalleryT } from '../gallery/texts.tsx';
+import { GalleryTexts } from '../gallery/texts.tsx';
 import { useComparison } from '../gallery/use-comparison.ts';
 import '../jobs/files/files.css';
 import { PicturesProvider, usePictures } from '../jobs/files/pictures.ts';
@@ -52,14 +49,8 @@ function Loaded(props: LoadedProps) {
 /** The names of the parameters in the address that belong to this part of the page. */
 const ownParams = ['at', 'prompt', 'open'] as const;
 
-function Samples({
-  jobs,
-  names,
-  isPart,
-  read: { samples, more },
-}: LoadedProps & { readonly read: SamplesRead }) {
+function Samples({ jobs, names, isPart, read }: LoadedProps & { readonly read: SamplesRead }) {
   const t = useRunT();
-  const gallery = useGalleryT();
   const [params, setParams] = useSearchParams();
   const wanted = jobs.join(',');
   const view = useMemo((): GalleryView => {
@@ -82,9 +73,8 @@ function Samples({
       { replace: true },
     );
   };
-  const shown = useComparison({ view, onShow }, samples);
-  const { units, unit, positions, index, position, rows, open } = shown;
-  if (positions.length === 0) return null;
+  const shown = useComparison({ view, onShow }, read.samples);
+  if (shown.positions.length === 0) return null;
   return (
     <section className="card" aria-labelledby="compare-samples">
       <div className="page-head">
@@ -95,29 +85,8 @@ function Samples({
           {t('runs.gallery')}
         </Link>
       </div>
-      <StepBar
-        {...{ units, unit, positions, index }}
-        onMove={shown.moveTo}
-        onUnit={next => shown.change({ unit: next, position: null })}
-      />
-      <ComparisonTable
-        {...{ jobs, samples, names, rows, position }}
-        onOpen={shown.openSample}
-        onFocus={shown.noteFocus}
-      />
-      {more !== null && (
-        <div>
-          <Button onClick={more}>{gallery('gallery.older')}</Button>
-        </div>
-      )}
-      {open !== null && (
-        <FullView
-          sample={open}
-          samples={samples}
-          onShow={shown.showInFull}
-          onClose={() => shown.change({ open: null })}
-        />
-      )}
+      <Comparison {...{ jobs, names, read, shown }} />
+      <ComparisonEnd {...{ read, shown }} />
     </section>
   );
 }

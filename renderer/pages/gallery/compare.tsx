@@ -5,10 +5,8 @@ import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { LoadFailure } from '../data/use-datasets.tsx';
 import type { GalleryView, ViewProps } from './address.ts';
-import { ComparisonTable } from './comparison-table.tsx';
-import { FullView } from './full-view.tsx';
+import { Comparison, ComparisonEnd } from './comparison-view.tsx';
 import { useSamples } from './reads.ts';
-import { StepBar } from './step-bar.tsx';
 import { useGalleryT } from './texts.tsx';
 import { useComparison } from './use-comparison.ts';
 
@@ -17,9 +15,10 @@ export function Compare({ view, onShow }: ViewProps) {
   const t = useGalleryT();
   const canSee = useMay()(artifactsApi.download);
   const { jobs } = view;
-  const { samples, isLoaded, failure, more, reload } = useSamples(jobs);
+  const read = useSamples(jobs);
+  const { samples, isLoaded, failure, reload } = read;
   const shown = useComparison({ view, onShow }, samples);
-  const { own, change, units, unit, positions, rows, unplaced, index, position, open } = shown;
+  const { own, positions, unplaced } = shown;
   const show = (part: Partial<GalleryView>): void => onShow({ ...own, open: null, ...part }, false);
   const remove = (job: JobId): void => {
     const left = jobs.filter(each => each !== job);
@@ -41,33 +40,11 @@ export function Compare({ view, onShow }: ViewProps) {
       )}
       {positions.length > 0 && (
         <>
-          <StepBar
-            {...{ units, unit, positions, index }}
-            onMove={shown.moveTo}
-            onUnit={next => change({ unit: next, position: null })}
-          />
-          <ComparisonTable
-            {...{ jobs, samples, rows, position }}
-            onOpen={shown.openSample}
-            onRemove={remove}
-            onFocus={shown.noteFocus}
-          />
+          <Comparison {...{ jobs, read, shown }} onRemove={remove} />
           {unplaced > 0 && <p className="muted">{t('gallery.unplaced', { count: unplaced })}</p>}
         </>
       )}
-      {more !== null && (
-        <div>
-          <Button onClick={more}>{t('gallery.older')}</Button>
-        </div>
-      )}
-      {open !== null && (
-        <FullView
-          sample={open}
-          samples={samples}
-          onShow={shown.showInFull}
-          onClose={() => change({ open: null })}
-        />
-      )}
+      <ComparisonEnd {...{ read, shown }} />
     </div>
   );
 }
