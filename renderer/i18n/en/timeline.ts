@@ -35,6 +35,7 @@ export const timeline = {
   'timeline.legend': 'Colors',
   'timeline.state.predicted': 'expected start',
   'timeline.legend.moved': 'requeued or lost',
+  'timeline.legend.rest': 'expected until its end',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type TimelineKey = keyof typeof timeline;

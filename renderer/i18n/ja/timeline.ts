@@ -35,4 +35,5 @@ export const timeline: Readonly<Record<TimelineKey, string>> = {
   'timeline.legend': '色',
   'timeline.state.predicted': '予想開始',
   'timeline.legend.moved': 'キューに戻し済みまたは喪失',
+  'timeline.legend.rest': '終了までの見込み',
 };

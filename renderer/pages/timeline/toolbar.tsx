@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { looks } from './draw.ts';
 import { zoomNames } from './scale.ts';
-import { stateText, useTimelineT } from './texts.tsx';
+import { stateText, type TimelineTranslator, useTimelineT } from './texts.tsx';
 import type { View } from './use-view.ts';
 
 const panShare = 0.5;
@@ -47,7 +47,7 @@ export function Toolbar({ view, children }: ToolbarProps) {
   );
 }
 
-const legend = ['running', 'completed', 'failed', 'requeued', 'cancelled', 'predicted'] as const;
+const legend = ['running', 'rest', 'completed', 'failed', 'requeued', 'cancelled', 'predicted'] as const;
 
 /** The colours and signs of the bars. */
 export function Legend() {
@@ -58,15 +58,20 @@ export function Legend() {
         <li key={state}>
           <span
             className="timeline-swatch"
-            data-colour={looks[state].colour}
+            data-colour={state === 'rest' ? undefined : looks[state].colour}
             data-state={state}
             aria-hidden="true"
           >
-            {looks[state].sign}
+            {state !== 'rest' && looks[state].sign}
           </span>
-          {state === 'requeued' ? t('timeline.legend.moved') : stateText(t, state)}
+          {legendText(t, state)}
         </li>
       ))}
     </ul>
   );
+}
+
+function legendText(t: TimelineTranslator, state: (typeof legend)[number]): string {
+  if (state === 'rest') return t('timeline.legend.rest');
+  return state === 'requeued' ? t('timeline.legend.moved') : stateText(t, state);
 }
