@@ -111,10 +111,19 @@ async function showLastHours(crew: Crew, { call }: Orchestrator): Promise<void> 
   const { work, submit, push, ago } = crew;
   await ago(96);
   const flux = await work('flux-full-finetune', { ...a100, steps: 16_000 });
+  await ago(66);
+  const coarse = await work('kolors-lora-textures-r8', {
+    ...brand,
+    steps: 1_500,
+    config: { lora_rank: 8 },
+    group: 'textures-rank',
+  });
+  await coarse.draws(375, 750, 1_500);
   await ago(58);
+  await coarse.completes(0.1043);
   await submit('flux-full-finetune-v2', { ...a100, steps: 12_000, gpu_vram_gb: 80 });
   await ago(52);
-  const textures = await work('kolors-lora-textures', { ...brand, steps: 1_500 });
+  const textures = await work('kolors-lora-textures', { ...brand, steps: 1_500, group: 'textures-rank' });
   await textures.draws(375, 750, 1_500);
   await ago(50);
   await crew.join('fenrir');
