@@ -16,7 +16,7 @@ test.use({ trace: 'off' });
 let stage: Stage;
 let empty: Orchestrator;
 test.beforeAll(async () => {
-  test.setTimeout(120_000);
+  test.setTimeout(240_000);
   // Pictures for the documents show an address that rigs can reach.
   const shared = documents === undefined ? [] : ['--public-url', 'https://yard.example.org'];
   const args = ['--heartbeat-timeout', String(silenceS), ...shared];
