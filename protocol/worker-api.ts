@@ -60,7 +60,6 @@ export interface Registration {
   readonly closed: Closed | null;
   /** Whether the agent can train one job together with the agents of other machines. */
   readonly isMultiNode: boolean;
-  /** Whether the agent fetches files of other jobs. */
   readonly fetchesInputs: boolean;
 }
 
