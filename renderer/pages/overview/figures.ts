@@ -140,7 +140,9 @@ export function findNeeds(
   const awaited = offlineNeeds(allWorkers, jobs, stats?.waiting_for_offline ?? []);
   const isAwaited = (worker: WorkerView): boolean =>
     awaited.some(need => need.worker.id === worker.id && need.others === 0);
-  const offline = allWorkers.filter(worker => !isAwaited(worker)).flatMap(worker => absenceOf(worker, now) ?? []);
+  const offline = allWorkers
+    .filter(worker => !isAwaited(worker))
+    .flatMap(worker => absenceOf(worker, now) ?? []);
   return [
     ...allJobs.filter(({ hold }) => hold?.kind === 'silent').map(job => ({ kind: 'silent' as const, job })),
     ...allWorkers

@@ -89,7 +89,10 @@ describe('restoring a backup', () => {
       const outcome = await restore();
       expect(outcome).toMatchObject({
         ok: false,
-        refusal: { code: 'storage', detail: expect.stringMatching(/Nothing was changed.*The log has the reason/) },
+        refusal: {
+          code: 'storage',
+          detail: expect.stringMatching(/Nothing was changed.*The log has the reason/),
+        },
       });
       expect(JSON.stringify(outcome)).not.toContain('/srv');
       const cause = expect.objectContaining({ message: `/srv/data: ${step} fails` });
