@@ -186,6 +186,7 @@ export const AuditEntry = z
         'backup',
         'pool',
         'launch',
+        'template',
       ])
       .describe('Kind of object that was changed.'),
     target_id: z.string().describe('Id or name of that object.'),

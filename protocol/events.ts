@@ -108,6 +108,11 @@ export const PoolEventType = z
   .describe('Type of the event of the pool or of one of its launches.');
 export type PoolEventType = z.infer<typeof PoolEventType>;
 
+export const TemplateEventType = z
+  .enum(['template.created', 'template.replaced', 'template.deleted'])
+  .describe('Type of the event of the job template.');
+export type TemplateEventType = z.infer<typeof TemplateEventType>;
+
 const Envelope = z.object({
   seq: z.number().describe('Increases by one per event and survives restarts; also the SSE id.'),
   at: z.iso.datetime().describe('When the event happened, in UTC.'),
@@ -148,6 +153,11 @@ export const UiEvent = z
       type: PoolEventType,
       pool_id: PoolId,
       launch_id: LaunchId.nullable().describe('Launch that the event is about; null for the pool itself.'),
+    }),
+    Envelope.extend({
+      kind: z.literal('template').describe('The event is about a job template.'),
+      type: TemplateEventType,
+      template: z.string().describe('Name of the template.'),
     }),
     Envelope.extend({
       kind: z.literal('reset').describe('Events were missed: reload everything and continue after `seq`.'),

@@ -66,10 +66,12 @@ export interface JobAbout {
   readonly tags: readonly string[];
   readonly group: string | null;
   readonly sweep: SweepValues | null;
+  /** The template that the job was submitted from; null for none. */
+  readonly template: string | null;
 }
 
 /** @internal */
-export const nothingAbout: JobAbout = { name: null, tags: [], group: null, sweep: null };
+export const nothingAbout: JobAbout = { name: null, tags: [], group: null, sweep: null, template: null };
 
 /** The name that people see. */
 export const shownName = (job: { readonly name: string | null; readonly config_name: string }): string =>

@@ -241,6 +241,11 @@ export const JobView = z
     tags: z.array(z.string()).default([]).describe('Words to find the job by.'),
     group: z.string().nullable().default(null).describe('Group of jobs that belong together; null for none.'),
     sweep: SweepValues.nullable().default(null),
+    template: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('Template that the job was submitted from, by its name then; null for none.'),
     target: Target,
     worker_labels: LabelPatterns,
     gpu_count: z.number().describe('Minimum number of GPUs of the worker.'),

@@ -65,6 +65,7 @@ export function applyEvent(summary: Summary, event: UiEvent): Summary {
     case 'queue':
       return { ...summary, isPaused: event.queue.paused !== null };
     case 'pool':
+    case 'template':
     case 'hidden':
     case 'reset':
       return summary;

@@ -25,6 +25,7 @@ import { createListeners, type Listener } from './listener/listeners.ts';
 import { mountLogRoutes } from './routes/log-routes.ts';
 import { mountQueueRoutes } from './routes/queue-routes.ts';
 import { mountRunRoutes } from './routes/run-routes.ts';
+import { mountTemplateRoutes } from './routes/template-routes.ts';
 import { servePanel } from './routes/panel.ts';
 import { createRouter } from './routes/route.ts';
 import { mountSessionRoutes, signInPath, createOneTimeCodes } from './routes/session-routes.ts';
@@ -199,6 +200,7 @@ function createApp(deps: HttpDeps, { streams, requests, failureLimit, metrics }:
   mountCurveRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
   mountRunRoutes(router, orchestrator);
+  mountTemplateRoutes(router, orchestrator);
   mountStorage(router, deps, requests);
   mountLogRoutes(router, {
     orchestrator,

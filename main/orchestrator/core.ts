@@ -3,6 +3,7 @@ import {
   type JobEventType,
   type PoolEventType,
   type QueueEventType,
+  type TemplateEventType,
   type WorkerEventType,
 } from '../../protocol/events.ts';
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
@@ -17,7 +18,7 @@ import { type Actor, asWorker, type Job, type WallMs, type Worker } from './mode
 import type { AuditType } from './events.ts';
 import type { AttemptNode } from './node-model.ts';
 import type { ContactOf, Launch, Pool } from './pool-model.ts';
-import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports/index.ts';
+import type { Ids, Log, Store, Template, TrustedTime, Tx, UploadTokenOf } from './ports/index.ts';
 import type { EligibilityContext } from './memory/eligibility.ts';
 import type { TrainerKeyBook } from './memory/trainer-key-book.ts';
 import { jobNotification, workerNotification } from './rules/notification-rules.ts';
@@ -162,6 +163,24 @@ export function recordQueueEvent(
   const event = tx.appendEvent({ kind: 'queue', type }, at);
   tx.appendAudit({ at, type, actor, target: { type: 'queue', id: 'queue' }, details });
   noteInLog(core, tx, type, { by: nameOf(actor) });
+  tx.afterCommit(() => core.feed.publish(event));
+}
+
+/** Like `recordWorkerEvent`, for a job template. Values are not recorded. */
+export function recordTemplateEvent(
+  core: Core,
+  tx: Tx,
+  type: TemplateEventType,
+  { name, configName, trainer, parameters, revision }: Template,
+  actor: Actor,
+  details: Details = {},
+): void {
+  const at = core.clock.wall();
+  const event = tx.appendEvent({ kind: 'template', type, template: name }, at);
+  const asked = parameters.map(({ key }) => key);
+  const audited = { config_name: configName, trainer, parameters: asked, revision, ...details };
+  tx.appendAudit({ at, type, actor, target: { type: 'template', id: name }, details: audited });
+  noteInLog(core, tx, type, { template: name, by: nameOf(actor) });
   tx.afterCommit(() => core.feed.publish(event));
 }
 

@@ -5,6 +5,7 @@ import {
   type jobUpdates,
   PoolEventType,
   QueueEventType,
+  TemplateEventType,
   WorkerEventType,
 } from '../../protocol/events.ts';
 import type { WallMs, Actor } from './model.ts';
@@ -28,7 +29,8 @@ export type EventFact =
       readonly type: PoolEventType;
       readonly poolId: PoolId;
       readonly launchId: LaunchId | null;
-    };
+    }
+  | { readonly kind: 'template'; readonly type: TemplateEventType; readonly template: string };
 
 /** A row of the audit trail before it is sealed. Each action writes one in its own transaction. */
 export interface AuditFact {
@@ -45,6 +47,7 @@ export interface AuditFact {
     | { readonly type: 'settings'; readonly id: 'settings' }
     | { readonly type: 'config'; readonly id: string }
     | { readonly type: 'dataset'; readonly id: string }
+    | { readonly type: 'template'; readonly id: string }
     | { readonly type: 'token'; readonly id: TokenId }
     | { readonly type: 'session'; readonly id: SessionId }
     /** `id` is the method and path of the call. */
@@ -119,6 +122,7 @@ const auditOnlyTypes = [
 export type AuditType =
   | WorkerEventType
   | QueueEventType
+  | TemplateEventType
   | Exclude<PoolEventType, 'launch.updated'>
   | Exclude<JobEventType, (typeof jobUpdates)[number]>
   | (typeof auditOnlyTypes)[number];
@@ -130,6 +134,7 @@ export const auditTypes: readonly AuditType[] = [
     .options,
   ...QueueEventType.options,
   ...PoolEventType.exclude(['launch.updated']).options,
+  ...TemplateEventType.options,
   ...auditOnlyTypes,
 ];
 

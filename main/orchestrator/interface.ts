@@ -21,6 +21,7 @@ import { createOrderCalls, createQueueCalls } from './commands/queue/queue.ts';
 import { createReports, type ProgressBook } from './commands/jobs/reports.ts';
 import { createSubmissions } from './commands/jobs/submit.ts';
 import { createSweeps } from './commands/jobs/sweeps.ts';
+import { createTemplateCalls } from './commands/jobs/templates.ts';
 import { createTrainerActions } from './commands/jobs/trainer-actions.ts';
 import { createJoinCalls } from './commands/workers/joining.ts';
 import { createTrainerKeyCalls } from './memory/trainer-key-book.ts';
@@ -78,6 +79,7 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
   const order = createOrderCalls(core);
   const edits = createJobEdits(core);
   const sweeps = createSweeps(core, configs);
+  const templates = createTemplateCalls(core, configs, submissions);
   return {
     submit: submissions.submit,
     dryRun: submissions.dryRun,
@@ -102,6 +104,7 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
     requestAction: createTrainerActions(core).requestAction,
     sweep: sweeps.sweep,
     drySweep: sweeps.drySweep,
+    ...templates,
     edit: edits.edit,
     notesOf: edits.notesOf,
   };

@@ -17,6 +17,7 @@ import { createJobRows } from './rows/job-rows.ts';
 import { createMetricRows } from './rows/metric-rows.ts';
 import { createNodeRows } from './rows/node-rows.ts';
 import { createNotificationRows } from './rows/notification-rows.ts';
+import { createTemplateRows } from './rows/template-rows.ts';
 import { createTimelineRows } from './rows/timeline-rows.ts';
 import { createUsageRows } from './rows/usage-rows.ts';
 import { createPoolRows } from './rows/pool-rows.ts';
@@ -87,6 +88,7 @@ export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteSt
     ...createDatasetRows(db),
     ...createPoolRows(db),
     ...createNotificationRows(db),
+    ...createTemplateRows(db),
     ...createTimelineRows(db),
     ...createUsageRows(db),
     ...createEventRows(db),

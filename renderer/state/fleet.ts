@@ -15,6 +15,8 @@ export interface Fleet {
    * number changes.
    */
   readonly poolSeqs: ReadonlyMap<PoolId, number>;
+  /** Number of the last event of a job template since the last full read; 0 before the first. */
+  readonly templateSeq: number;
   /** True when `jobs` contains all ended jobs; false when it contains only the newest ones. */
   readonly hasAllEndedJobs: boolean;
   /** Events for the list of recent activity, newest first. */
@@ -36,6 +38,7 @@ export const emptyFleet: Fleet = {
   jobs: keyed(),
   queue: null,
   poolSeqs: new Map(),
+  templateSeq: 0,
   hasAllEndedJobs: false,
   recent: [],
   seq: -1,
@@ -48,6 +51,7 @@ export const fromSnapshot = (snapshot: Snapshot, recent: readonly UiEvent[]): Fl
   jobs: keyed(snapshot.jobs.map(job => [job.id, job] as const)),
   queue: snapshot.queue,
   poolSeqs: new Map(),
+  templateSeq: 0,
   hasAllEndedJobs: snapshot.hasAllEndedJobs,
   recent,
   seq: snapshot.seq,
@@ -80,7 +84,7 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
   const workers = new Map<WorkerId, WorkerView | null>();
   const jobs = new Map<JobId, JobView | null>();
   const pools = new Map<PoolId, number>();
-  let { queue, seq } = fleet;
+  let { queue, seq, templateSeq } = fleet;
   const shown: UiEvent[] = [];
   for (const event of events) {
     if (event.kind === 'reset') return { fleet, missed: true };
@@ -91,6 +95,7 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     else if (event.kind === 'worker') workers.set(event.worker_id, event.worker);
     else if (event.kind === 'job') jobs.set(event.job_id, event.job);
     else if (event.kind === 'pool') pools.set(event.pool_id, seq);
+    else if (event.kind === 'template') templateSeq = seq;
     if (event.kind === 'job' && event.worker !== undefined) workers.set(event.worker.id, event.worker);
     if (isShown(event)) shown.push(event);
   }
@@ -105,6 +110,7 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     jobs: fleet.jobs.with(jobs),
     queue,
     poolSeqs: pools.size === 0 ? fleet.poolSeqs : new Map([...fleet.poolSeqs, ...pools]),
+    templateSeq,
     recent,
     seq,
   };

@@ -16,6 +16,7 @@ import { sessionApi } from '../../protocol/session-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
 import { backupApi } from '../../protocol/backup-api.ts';
 import { storageApi } from '../../protocol/storage-api.ts';
+import { templatesApi } from '../../protocol/templates-api.ts';
 import { timelineApi } from '../../protocol/timeline-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { usageApi } from '../../protocol/usage-api.ts';
@@ -32,6 +33,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   pushApi,
   queueApi,
   runsApi,
+  templatesApi,
   timelineApi,
   usageApi,
   logsApi,

@@ -2,6 +2,7 @@ import type { UiEvent } from '../../../protocol/events.ts';
 import type { Concurrency } from '../../../protocol/queue.ts';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { reachOf } from '../../../protocol/call.ts';
+import { templatesApi } from '../../../protocol/templates-api.ts';
 import type { Principal } from '../../orchestrator/index.ts';
 
 /** Removes other users' names from the queue settings. */
@@ -37,6 +38,8 @@ export function createOwnEvents(): (event: UiEvent, principal: Principal) => UiE
         return event;
       case 'queue':
         return { ...event, queue: ownLimits(event.queue, user) };
+      case 'template':
+        return reachOf(permissions, templatesApi.list) === 'none' ? hide(event) : event;
       case 'pool':
       case 'worker':
         return seesWorkers ? event : hide(event);

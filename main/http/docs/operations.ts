@@ -33,6 +33,17 @@ export const resources: Readonly<Record<string, Resource>> = {
       'POST /api/queue/:id/reject': 'rejectJob',
     },
   },
+  Templates: {
+    description: 'Save submissions as templates, and submit jobs from them.',
+    operations: {
+      'GET /api/templates': 'listTemplates',
+      'POST /api/templates': 'createTemplate',
+      'GET /api/templates/:name': 'getTemplate',
+      'PUT /api/templates/:name': 'replaceTemplate',
+      'DELETE /api/templates/:name': 'deleteTemplate',
+      'POST /api/templates/:name/submit': 'submitTemplate',
+    },
+  },
   Queue: {
     description: 'Show, pause and limit the queue as a whole.',
     operations: {

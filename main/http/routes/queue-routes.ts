@@ -221,7 +221,7 @@ function mountJobReads(router: Router, orchestrator: Orchestrator): void {
 const withSuccess = (outcome: Outcome<JobView>): Outcome<JobView & { readonly success: true }> =>
   outcome.ok ? accept({ ...outcome.value, success: true }) : outcome;
 
-const dryRunReply = (tried: DryRun): ReplyOf<typeof queueApi.submit> => ({
+export const dryRunReply = (tried: DryRun): ReplyOf<typeof queueApi.submit> => ({
   success: true,
   dry_run: true,
   job_id: null,
@@ -242,7 +242,7 @@ const dryRunReply = (tried: DryRun): ReplyOf<typeof queueApi.submit> => ({
   checks_keys: tried.checksKeys,
 });
 
-const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
+export const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
   submitted.status === 'rejected'
     ? { ...unplaced, success: false, status: 'rejected', reason: submitted.reason }
     : {

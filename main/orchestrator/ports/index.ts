@@ -72,6 +72,7 @@ export type {
   StoredTarget,
 } from './notifications.ts';
 export type { PoolReads, PoolWrites } from './pools.ts';
+export type { Template, TemplateReads, TemplateWrites } from './templates.ts';
 export type { TimelineAttempt, TimelineFilter, TimelineReads } from './timeline.ts';
 export type {
   AttemptEnergy,

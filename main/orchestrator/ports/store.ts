@@ -5,6 +5,7 @@ import type { DependencyReads, JobReads, JobWrites, QueueReads, QueueWrites } fr
 import type { NodeReads, NodeWrites } from './nodes.ts';
 import type { NotificationReads, NotificationWrites } from './notifications.ts';
 import type { PoolReads, PoolWrites } from './pools.ts';
+import type { TemplateReads, TemplateWrites } from './templates.ts';
 import type { TimelineReads } from './timeline.ts';
 import type { UsageReads, UsageWrites } from './usage.ts';
 import type { WallMs, ApiToken, Session, JoinToken, Worker } from '../model.ts';
@@ -110,6 +111,7 @@ export interface Read
     DatasetReads,
     NodeReads,
     NotificationReads,
+    TemplateReads,
     TimelineReads,
     UsageReads,
     PoolReads {}
@@ -127,6 +129,7 @@ export interface Tx
     DatasetWrites,
     NodeWrites,
     NotificationWrites,
+    TemplateWrites,
     UsageWrites,
     PoolWrites {
   /** Calls `effect` once this transaction is on disk, in the order of the calls. After a rollback, it is never called. */

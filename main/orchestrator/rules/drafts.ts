@@ -91,6 +91,7 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
       tags: request.tags ?? [],
       group: request.group ?? null,
       sweep: null,
+      template: null,
     },
     requirements: {
       target: request.target,
@@ -186,6 +187,12 @@ const withoutDevices = (config: TrainerConfig): TrainerConfig =>
   Object.fromEntries(
     Object.entries(config).filter(([key]) => key !== devicesKey && key !== `--${devicesKey}`),
   );
+
+/** Names the template that a job is submitted from; null for none. */
+export const fromTemplate = (draft: Draft, template: string | null): Draft => ({
+  ...draft,
+  spec: { ...draft.spec, about: { ...draft.spec.about, template } },
+});
 
 /** Adds datasets that the worker fetches before it starts the trainer. */
 export const withData = ({ spec, payload, ...draft }: Draft, data: readonly JobData[]): Draft => ({

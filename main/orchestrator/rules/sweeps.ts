@@ -1,4 +1,5 @@
-import type { SweepValue, SweepValues } from '../../../protocol/job-about.ts';
+import { withConfigValue } from '../../../protocol/config-path.ts';
+import type { SweepValues } from '../../../protocol/job-about.ts';
 import type { TrainerConfig } from '../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import type { SweepAxis } from '../../../protocol/sweep.ts';
@@ -11,15 +12,12 @@ export function gridOf(axes: readonly SweepAxis[]): readonly SweepValues[] {
   return grid;
 }
 
-/**
- * Returns the config with these values. A path that leads through a missing part of the config is refused. A missing key at
- * the end of a path is added: trainers have defaults for keys that a config omits.
- */
+/** Returns the config with these values. Refused if a path leads through a missing part of the config. */
 export function withValues(config: TrainerConfig, values: SweepValues): Outcome<TrainerConfig> {
   let changed: TrainerConfig = config;
   for (const [path, value] of Object.entries(values)) {
-    const next = withValue(changed, resolvePath(changed, path), value);
-    if (!isObject(next)) return refuse('config_invalid', `The config has no value "${path}" to vary`);
+    const next = withConfigValue(changed, path, value);
+    if (next === null) return refuse('config_invalid', `The config has no value "${path}" to vary`);
     changed = next;
   }
   return accept(changed);
@@ -49,42 +47,4 @@ export function sweepGroup(configName: string, iso: string): string {
   return `${word.slice(0, 80) || 'sweep'}-${time}`;
 }
 
-type Path = readonly string[];
-
 const lastPart = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
-
-/**
- * Returns the keys that lead to a value. SimpleTuner accepts its keys with leading dashes. Kohya's scripts merge the sections of a config,
- * so a key that exactly one section contains needs no section.
- */
-function resolvePath(config: TrainerConfig, path: string): Path {
-  const bare = path.replace(/^--/, '');
-  for (const name of [bare, `--${bare}`]) if (Object.hasOwn(config, name)) return [name];
-  const sections = Object.entries(config).filter(([, part]) => isObject(part) && Object.hasOwn(part, bare));
-  const [first, ...others] = sections;
-  if (first !== undefined && others.length === 0) return [first[0], bare];
-  return bare.split('.');
-}
-
-/** Returns a copy with the value; null if the path leads nowhere, or to an object or list. */
-function withValue(part: unknown, [key = '', ...rest]: Path, value: SweepValue): unknown {
-  if (Array.isArray(part)) {
-    const items: readonly unknown[] = part;
-    if (!/^\d{1,6}$/.test(key) || Number(key) >= items.length) return null;
-    const item = changedItem(items[Number(key)], rest, value);
-    return item === undefined ? null : items.with(Number(key), item);
-  }
-  if (!isObject(part) || key === '' || key === '__proto__') return null;
-  if (!Object.hasOwn(part, key)) return rest.length === 0 ? { ...part, [key]: value } : null;
-  const item = changedItem(part[key], rest, value);
-  return item === undefined ? null : { ...part, [key]: item };
-}
-
-/** Returns the item with the value; undefined if that is impossible. */
-function changedItem(item: unknown, rest: Path, value: SweepValue): unknown {
-  if (rest.length === 0) return typeof item === 'object' && item !== null ? undefined : value;
-  return withValue(item, rest, value) ?? undefined;
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

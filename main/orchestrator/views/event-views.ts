@@ -70,6 +70,8 @@ function eventView(core: Core, event: StoredEvent): UiEvent {
     const { type, poolId, launchId } = event;
     return { seq, at, kind: 'pool', type, pool_id: poolId, launch_id: launchId };
   }
+  if (event.kind === 'template')
+    return { seq, at, kind: 'template', type: event.type, template: event.template };
   const job = read.job(event.jobId);
   const worker = event.workerId === null || leavesWorker.has(event.type) ? null : read.worker(event.workerId);
   return {

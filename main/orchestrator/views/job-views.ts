@@ -25,6 +25,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     tags: [...job.spec.about.tags],
     group: job.spec.about.group,
     sweep: job.spec.about.sweep,
+    template: job.spec.about.template,
     target: job.spec.requirements.target,
     worker_labels: job.spec.requirements.labels,
     gpu_count: job.spec.requirements.gpuCount,

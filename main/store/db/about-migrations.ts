@@ -22,3 +22,15 @@ export const likenessMigrations: readonly string[] = [
 
 /** Adds links to the run at experiment trackers, as JSON; null for none. */
 export const linkMigrations: readonly string[] = ['ALTER TABLE attempts ADD COLUMN links TEXT;'];
+
+/** Adds job templates, and the template of each job. Lists of templates do not read the submissions, which may be large. */
+export const templateMigrations: readonly string[] = [
+  `
+  CREATE TABLE templates (
+    name TEXT PRIMARY KEY,
+    fact TEXT NOT NULL,
+    submission TEXT NOT NULL
+  ) STRICT;
+  ALTER TABLE jobs ADD COLUMN template TEXT;
+  `,
+];

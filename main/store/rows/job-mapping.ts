@@ -65,6 +65,7 @@ export interface JobRow {
   readonly tags: string;
   readonly group_name: string | null;
   readonly sweep: string | null;
+  readonly template: string | null;
   readonly likeness: string | null;
   /** Worker of the newest attempt. */
   readonly worker_id: Attempt['workerId'] | null;
@@ -209,6 +210,7 @@ export function createJobReader(): (row: JoinedRow) => Job {
         tags: tagsIn(row.tags),
         group: row.group_name,
         sweep: row.sweep === null ? null : (JSON.parse(row.sweep) as Spec['about']['sweep']),
+        template: row.template,
       },
       requirements: requirementsIn(row.requirements),
       devices: row.devices === null ? null : (JSON.parse(row.devices) as Spec['devices']),
@@ -314,6 +316,7 @@ export const jobColumns = [
   'retry_root',
   'requests',
   'sweep',
+  'template',
   'likeness',
   ...changingColumns,
 ] as const satisfies readonly (keyof JobRow)[];
@@ -373,5 +376,6 @@ export const jobRow = (job: Job): Written<(typeof jobColumns)[number]> => ({
   retry_root: job.retryRoot,
   requests: job.spec.requests,
   sweep: job.spec.about.sweep,
+  template: job.spec.about.template,
   likeness: job.spec.likeness ?? null,
 });

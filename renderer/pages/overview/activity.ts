@@ -73,6 +73,8 @@ function fromEvent(event: UiEvent): Activity | null {
       const { at, type, pool_id: pool, launch_id: launch } = event;
       return { at, type, id: launch ?? pool, target: { kind: 'pool', id: pool, name: null }, worker: null };
     }
+    case 'template':
+      return { at: event.at, type: event.type, id: event.template, target: null, worker: null };
     case 'queue':
       return { at: event.at, type: event.type, id: '', target: null, worker: null };
     case 'hidden':

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { edited, JobEdit, JobGroup, JobNotes, JobTags, shownName } from '../../../protocol/job-about.ts';
 import { SweepRequest } from '../../../protocol/sweep.ts';
 
-const about = { name: 'n', tags: ['a', 'b'], group: 'g', sweep: { lr: 1 } };
+const about = { name: 'n', tags: ['a', 'b'], group: 'g', sweep: { lr: 1 }, template: 't' };
 const after = (edit: object) => edited(about, JobEdit.parse(edit));
 
 describe('edited', () => {

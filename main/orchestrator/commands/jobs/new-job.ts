@@ -35,7 +35,9 @@ export function insertJob(core: Core, tx: Tx, draft: Draft, by: Actor): PendingJ
   tx.insertJob(job, draft.payload);
   if (draft.notes !== null) tx.setNotes(job.id, draft.notes);
   const { spec, retryOf } = job;
-  recordJobEvent(core, tx, 'job.submitted', job, by, { config_name: spec.configName, retry_of: retryOf });
+  const { configName, about } = spec;
+  const template = about.template === null ? {} : { template: about.template };
+  recordJobEvent(core, tx, 'job.submitted', job, by, { config_name: configName, retry_of: retryOf, ...template });
   if (retryOf !== null) notifyChildren(core, tx, job);
   return job;
 }

@@ -13,7 +13,7 @@ import { type Actor, type Dependencies, isLive, type Job, nameOf } from '../../m
 import type { Configs, Read } from '../../ports/index.ts';
 import { rootOf } from '../../rules/dependencies.ts';
 import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
-import { type Draft, prepare } from '../../rules/drafts.ts';
+import { type Draft, fromTemplate, prepare } from '../../rules/drafts.ts';
 import { createEarlierRuns } from '../../views/earlier-runs.ts';
 import { createJobViewer, gpusOf } from '../../views/job-views.ts';
 import { seesAllJobs } from '../../views/visibility.ts';
@@ -76,11 +76,18 @@ export function createSubmissions(core: Core, configs: Configs) {
   };
 
   return {
+    /** The job that this key already refers to, in its current state; null for none. */
+    earlier(by: Actor, idempotency: IdempotencyKey | null): Outcome<Submitted> | null {
+      const earlier = earlierJob(core, core.store, by, idempotency);
+      return earlier === null ? null : asItIs(core, earlier, true);
+    },
+
     /** For 24 hours, the same idempotency key returns the same job in its current state. */
     async submit(
       request: SubmitRequest,
       by: Actor,
       idempotency: IdempotencyKey | null = null,
+      template: string | null = null,
     ): Promise<Outcome<Submitted>> {
       // Checked before the config is loaded, because that may have changed or disappeared since.
       const earlier = earlierJob(core, core.store, by, idempotency);
@@ -93,7 +100,9 @@ export function createSubmissions(core: Core, configs: Configs) {
         by,
       );
       if (!draft.ok) return draft;
-      return submitDraft(draft.value, by, idempotency, read => dependenciesFor(read, request, by));
+      return submitDraft(fromTemplate(draft.value, template), by, idempotency, read =>
+        dependenciesFor(read, request, by),
+      );
     },
 
     dryRun: createDryRun(core, configs),

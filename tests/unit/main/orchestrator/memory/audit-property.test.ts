@@ -18,7 +18,8 @@ const eventsOf = ({ fleet }: World): readonly Recorded[] =>
   fleet.events.flatMap((event): readonly Recorded[] => {
     if (event.kind === 'reset' || event.kind === 'hidden') throw new Error('the reader missed events');
     if (event.type === 'job.progress' || event.type === 'job.outstanding') return [];
-    if (event.kind === 'pool') throw new Error('these scripts have no pools');
+    if (event.kind === 'pool' || event.kind === 'template')
+      throw new Error('these scripts have no pools or templates');
     const id = event.kind === 'queue' ? 'queue' : event.kind === 'job' ? event.job_id : event.worker_id;
     return [[event.type, id, event.at]];
   });

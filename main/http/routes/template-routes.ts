@@ -1,0 +1,37 @@
+import { accept } from '../../../protocol/problem.ts';
+import { templatesApi } from '../../../protocol/templates-api.ts';
+import type { Orchestrator } from '../../orchestrator/index.ts';
+import { actorOf } from './admin-routes.ts';
+import { keepPrivate } from './config-routes.ts';
+import { keyOf } from './idempotency.ts';
+import { submittedReply, dryRunReply } from './queue-routes.ts';
+import type { Router } from './route.ts';
+
+export function mountTemplateRoutes(router: Router, { jobs }: Pick<Orchestrator, 'jobs'>): void {
+  router.answer(templatesApi.list, () => accept({ templates: [...jobs.listTemplates()] }));
+  router.answer(templatesApi.get, ({ params, request }) => {
+    keepPrivate(request);
+    return jobs.getTemplate(params.name);
+  });
+  router.answer(templatesApi.create, ({ body, caller, request }) =>
+    jobs.createTemplate(body, actorOf(caller, request)),
+  );
+  router.answer(templatesApi.replace, ({ params, body, caller, request }) =>
+    jobs.replaceTemplate(params.name, body, actorOf(caller, request)),
+  );
+  router.answer(templatesApi.remove, ({ params, caller, request }) =>
+    jobs.removeTemplate(params.name, actorOf(caller, request)),
+  );
+  router.answer(templatesApi.submit, async ({ params: { name }, body, caller, request }) => {
+    const { idempotency_key: inBody, ...wanted } = body;
+    const key = keyOf(inBody, request, { ...wanted, template: name });
+    if (!key.ok) return key;
+    const by = actorOf(caller, request);
+    if (wanted.dry_run) {
+      const tried = await jobs.dryTemplate(name, wanted, by);
+      return tried.ok ? accept(dryRunReply(tried.value)) : tried;
+    }
+    const outcome = await jobs.submitTemplate(name, wanted, by, key.value);
+    return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
+  });
+}
