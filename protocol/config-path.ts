@@ -26,6 +26,9 @@ export const configValue = (config: TrainerConfig, path: string): unknown =>
 export const withPartValue = (part: unknown, path: string, value: SweepValue): unknown =>
   withValueAt(part, path.split('.'), value);
 
+/** Returns the value at a dotted path of a dataloader; undefined if there is none. */
+export const partValue = (part: unknown, path: string): unknown => valueAt(part, path.split('.'));
+
 /**
  * Finds the place of a path. SimpleTuner accepts its keys with leading dashes. Kohya's scripts merge the sections of a config,
  * so a key that exactly one section contains needs no section.

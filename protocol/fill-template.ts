@@ -1,4 +1,4 @@
-import { withConfigValue, withPartValue } from './config-path.ts';
+import { configValue, partValue, withConfigValue, withPartValue } from './config-path.ts';
 import type { TrainerConfig } from './job.ts';
 import { plainIssues } from './plain-issue.ts';
 import { SubmitRequest } from './submission.ts';
@@ -71,22 +71,27 @@ function withValue(
   const { config = {}, dataloader, files = {} } = submission;
   switch (part) {
     case 'config': {
-      const next = withConfigValue(config, key, value);
+      const next = withConfigValue(config, key, likeEarlier(configValue(config, key), value));
       return next && { ...submission, config: next };
     }
     case 'dataloader': {
-      const next = withPartValue(dataloader, key, value);
+      const next = withPartValue(dataloader, key, likeEarlier(partValue(dataloader, key), value));
       return isDataloader(next) ? { ...submission, dataloader: next } : null;
     }
     case 'file': {
       const [, text] = Object.entries(files).find(([path]) => path === file) ?? [];
-      const next = file === null || text === undefined ? null : writeInFile({ path: file, text }, parameter, value);
+      const next =
+        file === null || text === undefined ? null : writeInFile({ path: file, text }, parameter, value);
       return file === null || next === null ? null : { ...submission, files: { ...files, [file]: next } };
     }
     case 'job':
       return { ...submission, [key]: value };
   }
 }
+
+/** A number stays a text if the config has a text there, because some trainers split it, such as a resolution. */
+const likeEarlier = (earlier: unknown, value: ParameterValue): ParameterValue =>
+  typeof earlier === 'string' && typeof value === 'number' ? String(value) : value;
 
 const isDataloader = (value: unknown): value is unknown[] | TrainerConfig =>
   typeof value === 'object' && value !== null;

@@ -60,10 +60,7 @@ export type TemplateParameter = Readonly<z.output<typeof TemplateParameter>>;
 const Parameters = z
   .array(TemplateParameter)
   .max(maxParameters)
-  .refine(
-    list => new Set(list.map(({ key }) => key)).size === list.length,
-    'the same key is given twice',
-  );
+  .refine(list => new Set(list.map(({ key }) => key)).size === list.length, 'the same key is given twice');
 
 /** A stored submission. Jobs get their own idempotency key and their own parents. */
 const TemplateSubmission = SubmitRequest.refine(

@@ -4,7 +4,7 @@ import type { KeyPath } from './trainer.ts';
 
 interface Statement {
   /** Keys from the top of the document, with those of the table that contains it. */
-  readonly at: readonly string[];
+  readonly at: KeyPath;
   readonly key: Span;
   readonly value: Span;
 }
@@ -57,13 +57,32 @@ function namesIn(key: string): readonly string[] | null {
   }
 }
 
-/** Finds the statements of a valid document. Leaves out those in lists of tables, which no form shows. */
+/** Returns a function that finds the place of a table. In a list of tables, each one continues the newest. */
+function createTables(): (names: readonly string[], isInList: boolean) => KeyPath {
+  const newest = new Map<string, number>();
+  return (names, isInList) => {
+    let path: KeyPath = [];
+    for (const [n, name] of names.entries()) {
+      path = [...path, name];
+      const list = JSON.stringify(path);
+      const known = newest.get(list);
+      const isNew = isInList && n === names.length - 1;
+      const place = isNew ? (known ?? -1) + 1 : known;
+      if (isNew && place !== undefined) newest.set(list, place);
+      if (place !== undefined) path = [...path, place];
+    }
+    return path;
+  };
+}
+
+/** Finds the statements of a valid document. */
 function statementsOf(text: string): {
   readonly statements: readonly Statement[];
   readonly firstTable: number;
 } {
   const statements: Statement[] = [];
-  let table: readonly string[] | null = [];
+  const placeOf = createTables();
+  let table: KeyPath | null = [];
   let firstTable = text.length;
   let at = 0;
   while (at < text.length) {
@@ -72,8 +91,9 @@ function statementsOf(text: string): {
     if (text[at] === '[') {
       firstTable = Math.min(firstTable, at);
       const end = text.indexOf('\n', at) === -1 ? text.length : text.indexOf('\n', at);
-      const [, name = ''] = /^\[([^[\]]+)\]/.exec(text.slice(at, end)) ?? [];
-      table = name === '' ? null : namesIn(name);
+      const [, list = '', name = ''] = /^\[(\[?)([^[\]]+)\]/.exec(text.slice(at, end)) ?? [];
+      const names = name === '' ? null : namesIn(name);
+      table = names && placeOf(names, list !== '');
       at = end;
       continue;
     }

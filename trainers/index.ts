@@ -20,7 +20,13 @@ export { type FormField, formFieldsOf, placeOf } from './form-fields.ts';
 export { type Bundle, dataOf, type FoundFile, gather, withPaths } from './gather.ts';
 export { scriptOf as kohyaScript } from './kohya.ts';
 export { likenessOf, stepsOf } from './likeness.ts';
-export { secretsOf, writeInFile } from './template-files.ts';
+export {
+  type ParameterPlace,
+  secretsOf,
+  typeAtPlace,
+  valueAtPlace,
+  writeInFile,
+} from './template-files.ts';
 export { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
 export { type UnknownKey, unknownKeys } from './unknown-keys.ts';
 

@@ -1,10 +1,15 @@
 import { flatten } from '../protocol/compare-configs.ts';
+import { configValue, partValue } from '../protocol/config-path.ts';
 import type { WriteInFile } from '../protocol/fill-template.ts';
 import { isSecretName } from '../protocol/secret-names.ts';
 import type { SubmitRequest } from '../protocol/submission.ts';
+import type { TemplateParameter } from '../protocol/template.ts';
+import { jobParameters } from '../protocol/template-values.ts';
 import { formatOf, parseConfigText } from './config-text.ts';
 import { type EditableText, openConfigText } from './edit-text.ts';
 import type { KeyPath } from './trainer.ts';
+
+type Submission = Partial<Pick<SubmitRequest, 'config' | 'dataloader' | 'files'>>;
 
 /** Writes a value into the text of a JSON, YAML or TOML file. Comments and order stay. */
 export const writeInFile: WriteInFile = ({ path, text }, { key, type }, value) => {
@@ -28,6 +33,48 @@ function keysOf({ value }: EditableText, path: string): KeyPath | null {
   return keys;
 }
 
+/** Where a template finds a value. */
+export type ParameterPlace = Pick<TemplateParameter, 'key' | 'in' | 'file'>;
+
+/** Returns the value that a submission has at the place of a parameter; undefined if there is none. */
+export function valueAtPlace(submission: Submission, { key, in: part, file }: ParameterPlace): unknown {
+  switch (part) {
+    case 'config':
+      return configValue(submission.config ?? {}, key);
+    case 'dataloader':
+      return partValue(submission.dataloader, key);
+    case 'file':
+      return partValue(parsedFile(submission, file), key);
+    case 'job':
+      return Object.entries(submission).find(([name]) => name === key)?.[1];
+  }
+}
+
+/** Values of these keys are often fractions, even if one is a whole number now. */
+const fraction = /(?:^|[_.])(?:lr|rate|weight|scale|alpha|decay|ratio|strength|dropout|prob|gb|s)(?:$|[_.])/;
+
+/** Returns the type of a parameter, guessed from the value that the submission has now. */
+export function typeAtPlace(submission: Submission, place: ParameterPlace): TemplateParameter['type'] {
+  if (place.in === 'job') return typeOfJobParameter(place.key);
+  const value = valueAtPlace(submission, place);
+  if (typeof value === 'boolean') return place.in === 'file' ? 'text' : 'boolean';
+  const isNumber = typeof value === 'number' || (typeof value === 'string' && numberLike.test(value));
+  if (!isNumber) return 'text';
+  return Number.isInteger(Number(value)) && !fraction.test(place.key) ? 'integer' : 'number';
+}
+
+const typeOfJobParameter = (key: string): TemplateParameter['type'] =>
+  new Map<string, TemplateParameter['type']>(Object.entries(jobParameters)).get(key) ?? 'text';
+
+const numberLike = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
+
+function parsedFile({ files = {} }: Submission, path: string | null): unknown {
+  const [, text] = Object.entries(files).find(([name]) => name === path) ?? [];
+  const format = path === null ? null : formatOf(path);
+  const read = text === undefined || format === null ? null : parseConfigText(text, format);
+  return read?.ok === true ? read.value : null;
+}
+
 /** Shorter texts are settings, such as the separator in `keep_tokens_separator`. */
 const minSecret = 8;
 
@@ -39,17 +86,13 @@ const isSecret = (path: string, value: unknown): boolean =>
   path.split('.').some(isSecretName);
 
 /** Returns the paths of the values in a submission that probably are secrets, with their document. */
-export function secretsOf({
-  config,
-  dataloader,
-  files = {},
-}: Pick<SubmitRequest, 'config' | 'dataloader' | 'files'>): readonly string[] {
-  const parsed = Object.entries(files).map(([path, text]) => {
-    const format = formatOf(path);
-    const read = format === null ? null : parseConfigText(text, format);
-    return [`${path}: `, read?.ok === true ? read.value : null] as const;
-  });
-  const documents = [['', config] as const, ['dataloader: ', dataloader] as const, ...parsed];
+export function secretsOf(submission: Submission): readonly string[] {
+  const { config, dataloader, files = {} } = submission;
+  const documents = [
+    ['', config] as const,
+    ['dataloader: ', dataloader] as const,
+    ...Object.keys(files).map(path => [`${path}: `, parsedFile(submission, path)] as const),
+  ];
   return documents.flatMap(([name, document]) =>
     [...flatten(document)].flatMap(([path, value]) => (isSecret(path, value) ? [`${name}${path}`] : [])),
   );

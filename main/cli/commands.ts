@@ -36,6 +36,11 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
     'List and edit training configs',
     async () => (await import('./configs.ts')).configCommands,
   ),
+  group(
+    'templates',
+    'Save submissions with values that are asked for each time',
+    async () => (await import('./templates/index.ts')).templateCommands,
+  ),
   group('data', 'Store and list training data', async () => (await import('./data/index.ts')).dataCommands),
   group(
     'queue',

@@ -3,6 +3,7 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import { configsApi } from '../../../protocol/configs-api.ts';
 import { poolsApi } from '../../../protocol/pools-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import { templatesApi } from '../../../protocol/templates-api.ts';
 import type { Invocation } from '../invocation.ts';
 import { launchStatus, poolStatus, recentLaunches } from '../pools/pool.ts';
 import { openRemote } from '../remote.ts';
@@ -66,6 +67,7 @@ async function findCandidates(
     case 'worker':
     case 'pool':
     case 'launch':
+    case 'template':
     case 'job':
     case 'config':
       try {
@@ -82,7 +84,10 @@ async function findCandidates(
 }
 
 async function fetchCandidates(
-  expected: Extract<Expected, { readonly kind: 'worker' | 'pool' | 'launch' | 'job' | 'config' }>,
+  expected: Extract<
+    Expected,
+    { readonly kind: 'worker' | 'pool' | 'launch' | 'template' | 'job' | 'config' }
+  >,
   typed: string,
   invocation: Invocation,
 ): Promise<readonly Candidate[]> {
@@ -103,6 +108,10 @@ async function fetchCandidates(
         word: launch.launch_id,
         about: `${launch.worker_name}  ${launchStatus(launch)}`,
       }));
+    }
+    case 'template': {
+      const { templates } = await request(templatesApi.list);
+      return templates.map(({ name, description }) => ({ word: name, about: description ?? '' }));
     }
     case 'config': {
       const { entries } = await request(configsApi.list, { query: { q: typed, limit: maxConfigs } });

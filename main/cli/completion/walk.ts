@@ -10,8 +10,8 @@ export interface Candidate {
 /** The kind of word that fits at the end of the line. */
 export type Expected =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
-  /** Names of workers, pools, open launches or jobs. The flags select the orchestrator that has them. */
-  | { readonly kind: 'worker' | 'pool' | 'launch'; readonly flags: Flags }
+  /** Names of workers, pools, open launches, templates or jobs. The flags select the orchestrator that has them. */
+  | { readonly kind: 'worker' | 'pool' | 'launch' | 'template'; readonly flags: Flags }
   | { readonly kind: 'job'; readonly flags: Flags; readonly which: JobQuery }
   /** Names of configs in the orchestrator's folder; with `orFile` also local files. */
   | { readonly kind: 'config'; readonly flags: Flags; readonly orFile: boolean }
@@ -89,10 +89,11 @@ const takesValue = (option: Option): boolean => option.required || option.option
 
 /** The kind of value that each placeholder in angle brackets means. */
 const placeholderKinds: Readonly<
-  Record<string, 'worker' | 'pool' | 'launch' | 'config' | 'config or file' | 'file' | 'folder'>
+  Record<string, 'worker' | 'pool' | 'launch' | 'template' | 'config' | 'config or file' | 'file' | 'folder'>
 > = {
   worker: 'worker',
   pool: 'pool',
+  template: 'template',
   launch: 'launch',
   file: 'file',
   folder: 'folder',
@@ -107,7 +108,8 @@ function candidatesForValue(target: Option | Argument, flags: Flags): Expected {
   const kind = placeholderKinds[placeholder(target)] ?? 'nothing';
   if (kind === 'config' || kind === 'config or file')
     return { kind: 'config', flags, orFile: kind === 'config or file' };
-  return kind === 'worker' || kind === 'pool' || kind === 'launch' ? { kind, flags } : { kind };
+  const isNamed = kind === 'worker' || kind === 'pool' || kind === 'launch' || kind === 'template';
+  return isNamed ? { kind, flags } : { kind };
 }
 
 const placeholder = (target: Option | Argument): string =>

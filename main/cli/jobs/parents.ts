@@ -20,7 +20,7 @@ export const withParentOptions = (command: Command): Command =>
       collect,
     );
 
-type Parents = Pick<SubmitRequest, 'after' | 'inputs'>;
+export type Parents = Pick<SubmitRequest, 'after' | 'inputs'>;
 
 /** Finds the jobs to wait for, and those whose files the job takes. A name means the newest job with this name. */
 export async function parentsOf(remote: Remote): Promise<Parents> {

@@ -19,7 +19,8 @@ export function checkTemplate(
   parameters: readonly TemplateParameter[],
 ): Outcome<SubmitRequest> {
   let submission = given;
-  for (const parameter of parameters.filter(isSecretParameter)) submission = withoutValue(submission, parameter);
+  for (const parameter of parameters.filter(isSecretParameter))
+    submission = withoutValue(submission, parameter);
   const secrets = secretsOf(submission);
   if (secrets.length > 0)
     return refuse(
@@ -65,7 +66,9 @@ function textOf({ key, problem, message }: FillProblem, parameters: readonly Tem
   if (problem === 'refused') return message ?? '';
   if (problem === 'no_place') return 'the submission has no such value';
   const parameter = parameters.find(each => each.key === key);
-  return parameter === undefined ? 'the template does not ask for this value' : problemText(parameter, problem);
+  return parameter === undefined
+    ? 'the template does not ask for this value'
+    : problemText(parameter, problem);
 }
 
 /** Returns a submission like that of a job, with its config. Names, tags and notes are those of the job only. */

@@ -1,5 +1,10 @@
 import type { Database } from 'better-sqlite3';
-import { aboutMigrations, likenessMigrations, linkMigrations, templateMigrations } from './about-migrations.ts';
+import {
+  aboutMigrations,
+  likenessMigrations,
+  linkMigrations,
+  templateMigrations,
+} from './about-migrations.ts';
 import { dependencyMigrations, inputMigrations, turnMigrations } from './dependency-migrations.ts';
 import { nodeMigrations, poolMigrations, timelineMigrations } from './pool-migrations.ts';
 import { notificationMigrations, pushMigrations } from './notification-migrations.ts';

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { asLive, jobId, makeJob, makeWorker, type OpenStore, put, workerId } from './builders.ts';
 
-const about = { name: 'low rate', tags: ['a', 'b'], group: 'lr', sweep: { lr: 1e-4, 'a.b': null }, template: 'flux' };
+const about = {
+  name: 'low rate',
+  tags: ['a', 'b'],
+  group: 'lr',
+  sweep: { lr: 1e-4, 'a.b': null },
+  template: 'flux',
+};
 
 export function describeAbout(open: OpenStore): void {
   describe('texts about a job', () => {

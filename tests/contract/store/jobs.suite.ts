@@ -53,7 +53,13 @@ function describeShapes(open: OpenStore): void {
         {
           spec: {
             configName: 'größe 火 “x”',
-            about: { name: 'größe', tags: ['火', 'b'], group: 'g:1', sweep: { 'a.b': 0.5, c: null }, template: 't' },
+            about: {
+              name: 'größe',
+              tags: ['火', 'b'],
+              group: 'g:1',
+              sweep: { 'a.b': 0.5, c: null },
+              template: 't',
+            },
             requirements: {
               target: 'worker',
               gpuCount: 1024,

@@ -11,6 +11,7 @@ import { describeJobGuards } from './job-guards.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
 import { describeMetrics } from './metrics.suite.ts';
 import { describeNotifications } from './notifications.suite.ts';
+import { describeTemplates } from './templates.suite.ts';
 import { describePools } from './pools.suite.ts';
 import { describeQueue } from './queue.suite.ts';
 import { describeQueueSettings } from './queue-settings.suite.ts';
@@ -37,6 +38,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeJoinTokens(open);
     describePools(open);
     describeNotifications(open);
+    describeTemplates(open);
     describeArtifacts(open);
     describeMetrics(open);
   });

@@ -37,7 +37,11 @@ export function insertJob(core: Core, tx: Tx, draft: Draft, by: Actor): PendingJ
   const { spec, retryOf } = job;
   const { configName, about } = spec;
   const template = about.template === null ? {} : { template: about.template };
-  recordJobEvent(core, tx, 'job.submitted', job, by, { config_name: configName, retry_of: retryOf, ...template });
+  recordJobEvent(core, tx, 'job.submitted', job, by, {
+    config_name: configName,
+    retry_of: retryOf,
+    ...template,
+  });
   if (retryOf !== null) notifyChildren(core, tx, job);
   return job;
 }

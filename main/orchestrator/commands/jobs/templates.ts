@@ -24,7 +24,14 @@ type Submissions = ReturnType<typeof createSubmissions>;
 
 /** Calls of users about job templates. */
 export function createTemplateCalls(core: Core, configs: Configs, submissions: Submissions) {
-  const viewOf = ({ configName, createdAt, createdBy, changedAt, changedBy, ...rest }: Template): TemplateView => ({
+  const viewOf = ({
+    configName,
+    createdAt,
+    createdBy,
+    changedAt,
+    changedBy,
+    ...rest
+  }: Template): TemplateView => ({
     ...rest,
     parameters: [...rest.parameters],
     config_name: configName,
@@ -133,7 +140,10 @@ export function createTemplateCalls(core: Core, configs: Configs, submissions: S
       });
     },
 
-    removeTemplate: (name: string, by: Actor): Promise<Outcome<{ readonly success: true; readonly name: string }>> =>
+    removeTemplate: (
+      name: string,
+      by: Actor,
+    ): Promise<Outcome<{ readonly success: true; readonly name: string }>> =>
       core.store.write(tx => {
         const template = tx.template(name);
         if (template === null) return unknownTemplate(name);
@@ -143,7 +153,12 @@ export function createTemplateCalls(core: Core, configs: Configs, submissions: S
       }),
 
     /** For 24 hours, the same idempotency key returns the same job, even if the template has changed since. */
-    async submitTemplate(name: string, request: TemplateSubmit, by: Actor, idempotency: IdempotencyKey | null) {
+    async submitTemplate(
+      name: string,
+      request: TemplateSubmit,
+      by: Actor,
+      idempotency: IdempotencyKey | null,
+    ) {
       const earlier = submissions.earlier(by, idempotency);
       if (earlier !== null) return earlier;
       const filled = fill(name, request);

@@ -1,0 +1,80 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { templatesApi } from '../../../protocol/templates-api.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { readInput, textOf } from '../flags.ts';
+import type { Remote } from '../remote.ts';
+import { aboutFields } from './about.ts';
+import type { Parents } from './parents.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+export const withTemplateOptions = (command: Command): Command =>
+  command
+    .option('--template <template>', 'submit from this template instead of a config')
+    .option(
+      '--set <key=value>',
+      'value that the template asks for, such as learning_rate=1e-4; repeatable',
+      addValue,
+    );
+
+/** Collects `--set KEY=VALUE`. The orchestrator converts the texts to the types of the template. */
+function addValue(text: string, before: Values = {}): Values {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Use the form KEY=VALUE.');
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** The request field of each option that a user can give with a template. The template decides about all others. */
+const fields = {
+  ...aboutFields,
+  priority: 'priority',
+  'after-on': 'after_on',
+  'idempotency-key': 'idempotency_key',
+  'dry-run': 'dry_run',
+} as const;
+
+const names = {
+  values: '--set',
+  after: '--after',
+  inputs: '--input',
+  ...Object.fromEntries(Object.entries(fields).map(([option, field]) => [field, `--${option}`])),
+};
+
+/** Submits a job from a template, or tries that out. */
+export async function submitFromTemplate(
+  remote: Remote,
+  name: string,
+  { parents, others }: { readonly parents: Parents; readonly others: readonly string[] },
+) {
+  const { flags } = remote;
+  const refused = others.find(option => !(option in fields) && isGiven(flags[option]));
+  if (refused !== undefined)
+    return fail(
+      exitCodes.usage,
+      `--${refused} does not go with --template, because the template decides about it`,
+    );
+  const given = Object.entries(fields).flatMap(([option, field]) =>
+    flags[option] === undefined ? [] : [[field, flags[option]] as const],
+  );
+  const request = {
+    values: flags['set'] ?? {},
+    ...parents,
+    ...Object.fromEntries(given),
+  };
+  const body = readInput(templatesApi.submit.body, request, names);
+  return remote.request(templatesApi.submit, { params: { name }, body });
+}
+
+/** An option `--no-X` is true if it was not given. */
+const isGiven = (value: unknown): boolean => value !== undefined && value !== true;
+
+/** The template that the user has named, after a check of the other words; null for none. */
+export function templateNamed({ flags }: Remote, word: string | undefined): string | null {
+  const name = textOf(flags, 'template');
+  if (name === null && flags['set'] !== undefined) return fail(exitCodes.usage, '--set needs --template');
+  if (name === null && word === undefined)
+    return fail(exitCodes.usage, 'Give a config, or a template with --template');
+  if (name !== null && word !== undefined)
+    return fail(exitCodes.usage, 'Give either a config or --template, because a template has its own config');
+  return name;
+}

@@ -1,0 +1,139 @@
+/** `trainyard templates` and `trainyard jobs submit --template`, in this process against a server. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { runTrainyard } from '../support/cli.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+
+// The dataset config is an example from the documentation of sd-scripts.
+const dataset = `[general]
+caption_extension = ".txt"
+
+[[datasets]]
+resolution = 512
+  [[datasets.subsets]]
+  image_dir = "C:\\\\piyo"
+  num_repeats = 10 # times
+`;
+const config = `script = "sdxl_train_network.py"
+pretrained_model_name_or_path = "model.safetensors"
+dataset_config = "dataset.toml"
+network_module = "networks.lora"
+learning_rate = 1e-4
+max_train_steps = 1600
+`;
+
+let server: TestServer;
+let folder: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  folder = join(server.dataDir, 'mine');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'lora.toml'), config);
+  writeFileSync(join(folder, 'dataset.toml'), dataset);
+  writeFileSync(
+    join(folder, 'asked.yaml'),
+    'parameters:\n  - { key: network_dim, type: integer, choices: [8, 16], default: 8, label: Rank }\n',
+  );
+});
+afterAll(() => server.close());
+
+const run = (...args: readonly string[]) => runTrainyard([...args, '--data-dir', server.dataDir]);
+const saveFile = (...args: readonly string[]) =>
+  run('templates', 'save', ...args, join(folder, 'lora.toml'), '--no-data');
+const imageDir = 'file:dataset.toml:datasets.0.subsets.0.image_dir';
+
+describe('trainyard templates', () => {
+  it('saves a local config with its files, and submits a job that differs in the given values', async () => {
+    const asked = ['--ask', 'learning_rate=1e-4', '--ask', imageDir, '--ask', 'job:gpu_count=1'];
+    const file = ['--parameters', join(folder, 'asked.yaml')];
+    const saved = await saveFile('lora', '--description', 'for the team', ...asked, ...file);
+    expect(saved).toMatchObject({
+      code: 0,
+      err: 'To submit from it, run "trainyard jobs submit --template lora"\n',
+    });
+    const shown = await run('templates', 'show', 'lora');
+    for (const text of [
+      'for the team',
+      'network_dim: integer, default 8, one of 8, 16, Rank',
+      'learning_rate: number, default "1e-4"',
+      'datasets.0.subsets.0.image_dir: text, required, in dataset.toml',
+      'gpu_count: integer, default "1", in the job',
+    ])
+      expect(shown.out).toContain(text);
+    expect((await run('templates')).out).toMatch(/lora +kohya +lora +network_dim learning_rate/);
+    const set = ['--set', 'learning_rate=3e-4', '--set', 'datasets.0.subsets.0.image_dir=/data/my cat'];
+    const { code, out } = await run(
+      'jobs',
+      'submit',
+      '--template',
+      'lora',
+      ...set,
+      '--name',
+      'cat',
+      '-o',
+      'job_id',
+    );
+    expect(code).toBe(0);
+    const params = { id: out.trim() as never };
+    expect(valueOf(await server.admin.call(queueApi.get, { params }))).toMatchObject({
+      name: 'cat',
+      template: 'lora',
+      gpu_count: 1,
+    });
+    const sent = valueOf(await server.admin.call(queueApi.config, { params }));
+    expect(sent.config).toMatchObject({ learning_rate: 3e-4, network_dim: 8, max_train_steps: 1600 });
+    expect(sent.files).toEqual({ 'dataset.toml': dataset.replace(String.raw`C:\\piyo`, '/data/my cat') });
+  });
+
+  it('guesses types from a job, and keeps what a replacement does not name', async () => {
+    const job = await server.submit({ config: { on: true, steps: 500, scheduler: 'cosine', lr: 1 } });
+    const asked = ['on', 'steps', 'scheduler', 'lr'].flatMap(key => ['--ask', key]);
+    expect(
+      (await run('templates', 'save', 'from job', '--job', job, '--description', 'd', ...asked)).code,
+    ).toBe(0);
+    const refused = await run('templates', 'save', 'from job', '--job', job);
+    expect(refused).toMatchObject({ code: 5, err: 'There is a template "from job" already\n' });
+    const again = await run('templates', 'save', 'from job', '--job', job, '--replace', '--json');
+    expect(JSON.parse(again.out)).toMatchObject({
+      description: 'd',
+      revision: 2,
+      parameters: [
+        { key: 'on', type: 'boolean' },
+        { key: 'steps', type: 'integer' },
+        { key: 'scheduler', type: 'text' },
+        { key: 'lr', type: 'number' },
+      ],
+    });
+    expect((await run('templates', 'delete', 'from job', '--yes')).out).toContain('from job');
+    expect((await run('templates', 'show', 'from job')).code).toBe(4);
+  });
+
+  it('tries out a template, and says which values are wrong', async () => {
+    await saveFile('dry', '--ask', 'learning_rate', '--ask', 'max_train_steps=10');
+    const dry = await run('jobs', 'submit', '--template', 'dry', '--set', 'learning_rate=1', '--dry-run');
+    expect(dry).toMatchObject({ code: 0, err: 'Nothing was submitted\n' });
+    const wrong = await run('jobs', 'submit', '--template', 'dry', '--set', 'max_train_steps=many');
+    expect(wrong.code).toBe(7);
+    expect(wrong.err).toContain(
+      'learning_rate: a value is required; max_train_steps: expected a whole number',
+    );
+  });
+
+  it.each([
+    [['jobs', 'submit'], 'Give a config, or a template with --template'],
+    [['jobs', 'submit', 'x', '--set', 'a=1'], '--set needs --template'],
+    [['jobs', 'submit', 'x', '--template', 't'], 'Give either a config or --template'],
+    [['jobs', 'submit', '--template', 't', '--gpus', '2'], '--gpus does not go with --template'],
+    [['jobs', 'submit', '--template', 't', '--sweep', 'a=1'], '--sweep does not go with --template'],
+    [['jobs', 'submit', '--template', 't', '--set', 'a'], 'Use the form KEY=VALUE'],
+    [['templates', 'save', 't'], 'Give either a config or --job'],
+    [['templates', 'save', 't', 'x', '--ask', 'file:a'], 'Use the form KEY'],
+    [['templates', 'save', 'a/b', 'x'], 'TEMPLATE: '],
+  ])('refuses %j', async (args, message) => {
+    const { code, err } = await run(...args);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import {
+  checkTemplate,
+  filledSubmission,
+  submissionOfJob,
+  withBundle,
+} from '../../../../../main/orchestrator/rules/templates.ts';
+import { SubmitRequest } from '../../../../../protocol/submission.ts';
+import { TemplateParameter, TemplateSubmit } from '../../../../../protocol/template.ts';
+import { makeJob } from '../../../../contract/store/builders.ts';
+
+const submission = (given: object) => SubmitRequest.parse({ config: {}, ...given });
+const parameters = (...given: readonly object[]) => given.map(each => TemplateParameter.parse(each));
+const check = (given: object, ...asked: readonly object[]) => {
+  const checked = checkTemplate(submission(given), parameters(...asked));
+  return checked.ok ? checked.value : checked.refusal.detail;
+};
+
+describe('checkTemplate', () => {
+  it('accepts a submission that has a place for each value', () => {
+    const given = { config: { lr: 1, on: true, name: 'x' }, gpu_count: 1 };
+    const asked = [
+      { key: 'lr', type: 'number', min: 2 },
+      { key: 'rank', type: 'integer', max: 8 },
+      { key: 'alpha', type: 'integer' },
+      { key: 'on', type: 'boolean' },
+      { key: 'name' },
+      { key: 'size', choices: ['s', 'l'] },
+      { key: 'seed', type: 'integer', default: 4 },
+    ];
+    expect(check(given, ...asked)).toEqual(submission(given));
+  });
+
+  it('removes the values of parameters that ask for a secret', () => {
+    const secret = 'hf_0123456789abcdef';
+    const given = {
+      config: { hf_token: secret },
+      dataloader: { s3: { secret_key: secret } },
+      files: { 'a.toml': 'x = 1' },
+    };
+    const asked = [{ key: 'hf_token' }, { key: 's3.secret_key', in: 'dataloader' }];
+    const kept = check(given, ...asked);
+    expect(kept).toMatchObject({ config: { hf_token: '' }, dataloader: { s3: { secret_key: '' } } });
+    expect(JSON.stringify(kept)).not.toContain(secret);
+    expect(check({}, { key: 'hf_token.x' })).toContain('hf_token.x');
+    expect(check({}, { key: 'x.token', in: 'dataloader' })).toContain('x.token');
+    expect(check(given, { key: 'token', in: 'file', file: 'a.toml' })).toContain('hf_token');
+    expect(
+      checkTemplate({ ...submission({}), config: undefined }, parameters({ key: 'token' })),
+    ).toMatchObject({
+      ok: true,
+    });
+  });
+
+  it.each<[string, object, object[], string]>([
+    ['a secret', { config: { wandb_api_key: '0123456789abcdef' } }, [], 'must not contain secrets'],
+    [
+      'a config that cannot be used',
+      { config: { num_processes: 1, trainer: 'selftest', steps: -1 } },
+      [],
+      '',
+    ],
+    ['a large config', { config: { text: 'x'.repeat(300_000) } }, [], 'too large'],
+    ['a value without a place', { config: {} }, [{ key: 'config.lr' }], 'no value "config.lr"'],
+  ])('refuses %s', (_what, given, asked, detail) => {
+    const found = check(given, ...asked);
+    expect(typeof found === 'string' ? found : detail).toContain(detail);
+  });
+});
+
+describe('filledSubmission', () => {
+  const template = {
+    submission: submission({ config: { lr: 1 } }),
+    parameters: parameters(
+      { key: 'lr', type: 'number', max: 1 },
+      { key: 'gpu_count', in: 'job', type: 'integer', default: 1 },
+    ),
+  };
+  const fill = (values: object, of = template) => {
+    const filled = filledSubmission(of, TemplateSubmit.parse({ values, idempotency_key: 'k' }));
+    return filled.ok ? filled.value : filled.refusal;
+  };
+
+  it('returns the submission of the job', () =>
+    expect(fill({ lr: '1e-4' })).toMatchObject({ config: { lr: 1e-4 }, gpu_count: 1 }));
+
+  it('lists what is wrong with the values', () => {
+    expect(fill({ lr: 2, x: 1 })).toEqual({
+      code: 'invalid_request',
+      detail: 'x: the template does not ask for this value; lr: expected at most 1',
+    });
+    expect(fill({ lr: 1, gpu_count: -1 })).toMatchObject({ detail: expect.stringMatching(/^gpu_count: ./) });
+    const lost = { ...template, submission: submission({ config: { lr: [] } }) };
+    expect(fill({ lr: 1 }, lost)).toMatchObject({ detail: 'lr: the submission has no such value' });
+  });
+});
+
+describe('submissionOfJob', () => {
+  const payload = { config: { lr: 1 }, dataloader: null, files: {} };
+
+  it('copies what decides about where and when a job runs, but not its name', () => {
+    const job = makeJob(1);
+    const copy = submissionOfJob({ ...job, approval: null }, payload);
+    expect(SubmitRequest.parse(copy)).toEqual(copy);
+    expect(copy).toMatchObject({ config: { lr: 1 }, requires_approval: false });
+    expect(copy).not.toHaveProperty('name');
+  });
+
+  it('copies data, machines, limits and files', () => {
+    const job = makeJob(1);
+    const spec = {
+      ...job.spec,
+      configName: 'inline',
+      timeoutMs: 60_000,
+      requirements: { ...job.spec.requirements, nodes: 2, accelerator: 'cuda' },
+    };
+    const data = [{ path: '/p', version: 'a'.repeat(64), is_file: false, files: 1, bytes: 1 }];
+    const copy = submissionOfJob(
+      { ...job, spec, approval: 'given' },
+      { ...payload, data, dataloader: [{ id: 'd' }], files: { f: 't' } },
+    );
+    expect(copy).toMatchObject({
+      num_nodes: 2,
+      accelerator: 'cuda',
+      timeout_s: 60,
+      requires_approval: true,
+      data: [{ path: '/p', version: 'a'.repeat(64), is_file: false }],
+      dataloader: [{ id: 'd' }],
+      files: { f: 't' },
+    });
+    expect(copy).not.toHaveProperty('config_name');
+    const named = {
+      ...spec,
+      configName: 'flux',
+      timeoutMs: null,
+      requirements: { ...spec.requirements, accelerator: null },
+    };
+    expect(submissionOfJob({ ...job, spec: named }, payload)).toMatchObject({ config_name: 'flux' });
+  });
+});
+
+describe('withBundle', () => {
+  it('adds the config and its files', () =>
+    expect(withBundle(submission({}), { config: { a: 1 }, dataloader: { b: 1 }, files: {} })).toEqual(
+      submission({ config: { a: 1 }, dataloader: { b: 1 } }),
+    ));
+});

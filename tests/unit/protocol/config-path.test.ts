@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { configValue, withConfigValue, withPartValue } from '../../../protocol/config-path.ts';
+
+const config = {
+  '--rank': 8,
+  training: { epochs: 3, shared: 1 },
+  other: { shared: 2 },
+  config: { process: [{ train: { lr: 1 } }, 7] },
+};
+
+describe('configValue', () => {
+  it.each([
+    ['rank', 8],
+    ['epochs', 3],
+    ['config.process.0.train.lr', 1],
+    ['config.process.1', 7],
+    ['config.process.2', undefined],
+    ['config.process.1.lr', undefined],
+    ['shared', undefined],
+    ['toString', undefined],
+    ['other', { shared: 2 }],
+  ])('returns the value at %s', (path, value) => expect(configValue(config, path)).toEqual(value));
+});
+
+describe('withConfigValue', () => {
+  it('adds a key that the config omits, and returns null if its section is missing', () => {
+    expect(withConfigValue(config, 'seed', 4)).toEqual({ ...config, seed: 4 });
+    expect(withConfigValue(config, 'sample.seed', 4)).toBeNull();
+    expect(withConfigValue(config, 'other', 4)).toBeNull();
+  });
+});
+
+describe('withPartValue', () => {
+  it('changes a value in a list of datasets, and returns null outside of it', () => {
+    const datasets = [{ id: 'a', repeats: 1 }, { id: 'b' }];
+    expect(withPartValue(datasets, '0.repeats', 5)).toEqual([{ id: 'a', repeats: 5 }, { id: 'b' }]);
+    expect(withPartValue(datasets, '1.repeats', 5)).toEqual([
+      { id: 'a', repeats: 1 },
+      { id: 'b', repeats: 5 },
+    ]);
+    expect(['2.repeats', 'a', '0', '0.id.x'].map(path => withPartValue(datasets, path, 5))).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ]);
+    expect(withPartValue(null, 'a', 5)).toBeNull();
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { fillTemplate } from '../../../protocol/fill-template.ts';
+import { SubmitRequest } from '../../../protocol/submission.ts';
+import { TemplateParameter, TemplateSubmit } from '../../../protocol/template.ts';
+
+// From SimpleTuner's documentation: the config names its dataloader.
+const submission = SubmitRequest.parse({
+  config_name: 'flux',
+  config: { '--learning_rate': 1e-4, lora_rank: 16, data_backend_config: 'backend.json' },
+  dataloader: [{ id: 'photos', instance_data_dir: '/data/dog', resolution: 1024 }],
+  files: { 'lycoris.json': '{"linear_dim": 16}' },
+  tags: ['lora'],
+});
+const parameters = [
+  { key: 'learning_rate', type: 'number', default: 1e-4 },
+  { key: '0.instance_data_dir', in: 'dataloader' },
+  { key: 'linear_dim', in: 'file', file: 'lycoris.json', type: 'integer', default: 16 },
+  { key: 'gpu_count', in: 'job', type: 'integer', default: 1 },
+].map(each => TemplateParameter.parse(each));
+
+const fill = (request: object, changed: readonly object[] = []) =>
+  fillTemplate(
+    { submission, parameters: [...parameters, ...changed.map(each => TemplateParameter.parse(each))] },
+    TemplateSubmit.parse(request),
+    ({ path, text }, { key }, value) => (key === 'lost' ? null : `${path} ${text} ${key}=${String(value)}`),
+  );
+
+describe('fillTemplate', () => {
+  it('puts the values into the config, its dataloader, its files and the settings of the job', () => {
+    const filled = fill({
+      values: { learning_rate: '3e-4', '0.instance_data_dir': '/data/cat', gpu_count: '2' },
+      name: 'cat',
+      tags: ['cat', 'lora'],
+    });
+    expect(filled).toEqual({
+      ok: true,
+      submission: {
+        ...submission,
+        config: { '--learning_rate': 3e-4, lora_rank: 16, data_backend_config: 'backend.json' },
+        dataloader: [{ id: 'photos', instance_data_dir: '/data/cat', resolution: 1024 }],
+        files: { 'lycoris.json': 'lycoris.json {"linear_dim": 16} linear_dim=16' },
+        gpu_count: 2,
+        name: 'cat',
+        tags: ['lora', 'cat'],
+      },
+    });
+  });
+
+  it('reports all problems at once, and changes nothing', () => {
+    const places = [
+      { key: 'lora_rank.x', default: 'a' },
+      { key: '5.x', in: 'dataloader', default: 'a' },
+      { key: 'x', in: 'file', file: 'lost.json', default: 'a' },
+      { key: 'lost', in: 'file', file: 'lycoris.json', default: 'a' },
+    ];
+    expect(fill({ values: { seed: 1, learning_rate: 'fast' } }, places)).toEqual({
+      ok: false,
+      problems: [
+        { key: 'seed', problem: 'unknown' },
+        { key: 'learning_rate', problem: 'not_number' },
+        { key: '0.instance_data_dir', problem: 'missing' },
+        ...places.map(({ key }) => ({ key, problem: 'no_place' })),
+      ],
+    });
+  });
+
+  it('reports a value that is not valid for a job', () => {
+    const values = { '0.instance_data_dir': '/data', gpu_count: 5_000 };
+    expect(fill({ values })).toEqual({
+      ok: false,
+      problems: [{ key: 'gpu_count', problem: 'refused', message: expect.any(String) as string }],
+    });
+  });
+
+  it('fills a submission without a config, files or tags', () => {
+    const bare = SubmitRequest.parse({ config_name: 'x' });
+    const asked = ['config', 'file'].map(part =>
+      TemplateParameter.parse({ key: part, in: part, file: part === 'file' ? 'f' : null, default: 'v' }),
+    );
+    const request = { values: {}, dry_run: false };
+    const [inConfig, inFile] = asked.map(one =>
+      fillTemplate({ submission: bare, parameters: [one] }, request, () => ''),
+    );
+    expect(inConfig).toEqual({ ok: true, submission: { ...bare, config: { config: 'v' } } });
+    expect(inFile).toMatchObject({ ok: false });
+    const hollow = { ...TemplateParameter.parse({ key: 'k', default: 'v' }), in: 'file' as const };
+    expect(fillTemplate({ submission: bare, parameters: [hollow] }, request, () => '')).toMatchObject({
+      ok: false,
+    });
+  });
+});

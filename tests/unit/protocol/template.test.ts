@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import {
+  NewTemplate,
+  ReplacedTemplate,
+  TemplateParameter,
+  TemplateSubmit,
+} from '../../../protocol/template.ts';
+import { problemText, readValue, type ValueProblem } from '../../../protocol/template-values.ts';
+
+const parameter = (given: object) => TemplateParameter.parse({ key: 'k', ...given });
+const issues = (given: object): readonly string[] => {
+  const parsed = TemplateParameter.safeParse({ key: 'k', ...given });
+  return parsed.success
+    ? []
+    : parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+};
+
+describe('readValue', () => {
+  it.each([
+    ['integer', '20', 20],
+    ['integer', ' 2e3 ', 2000],
+    ['number', '1e-4', 1e-4],
+    ['number', 5, 5],
+    ['boolean', 'True', true],
+    ['boolean', false, false],
+    ['text', 5, '5'],
+    ['text', ' a b ', ' a b '],
+  ])('converts to %s: %j', (type, given, value) =>
+    expect(readValue(parameter({ type }), given)).toEqual({ ok: true, value }),
+  );
+
+  it.each<[object, string | number | boolean | undefined, ValueProblem]>([
+    [{}, undefined, 'missing'],
+    [{}, '  ', 'missing'],
+    [{ type: 'integer' }, '1.5', 'not_integer'],
+    [{ type: 'integer' }, '0x10', 'not_integer'],
+    [{ type: 'integer' }, '1e99', 'not_integer'],
+    [{ type: 'number' }, 'fast', 'not_number'],
+    [{ type: 'number' }, '1e999', 'not_number'],
+    [{ type: 'boolean' }, 'yes', 'not_boolean'],
+    [{ type: 'integer', min: 1 }, 0, 'too_small'],
+    [{ type: 'number', max: 1 }, '1.1', 'too_large'],
+    [{ type: 'integer', choices: ['8', 16] }, 12, 'not_a_choice'],
+  ])('refuses, for %j, the value %j: %s', (rule, given, problem) => {
+    expect(readValue(parameter(rule), given)).toEqual({ ok: false, problem });
+    expect(problemText(parameter(rule), problem)).not.toBe('');
+  });
+
+  it('takes the default if the user gives nothing, and an equal choice in another notation', () => {
+    expect(readValue(parameter({ type: 'integer', default: '8' }), undefined)).toEqual({
+      ok: true,
+      value: 8,
+    });
+    expect(readValue(parameter({ type: 'number', choices: ['1e-4'] }), 0.0001)).toMatchObject({ ok: true });
+    expect(readValue({ ...parameter({ type: 'integer' }), choices: ['x'] }, 1)).toMatchObject({ ok: false });
+    expect(problemText(parameter({}), 'unknown')).toBe('the template does not ask for this value');
+  });
+});
+
+describe('TemplateParameter', () => {
+  it.each<[object, string]>([
+    [{ in: 'file' }, 'file: give the path'],
+    [{ file: 'a.toml' }, 'file: give the path'],
+    [{ in: 'file', file: 'a.toml', type: 'boolean' }, 'type: a template can change'],
+    [{ in: 'job' }, 'key: expected one of: gpu_count'],
+    [{ in: 'job', key: 'gpu_count' }, 'type: gpu_count has the type integer'],
+    [{ min: 1 }, 'min: only numbers'],
+    [{ type: 'boolean', max: 1 }, 'max: only numbers'],
+    [{ type: 'number', min: 2, max: 1 }, 'max: must not be less'],
+    [{ type: 'number', choices: ['x'] }, 'choices: "x" is not'],
+    [{ type: 'number', choices: [5], max: 4 }, 'choices: "5" is not'],
+    [{ type: 'number', default: 'x' }, 'default: expected a number'],
+    [{ key: 'a.hf_token', default: 'abc' }, 'default: a template must not contain a secret'],
+    [{ key: 'a\nb' }, 'key: '],
+  ])('refuses %j', (given, message) => expect(issues(given)).toEqual([expect.stringContaining(message)]));
+
+  it('accepts consistent parameters', () => {
+    expect(issues({ in: 'file', file: 'data.toml', type: 'integer', min: 1, max: 1, default: 1 })).toEqual(
+      [],
+    );
+    expect(issues({ in: 'job', key: 'gpu_count', type: 'integer', choices: [1, 2], default: 2 })).toEqual([]);
+  });
+});
+
+describe('requests about templates', () => {
+  const submission = { config: {} };
+  it('wants either a submission or a job, and neither twice', () => {
+    const one = (body: object) => NewTemplate.safeParse({ name: 'n', ...body }).success;
+    expect(one({ submission })).toBe(true);
+    expect(one({ job_id: 'j_1' })).toBe(true);
+    expect(one({})).toBe(false);
+    expect(one({ submission, job_id: 'j_1' })).toBe(false);
+    for (const own of [{ dry_run: true }, { idempotency_key: 'k' }, { after: ['j_1'] }])
+      expect(one({ submission: { ...submission, ...own } })).toBe(false);
+    const [a, b] = [{ key: 'a' }, { key: 'a', label: 'again' }];
+    expect(one({ submission, parameters: [a] })).toBe(true);
+    expect(one({ submission, parameters: [a, b] })).toBe(false);
+    expect(ReplacedTemplate.safeParse({ name: 'n', submission, revision: 0 }).success).toBe(false);
+  });
+
+  it('limits the number of values, and refuses after_on without after', () => {
+    const many = Object.fromEntries(Array.from({ length: 41 }, (_, at) => [`k${at}`, 1]));
+    expect(TemplateSubmit.safeParse({ values: many }).success).toBe(false);
+    expect(TemplateSubmit.safeParse({ after_on: 'end' }).success).toBe(false);
+    expect(TemplateSubmit.safeParse({ after: ['j_1'], after_on: 'end' }).success).toBe(true);
+  });
+});
