@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { call } from './call.ts';
 import { DryRunResult, Submitted } from './submitted.ts';
+import { templateWrites } from './template-access.ts';
 import {
   NewTemplate,
   ReplacedTemplate,
@@ -34,8 +35,7 @@ export const templatesApi = {
   create: call({
     method: 'POST',
     path: '/api/templates',
-    authority: 'queue.manage',
-    own: 'refused',
+    ...templateWrites,
     summary: 'Create a job template from a submission or a job',
     body: NewTemplate,
     reply: TemplateView,
@@ -43,8 +43,7 @@ export const templatesApi = {
   replace: call({
     method: 'PUT',
     path: '/api/templates/:name',
-    authority: 'queue.manage',
-    own: 'refused',
+    ...templateWrites,
     summary: 'Replace a job template, or rename it',
     params: byName,
     body: ReplacedTemplate,
@@ -53,8 +52,7 @@ export const templatesApi = {
   remove: call({
     method: 'DELETE',
     path: '/api/templates/:name',
-    authority: 'queue.manage',
-    own: 'refused',
+    ...templateWrites,
     summary: 'Delete a job template; its jobs stay',
     params: byName,
     reply: z.object({

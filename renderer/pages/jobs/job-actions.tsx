@@ -6,6 +6,7 @@ import type { JobId } from '../../../protocol/ids.ts';
 import { isWaiting, type JobView, isFinal } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { RequestKind } from '../../../protocol/requests.ts';
+import { templateWrites } from '../../../protocol/template-access.ts';
 import { sendWhileUnloading, type May } from '../../api/session.ts';
 import { type Panel, usePanel } from '../../app/context.ts';
 import { type Translator, useT, type MessageKey } from '../../i18n/index.ts';
@@ -21,6 +22,7 @@ export const jobActions = [
   'cancel',
   'retry',
   'duplicate',
+  'template',
   'priority',
   'top',
   'approve',
@@ -35,12 +37,13 @@ const calls = {
   cancel: queueApi.cancel,
   retry: queueApi.retry,
   duplicate: queueApi.submit,
+  template: templateWrites,
   priority: queueApi.setPriority,
   top: queueApi.moveToTop,
   approve: queueApi.approve,
   reject: queueApi.reject,
   delete: queueApi.remove,
-} as const satisfies Readonly<Record<JobAction, Call>>;
+} as const satisfies Readonly<Record<JobAction, Pick<Call, 'authority' | 'own'>>>;
 
 /** Returns true when the user may perform at least one action on jobs. */
 export const mayActOnJobs = (may: May): boolean => Object.values(calls).some(call => may(call));
@@ -73,6 +76,7 @@ export function unavailableReason(act: JobAction, job: JobView): MessageKey | nu
     case 'save':
     case 'sample':
     case 'duplicate':
+    case 'template':
     case 'approve':
     case 'reject':
       return null;
@@ -198,6 +202,7 @@ function createPerformer({
     if (act === 'save' || act === 'sample')
       return void request(act, job).then(failure => failure !== null && failed(failure));
     if (act === 'duplicate') return go(`/jobs/new?from=${job.id}`);
+    if (act === 'template') return go(`/jobs/new?from=${job.id}&save`);
     if (act === 'retry') return void retry(job);
     if (act === 'top') return void callFor(queueApi.moveToTop, job);
     if (act === 'approve') return void callFor(queueApi.approve, job);

@@ -2,6 +2,8 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import { isWaiting, type JobDetail, type JobView } from '../../../../protocol/job.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import { useMay } from '../../../app/context.ts';
 import { WorkerLink } from '../../../app/links.tsx';
 import { type Translator, useT } from '../../../i18n/index.ts';
 import { LabelChips } from '../../../ui/indicators.tsx';
@@ -22,6 +24,13 @@ export const FactList = ({ facts }: { readonly facts: readonly Fact[] }) => (
     ))}
   </dl>
 );
+
+/** The template that a job came from. The link asks for its values again. */
+function TemplateLink({ name }: { readonly name: string }) {
+  const may = useMay();
+  if (!may(queueApi.submit)) return name;
+  return <Link href={`/jobs/new?template=${encodeURIComponent(name)}`}>{name}</Link>;
+}
 
 /** The details of a job: its requirements, its place and its times. */
 export function Facts({ job }: { readonly job: JobDetail }) {
@@ -52,6 +61,7 @@ export function Facts({ job }: { readonly job: JobDetail }) {
     [t('jobs.fact.retryOn'), job.retry_on.map(cause => t(`jobs.cause.${cause}`)).join(', ')],
     [t('jobs.fact.lostContact'), t(`jobs.lost.${job.on_lost_contact}`)],
     [t('jobs.fact.approval'), job.approval && t(`jobs.approval.${job.approval}`)],
+    [t('jobs.fact.template'), job.template && <TemplateLink name={job.template} />],
     [t('jobs.fact.retryOf'), job.retry_of && <Link href={`/jobs/${job.retry_of}`}>{job.retry_of}</Link>],
   ];
   return (

@@ -113,6 +113,8 @@ export interface Draft {
   readonly takesAnyGpu: boolean;
   /** Failures to retry. The form does not show them, but a copied job keeps them. */
   readonly retryOn: readonly FailureCause[];
+  /** The template that the form started from; empty for none. */
+  readonly template: string;
 }
 
 export const emptyDraft: Draft = {
@@ -144,6 +146,7 @@ export const emptyDraft: Draft = {
   isNowOrNever: false,
   takesAnyGpu: false,
   retryOn: [],
+  template: '',
 };
 
 /** The name that the server gives to a config submitted without a name. */

@@ -3,7 +3,7 @@ import type { ValueOf } from '../../../../protocol/client.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
 import { detailOf } from '../../../api/session.ts';
 import { usePanel } from '../../../app/context.ts';
-import { checkDraft, type FieldErrors, type SubmitBody, toFieldErrors } from './draft-check.ts';
+import { checkDraft, type FieldErrors, toFieldErrors } from './draft-check.ts';
 import type { Draft } from './draft.ts';
 import { useSubmitT } from './texts.tsx';
 
@@ -49,9 +49,9 @@ export function useSubmit() {
  * Returns the idempotency key for a request. Until the request is answered, the key stays the same, so that a retry
  * creates no second job.
  */
-function useIdempotencyKey() {
+export function useIdempotencyKey() {
   const last = useRef<{ readonly body: string; readonly key: string } | null>(null);
-  const keyOf = (body: SubmitBody): string => {
+  const keyOf = (body: object): string => {
     const text = JSON.stringify(body);
     if (last.current?.body !== text) last.current = { body: text, key: randomKey() };
     return last.current.key;

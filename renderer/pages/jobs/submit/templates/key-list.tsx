@@ -1,0 +1,71 @@
+import { useId, useState } from 'react';
+import { isSecretParameter } from '../../../../../protocol/template-values.ts';
+import { TextField } from '../../field.tsx';
+import { hidden } from '../config-parts.tsx';
+import { type Candidate, idOf } from './parameter-draft.ts';
+import { type TemplateTranslator, useTemplateT } from './texts.tsx';
+
+const maxShown = 200;
+
+interface KeyListProps {
+  readonly candidates: readonly Candidate[];
+  readonly asked: ReadonlySet<string>;
+  readonly onChange: (candidate: Candidate, isAsked: boolean) => void;
+}
+
+/** All values of a submission, with a mark at those that the template asks for. */
+export function KeyList({ candidates, asked, onChange }: KeyListProps) {
+  const t = useTemplateT();
+  const [words, setWords] = useState('');
+  const wanted = words.toLowerCase().split(/\s+/);
+  const found = candidates.filter(({ key, value }) => {
+    const text = `${key} ${value ?? ''}`.toLowerCase();
+    return wanted.every(word => text.includes(word));
+  });
+  const shown = found.slice(0, maxShown);
+  const groups = Map.groupBy(shown, ({ group, file }) => file ?? groupName(group, t));
+  return (
+    <div className="key-list">
+      <TextField label={t('templates.keys.find')} value={words} onChange={setWords} />
+      <div className="key-groups" tabIndex={-1}>
+        {[...groups].map(([name, members]) => (
+          <KeyGroup key={name} name={name} members={members} asked={asked} onChange={onChange} />
+        ))}
+        {found.length === 0 && <p className="muted">{t('templates.keys.none')}</p>}
+        {found.length > maxShown && (
+          <p className="muted">{t('templates.keys.more', { count: found.length - maxShown })}</p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const groupName = (group: Candidate['group'], t: TemplateTranslator): string =>
+  group === 'file' ? '' : t(`templates.keys.${group}`);
+
+interface KeyGroupProps extends Omit<KeyListProps, 'candidates'> {
+  readonly name: string;
+  readonly members: readonly Candidate[];
+}
+
+function KeyGroup({ name, members, asked, onChange }: KeyGroupProps) {
+  const title = useId();
+  return (
+    <div role="group" aria-labelledby={title}>
+      <h3 id={title}>{name}</h3>
+      {members.map(candidate => (
+        <label key={idOf(candidate)} className="key-row">
+          <input
+            type="checkbox"
+            checked={asked.has(idOf(candidate))}
+            onChange={({ target }) => onChange(candidate, target.checked)}
+          />
+          <code>{candidate.key}</code>
+          <span className="muted key-value">
+            {isSecretParameter(candidate) && candidate.value !== null ? hidden : candidate.value}
+          </span>
+        </label>
+      ))}
+    </div>
+  );
+}

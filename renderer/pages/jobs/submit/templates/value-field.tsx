@@ -1,0 +1,76 @@
+import type { TemplateParameter } from '../../../../../protocol/template.ts';
+import { Field } from '../../field.tsx';
+import { type TemplateTranslator, useTemplateT } from './texts.tsx';
+import { isSecret, limitsText, nameOf } from './values.ts';
+
+interface ValueFieldProps {
+  readonly parameter: TemplateParameter;
+  readonly value: string;
+  readonly error: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+/** The field for a value that the template asks for. */
+export function ValueField({ parameter, value, error, onChange }: ValueFieldProps) {
+  const t = useTemplateT();
+  const { key, type } = parameter;
+  const choices = choicesOf(parameter, t);
+  const isNumeric = type === 'integer' || type === 'number';
+  return (
+    <Field label={nameOf(parameter)} error={error} hint={<Hint parameter={parameter} />}>
+      {tied =>
+        choices.length > 0 ? (
+          <select {...tied} value={value} onChange={({ target }) => onChange(target.value)}>
+            {(parameter.default === null || value === '') && (
+              <option value="">{t('templates.choose')}</option>
+            )}
+            {choices.map(([choice, text]) => (
+              <option key={choice} value={choice}>
+                {text}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <input
+            {...tied}
+            name={key}
+            type={isSecret(parameter) ? 'password' : 'text'}
+            value={value}
+            inputMode={isNumeric ? 'decimal' : 'text'}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={({ target }) => onChange(target.value)}
+          />
+        )
+      }
+    </Field>
+  );
+}
+
+function choicesOf(
+  { type, choices }: TemplateParameter,
+  t: TemplateTranslator,
+): readonly (readonly [value: string, text: string])[] {
+  const wordFor = (choice: string): string =>
+    type === 'boolean' ? t(/^true$/i.test(choice) ? 'templates.yes' : 'templates.no') : choice;
+  const given = choices.length === 0 && type === 'boolean' ? [true, false] : choices;
+  return given.map(choice => [String(choice), wordFor(String(choice))] as const);
+}
+
+/** The key in the config, the limits, the default and the help of its author. */
+function Hint({ parameter }: { readonly parameter: TemplateParameter }) {
+  const t = useTemplateT();
+  const { label, key, help, default: value } = parameter;
+  const words = [
+    help,
+    limitsText(parameter, t),
+    value === null || parameter.type === 'boolean' ? null : t('templates.default', { value: String(value) }),
+  ].filter(part => part !== null);
+  return (
+    <>
+      {label !== null && <code>{key}</code>}
+      {label !== null && words.length > 0 && ' · '}
+      {words.join(' · ')}
+    </>
+  );
+}

@@ -1,0 +1,111 @@
+import { fillTemplate, type FillProblem } from '../../../../../protocol/fill-template.ts';
+import type { SubmitRequest } from '../../../../../protocol/submission.ts';
+import type { TemplateDetail, TemplateParameter } from '../../../../../protocol/template.ts';
+import { isSecretParameter } from '../../../../../protocol/template-values.ts';
+import { writeInFile } from '../../../../../trainers/index.ts';
+import type { FieldErrors } from '../draft-check.ts';
+import { type Draft, emptyDraft } from '../draft.ts';
+import type { TemplateTranslator } from './texts.tsx';
+
+/** What the user has typed, by the keys of the parameters. */
+export type Typed = Readonly<Record<string, string>>;
+
+/** Returns the text of a field: what the user has typed, or else the default. */
+export const textOf = ({ key, default: value }: TemplateParameter, typed: Typed): string =>
+  typed[key] ?? (value === null ? '' : String(value));
+
+export const nameOf = ({ label, key }: TemplateParameter): string => label ?? key;
+
+export type CheckedValues =
+  | {
+      readonly ok: true;
+      readonly submission: SubmitRequest;
+      readonly values: Readonly<Record<string, string>>;
+    }
+  | { readonly ok: false; readonly errors: FieldErrors; readonly missing: readonly string[] };
+
+/** Fills the template as the server will do it. */
+export function checkValues(
+  { submission, parameters }: Pick<TemplateDetail, 'submission' | 'parameters'>,
+  typed: Typed,
+  t: TemplateTranslator,
+): CheckedValues {
+  const given = parameters.map(parameter => [parameter.key, textOf(parameter, typed)] as const);
+  const values = Object.fromEntries(given.filter(([, text]) => text.trim() !== ''));
+  const filled = fillTemplate({ submission, parameters }, { values, dry_run: false }, writeInFile);
+  if (filled.ok) return { ok: true, submission: filled.submission, values };
+  const byKey = new Map(parameters.map(parameter => [parameter.key, parameter]));
+  const entries = filled.problems.map(found => [found.key, problemText(found, byKey.get(found.key), t)]);
+  const missing = filled.problems.filter(({ problem }) => problem === 'missing').map(({ key }) => key);
+  return { ok: false, errors: Object.fromEntries(entries) as FieldErrors, missing };
+}
+
+function problemText(
+  { problem }: FillProblem,
+  parameter: TemplateParameter | undefined,
+  t: TemplateTranslator,
+): string {
+  if (problem === 'unknown') return t('templates.problem.no_place');
+  return t(`templates.problem.${problem}`, { min: parameter?.min ?? '', max: parameter?.max ?? '' });
+}
+
+/** Returns the summary of all problems for the live answer; null if there are none. */
+export function summaryOf(
+  checked: CheckedValues,
+  parameters: readonly TemplateParameter[],
+  t: TemplateTranslator,
+): string | null {
+  if (checked.ok) return null;
+  const name = (key: string): string => {
+    const parameter = parameters.find(each => each.key === key);
+    return parameter === undefined ? key : nameOf(parameter);
+  };
+  const wrong = Object.entries(checked.errors).find(([key]) => !checked.missing.includes(key));
+  if (wrong !== undefined) return t('templates.wrongValue', { name: name(wrong[0]), problem: wrong[1] });
+  return t('templates.enter', { names: checked.missing.map(name).join(', ') });
+}
+
+/** Limits, default and help of a parameter, for the hint of its field. */
+export function limitsText({ min, max }: TemplateParameter, t: TemplateTranslator): string | null {
+  if (min !== null && max !== null) return t('templates.between', { min, max });
+  if (min !== null) return t('templates.atLeast', { min });
+  return max === null ? null : t('templates.atMost', { max });
+}
+
+export const isSecret = (parameter: TemplateParameter): boolean => isSecretParameter(parameter);
+
+/** Returns the form contents for a submission, so that the user can change everything. */
+export function draftFrom(name: string, submission: SubmitRequest): Draft {
+  const { config = {}, dataloader = null, files = {}, timeout_s: seconds } = submission;
+  const text = JSON.stringify(config, null, 2);
+  const number = (value: number | undefined): string =>
+    value === undefined || value === 0 ? '' : String(value);
+  return {
+    ...emptyDraft,
+    configName: submission.config_name ?? '',
+    config: text,
+    dataloader,
+    files,
+    base: { origin: 'job', name, etag: null, text, config, dataloader },
+    data: submission.data ?? [],
+    name: submission.name ?? '',
+    group: submission.group ?? '',
+    tags: (submission.tags ?? []).join(' '),
+    notes: submission.notes ?? '',
+    target: submission.target,
+    labels: Object.entries(submission.worker_labels).map(([key, pattern], id) => ({ id, key, pattern })),
+    nodes: number(submission.num_nodes),
+    gpus: submission.gpu_count === undefined ? '' : String(submission.gpu_count),
+    vramGb: number(submission.gpu_vram_gb),
+    accelerator: submission.accelerator ?? '',
+    priority: submission.priority,
+    retries: String(submission.max_retries),
+    timeoutHours: seconds === undefined ? '' : String(seconds / 3600),
+    onLostContact: submission.on_lost_contact,
+    needsApproval: submission.requires_approval,
+    isNowOrNever: submission.no_wait,
+    takesAnyGpu: submission.any_gpu,
+    retryOn: submission.retry_on,
+    template: name,
+  };
+}
