@@ -23,6 +23,8 @@ export const withParameterOptions = (command: Command): Command =>
       'JSON, YAML or TOML file with "parameters": labels, help, choices and limits of the values',
     );
 
+const parts = ['config', 'dataloader', 'file', 'job'] as const;
+
 /** Parses `KEY`, `KEY=DEFAULT`, `dataloader:KEY`, `job:FIELD` or `file:PATH:KEY`. */
 function addAsked(text: string, before: readonly Asked[] = []): readonly Asked[] {
   const [, place = '', given] = /^([^=]+)(?:=(.*))?$/s.exec(text) ?? [];
@@ -35,7 +37,7 @@ function addAsked(text: string, before: readonly Asked[] = []): readonly Asked[]
     );
   const asked: Asked = {
     key: isInFile ? rest.slice(colon + 1) : rest,
-    in: part as Asked['in'],
+    in: parts.find(each => each === part) ?? 'config',
     file: isInFile ? rest.slice(0, colon) : null,
     default: given ?? null,
   };
@@ -67,7 +69,9 @@ const noun = { noun: 'file of parameters', remedy: 'Give a local file' } as cons
 async function readFile(path: string, terminal: Remote['terminal']): Promise<readonly unknown[]> {
   const { config } = await readConfig(path, terminal, noun);
   const { parameters } = config;
-  return Array.isArray(parameters) ? parameters : fail(exitCodes.usage, `${path} has no list "parameters"`);
+  if (!Array.isArray(parameters)) return fail(exitCodes.usage, `${path} has no list "parameters"`);
+  const list: readonly unknown[] = parameters;
+  return list;
 }
 
 /** One line about a parameter, such as "learning_rate  number, default 0.0001, at most 1". */

@@ -106,7 +106,7 @@ describe('job templates', () => {
     const { submission: _, ...rest } = { submission, parameters: [{ key: 'lr', type: 'number' as const }] };
     valueOf(
       await server.admin.call(templatesApi.create, {
-        body: { name: 'copy', job_id: job_id as never, ...rest },
+        body: { name: 'copy', job_id, ...rest },
       }),
     );
     const copy = valueOf(await server.admin.call(templatesApi.get, { params: { name: 'copy' } }));
@@ -156,7 +156,7 @@ describe('job templates', () => {
       { submission: { config: { text: 'x'.repeat(300_000) } }, parameters: [] },
       'invalid_request',
     ],
-    ['both sources', { job_id: 'j_1' as never }, 'invalid_request'],
+    ['both sources', { job_id: 'j_1' }, 'invalid_request'],
   ])('refuses a template with %s', async (_what, body, problem) =>
     expect(code(await create({ name: 'refused', ...body }))).toMatchObject({ problem: { code: problem } }),
   );

@@ -22,25 +22,49 @@ const maxTemplates = 500;
 type Source = Pick<NewTemplate, 'submission' | 'job_id'>;
 type Submissions = ReturnType<typeof createSubmissions>;
 
-/** Calls of users about job templates. */
-export function createTemplateCalls(core: Core, configs: Configs, submissions: Submissions) {
-  const viewOf = ({
-    configName,
-    createdAt,
-    createdBy,
-    changedAt,
-    changedBy,
-    ...rest
-  }: Template): TemplateView => ({
-    ...rest,
-    parameters: [...rest.parameters],
-    config_name: configName,
-    created_at: core.clock.iso(createdAt),
-    created_by: createdBy,
-    changed_at: core.clock.iso(changedAt),
-    changed_by: changedBy,
-  });
+const viewOf = (
+  core: Core,
+  { configName, createdAt, createdBy, changedAt, changedBy, ...rest }: Template,
+): TemplateView => ({
+  ...rest,
+  parameters: [...rest.parameters],
+  config_name: configName,
+  created_at: core.clock.iso(createdAt),
+  created_by: createdBy,
+  changed_at: core.clock.iso(changedAt),
+  changed_by: changedBy,
+});
 
+/** Calls of users about job templates. */
+export const createTemplateCalls = (core: Core, configs: Configs, submissions: Submissions) => ({
+  ...createTemplateReads(core),
+  ...createTemplateWrites(core, createPreparation(core, configs)),
+  ...createTemplateSubmits(core, submissions),
+});
+
+function createTemplateReads(core: Core) {
+  return {
+    listTemplates: (): readonly TemplateView[] =>
+      core.store.templates().map(template => viewOf(core, template)),
+
+    getTemplate(name: string): Outcome<TemplateDetail> {
+      const template = core.store.template(name);
+      const submission = core.store.templateSubmission(name);
+      if (template === null || submission === null) return unknownTemplate(name);
+      return accept({ ...viewOf(core, template), submission });
+    },
+  };
+}
+
+/** A template that may be stored. */
+interface Prepared {
+  readonly template: Template;
+  readonly submission: SubmitRequest;
+}
+
+type Prepare = (wanted: NewTemplate, by: Actor) => Promise<Outcome<Prepared>>;
+
+function createPreparation(core: Core, configs: Configs): Prepare {
   /** Returns the submission with a copy of its config, so that the template does not change when the folder does. */
   const selfContained = async ({ submission, job_id: jobId }: Source): Promise<Outcome<SubmitRequest>> => {
     if (jobId !== undefined) {
@@ -49,23 +73,19 @@ export function createTemplateCalls(core: Core, configs: Configs, submissions: S
       if (job === null || payload === null) return refuse('job_not_found', `There is no job ${jobId}`);
       return accept(submissionOfJob(job, payload));
     }
-    if (submission?.config_name === undefined || submission.config !== undefined)
-      return submission === undefined
-        ? refuse('invalid_request', 'give either submission or job_id')
-        : accept(submission);
+    if (submission === undefined) return refuse('invalid_request', 'give either submission or job_id');
+    if (submission.config_name === undefined || submission.config !== undefined) return accept(submission);
     const bundle = await configs.load(submission.config_name);
     return bundle.ok ? accept(withBundle(submission, bundle.value)) : bundle;
   };
-
-  const prepare = async (wanted: NewTemplate): Promise<Outcome<SubmitRequest>> => {
+  return async (wanted, by) => {
     const whole = await selfContained(wanted);
-    return whole.ok ? checkTemplate(whole.value, wanted.parameters) : whole;
-  };
-
-  const templateFrom = (wanted: NewTemplate, submission: SubmitRequest, by: Actor): Template => {
+    const checked = whole.ok ? checkTemplate(whole.value, wanted.parameters) : whole;
+    if (!checked.ok) return checked;
+    const submission = checked.value;
     const { config = {} } = submission;
     const now = core.time.now();
-    return {
+    const template: Template = {
       name: wanted.name,
       description: wanted.description?.trim() ? wanted.description : null,
       configName: submission.config_name ?? null,
@@ -77,36 +97,23 @@ export function createTemplateCalls(core: Core, configs: Configs, submissions: S
       changedAt: now,
       changedBy: nameOf(by),
     };
+    return accept({ template, submission });
   };
+}
 
-  const fill = (name: string, request: TemplateSubmit): Outcome<SubmitRequest> => {
-    const template = core.store.template(name);
-    const submission = core.store.templateSubmission(name);
-    if (template === null || submission === null) return unknownTemplate(name);
-    return filledSubmission({ submission, parameters: template.parameters }, request);
-  };
-
+function createTemplateWrites(core: Core, prepare: Prepare) {
   return {
-    listTemplates: (): readonly TemplateView[] => core.store.templates().map(viewOf),
-
-    getTemplate(name: string): Outcome<TemplateDetail> {
-      const template = core.store.template(name);
-      const submission = core.store.templateSubmission(name);
-      if (template === null || submission === null) return unknownTemplate(name);
-      return accept({ ...viewOf(template), submission });
-    },
-
     async createTemplate(wanted: NewTemplate, by: Actor): Promise<Outcome<TemplateView>> {
-      const submission = await prepare(wanted);
-      if (!submission.ok) return submission;
-      const template = templateFrom(wanted, submission.value, by);
+      const prepared = await prepare(wanted, by);
+      if (!prepared.ok) return prepared;
+      const { template, submission } = prepared.value;
       return core.store.write(tx => {
         if (tx.template(template.name) !== null) return nameTaken(template.name);
         if (tx.countTemplates() >= maxTemplates)
           return refuse('invalid_request', `At most ${maxTemplates} templates`);
-        tx.putTemplate(template, submission.value);
+        tx.putTemplate(template, submission);
         recordTemplateEvent(core, tx, 'template.created', template, by);
-        return accept(viewOf(template));
+        return accept(viewOf(core, template));
       });
     },
 
@@ -115,28 +122,20 @@ export function createTemplateCalls(core: Core, configs: Configs, submissions: S
       { revision, ...wanted }: ReplacedTemplate,
       by: Actor,
     ): Promise<Outcome<TemplateView>> {
-      const submission = await prepare(wanted);
-      if (!submission.ok) return submission;
-      const template = templateFrom(wanted, submission.value, by);
+      const prepared = await prepare(wanted, by);
+      if (!prepared.ok) return prepared;
+      const { template, submission } = prepared.value;
       return core.store.write(tx => {
         const old = tx.template(name);
         if (old === null) return unknownTemplate(name);
-        if (revision !== undefined && revision !== old.revision)
-          return refuse(
-            'template_changed',
-            `${old.changedBy} has changed the template "${name}" meanwhile: load it again, and repeat your change`,
-          );
+        if (revision !== undefined && revision !== old.revision) return changedMeanwhile(old);
         if (template.name !== name && tx.template(template.name) !== null) return nameTaken(template.name);
-        const next = {
-          ...template,
-          revision: old.revision + 1,
-          createdAt: old.createdAt,
-          createdBy: old.createdBy,
-        };
+        const { createdAt, createdBy } = old;
+        const next = { ...template, revision: old.revision + 1, createdAt, createdBy };
         if (next.name !== name) tx.removeTemplate(name);
-        tx.putTemplate(next, submission.value);
+        tx.putTemplate(next, submission);
         recordTemplateEvent(core, tx, 'template.replaced', next, by, { old_name: name });
-        return accept(viewOf(next));
+        return accept(viewOf(core, next));
       });
     },
 
@@ -151,7 +150,25 @@ export function createTemplateCalls(core: Core, configs: Configs, submissions: S
         recordTemplateEvent(core, tx, 'template.deleted', template, by);
         return accept({ success: true as const, name });
       }),
+  };
+}
 
+const changedMeanwhile = ({ name, changedBy }: Template) =>
+  refuse(
+    'template_changed',
+    `${changedBy} has changed the template "${name}" meanwhile: load it again, and repeat your change`,
+  );
+
+const nameTaken = (name: string) => refuse('name_taken', `There is a template "${name}" already`);
+
+function createTemplateSubmits(core: Core, submissions: Submissions) {
+  const fill = (name: string, request: TemplateSubmit): Outcome<SubmitRequest> => {
+    const template = core.store.template(name);
+    const submission = core.store.templateSubmission(name);
+    if (template === null || submission === null) return unknownTemplate(name);
+    return filledSubmission({ submission, parameters: template.parameters }, request);
+  };
+  return {
     /** For 24 hours, the same idempotency key returns the same job, even if the template has changed since. */
     async submitTemplate(
       name: string,
@@ -171,5 +188,3 @@ export function createTemplateCalls(core: Core, configs: Configs, submissions: S
     },
   };
 }
-
-const nameTaken = (name: string) => refuse('name_taken', `There is a template "${name}" already`);

@@ -82,9 +82,15 @@ function toSource(
     errors['config'] = errorText(read, draft.format, t);
     return {};
   }
+  return { ...toInlineSource(draft), ...(name === '' ? {} : { config_name: name }) };
+}
+
+/** Returns the config in the form with its files; nothing if the text is not a config. */
+export function toInlineSource(draft: Draft): Pick<SubmitBody, 'config' | 'dataloader' | 'files'> {
+  const read = readText(draft.config, draft.format);
+  if (draft.config.trim() === '' || !read.ok) return {};
   return {
     config: read.config,
-    ...(name === '' ? {} : { config_name: name }),
     ...(isFields(draft.dataloader) ? { dataloader: draft.dataloader } : {}),
     ...(Object.keys(draft.files).length > 0 && { files: { ...draft.files } }),
   };

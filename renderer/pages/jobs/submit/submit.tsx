@@ -5,7 +5,8 @@ import { templatesApi } from '../../../../protocol/templates-api.ts';
 import { useMay } from '../../../app/context.ts';
 import { Allowed } from '../../../app/guarded.tsx';
 import { useT } from '../../../i18n/index.ts';
-import { checkDraft, type SubmitBody } from './draft-check.ts';
+import { checkDraft, type SubmitBody, toInlineSource } from './draft-check.ts';
+import type { Draft } from './draft.ts';
 import { type Model, useModel } from './origins.ts';
 import { forgetDraft } from './stored-draft.ts';
 import { SubmitForm } from './submit-form.tsx';
@@ -81,7 +82,7 @@ function SubmitView({ model, opensEditor }: ViewProps) {
         <h1>{t('templates.saveTitle')}</h1>
         <TemplateEditor
           key={old?.name ?? ''}
-          submission={withoutParents(checked.body)}
+          submission={submissionOf(draft, checked.body)}
           template={old}
           onClose={() => setTemplating(false)}
           onSaved={name => {
@@ -102,5 +103,7 @@ function SubmitView({ model, opensEditor }: ViewProps) {
   );
 }
 
-/** The jobs that this one waits for are not those of later jobs. */
-const withoutParents = ({ after: _after, after_on: _on, ...body }: SubmitBody): SubmitBody => body;
+/** Returns the submission with its config. The jobs that this one waits for are not those of later jobs. */
+function submissionOf(draft: Draft, { after: _after, after_on: _on, ...body }: SubmitBody): SubmitBody {
+  return { ...body, ...toInlineSource(draft) };
+}

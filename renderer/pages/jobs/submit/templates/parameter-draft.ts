@@ -43,7 +43,7 @@ export const idOf = ({ in: part, file, key }: ParameterPlace): string => `${part
 
 const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null;
 const textOf = (value: unknown): string | null =>
-  value === undefined || value === null ? null : String(value);
+  typeof value === 'string' ? value : value === undefined || value === null ? null : JSON.stringify(value);
 
 function scalarsOf(document: unknown, place: Pick<Candidate, 'in' | 'file' | 'group'>): readonly Candidate[] {
   return [...flatten(document)].flatMap(([key, value]) =>
@@ -144,5 +144,7 @@ export function errorsOf(draft: ParameterDraft): ParameterErrors {
   if (wrong) return { choices: 'templates.wrong.choices' };
   if (rule.default === null) return {};
   const value = readValue(rule, undefined);
-  return value.ok ? {} : { default: `templates.problem.${value.problem}` as TemplateKey };
+  if (value.ok) return {};
+  const { problem } = value;
+  return problem === 'unknown' ? {} : { default: `templates.problem.${problem}` };
 }

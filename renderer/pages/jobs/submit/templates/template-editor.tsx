@@ -38,16 +38,13 @@ export function TemplateEditor({ submission, template, onSaved, onClose }: Edito
   const [name, setName] = useState(template?.name ?? '');
   const [description, setDescription] = useState(template?.description ?? '');
   const [parameters, setParameters] = useState(() => (template?.parameters ?? []).map(draftOf));
-  const candidates = useMemo(
-    () => candidatesOf(submission as Parameters<typeof candidatesOf>[0]),
-    [submission],
-  );
+  const candidates = useMemo(() => candidatesOf(submission), [submission]);
   const asked = new Set(parameters.map(idOf));
   const { save, isSaving, trouble, taken, forget } = useSave(template, onSaved);
   const toggle = (candidate: Candidate, isAsked: boolean): void =>
     setParameters(was =>
       isAsked
-        ? [...was, newParameter(submission as Parameters<typeof newParameter>[0], candidate)]
+        ? [...was, newParameter(submission, candidate)]
         : was.filter(each => idOf(each) !== idOf(candidate)),
     );
   const isWrong = parameters.some(each => Object.keys(errorsOf(each)).length > 0);

@@ -1,7 +1,8 @@
 import type { TemplateParameter } from '../../../../../protocol/template.ts';
+import { isSecretParameter } from '../../../../../protocol/template-values.ts';
 import { Field } from '../../field.tsx';
 import { type TemplateTranslator, useTemplateT } from './texts.tsx';
-import { isSecret, limitsText, nameOf } from './values.ts';
+import { limitsText, nameOf } from './values.ts';
 
 interface ValueFieldProps {
   readonly parameter: TemplateParameter;
@@ -34,7 +35,7 @@ export function ValueField({ parameter, value, error, onChange }: ValueFieldProp
           <input
             {...tied}
             name={key}
-            type={isSecret(parameter) ? 'password' : 'text'}
+            type={isSecretParameter(parameter) ? 'password' : 'text'}
             value={value}
             inputMode={isNumeric ? 'decimal' : 'text'}
             autoComplete="off"

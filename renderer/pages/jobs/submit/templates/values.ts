@@ -1,7 +1,6 @@
 import { fillTemplate, type FillProblem } from '../../../../../protocol/fill-template.ts';
 import type { SubmitRequest } from '../../../../../protocol/submission.ts';
 import type { TemplateDetail, TemplateParameter } from '../../../../../protocol/template.ts';
-import { isSecretParameter } from '../../../../../protocol/template-values.ts';
 import { writeInFile } from '../../../../../trainers/index.ts';
 import type { FieldErrors } from '../draft-check.ts';
 import { type Draft, emptyDraft } from '../draft.ts';
@@ -35,9 +34,11 @@ export function checkValues(
   const filled = fillTemplate({ submission, parameters }, { values, dry_run: false }, writeInFile);
   if (filled.ok) return { ok: true, submission: filled.submission, values };
   const byKey = new Map(parameters.map(parameter => [parameter.key, parameter]));
-  const entries = filled.problems.map(found => [found.key, problemText(found, byKey.get(found.key), t)]);
+  const entries = filled.problems.map(
+    found => [found.key, problemText(found, byKey.get(found.key), t)] as const,
+  );
   const missing = filled.problems.filter(({ problem }) => problem === 'missing').map(({ key }) => key);
-  return { ok: false, errors: Object.fromEntries(entries) as FieldErrors, missing };
+  return { ok: false, errors: Object.fromEntries(entries), missing };
 }
 
 function problemText(
@@ -71,8 +72,6 @@ export function limitsText({ min, max }: TemplateParameter, t: TemplateTranslato
   if (min !== null) return t('templates.atLeast', { min });
   return max === null ? null : t('templates.atMost', { max });
 }
-
-export const isSecret = (parameter: TemplateParameter): boolean => isSecretParameter(parameter);
 
 /** Returns the form contents for a submission, so that the user can change everything. */
 export function draftFrom(name: string, submission: SubmitRequest): Draft {

@@ -1,0 +1,258 @@
+/** Templates: saved from the form and from a job, filled in, changed and deleted. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { WorkerId } from '../../protocol/ids.ts';
+import { openRig, type Rig } from '../support/upload-bench.ts';
+import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
+import { chooseConfig, type Orchestrator, selectMenuItem, signIn, startOrchestrator } from './panel.ts';
+
+// From the example configs of ai-toolkit, with its comments.
+const text = `---
+job: extension
+config:
+  # this name will be the folder and filename name
+  name: "my_first_flux_lora_v1"
+  process:
+    - type: 'sd_trainer'
+      training_folder: "output"
+      device: cuda:0
+      network:
+        type: "lora"
+        linear: 16
+        linear_alpha: 16
+      datasets:
+        - folder_path: "/path/to/images/folder"
+          caption_ext: "txt"
+          caption_dropout_rate: 0.05  # will drop out the caption 5% of time
+          shuffle_tokens: false
+          resolution: [ 512, 768, 1024 ]  # flux enjoys multiple resolutions
+      train:
+        batch_size: 1
+        steps: 2000  # total number of steps to train 500 - 4000 is a good range
+        gradient_checkpointing: true
+        optimizer: "adamw8bit"
+        lr: 1e-4
+        dtype: bf16
+      model:
+        name_or_path: "black-forest-labs/FLUX.1-dev"
+        is_flux: true
+        quantize: true
+meta:
+  name: "[name]"
+  version: '1.0'
+`;
+
+let orchestrator: Orchestrator;
+let rig: Rig;
+test.beforeAll(async () => {
+  test.setTimeout(60_000);
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
+  writeFileSync(join(orchestrator.dataDir, 'configs/flux.yaml'), text);
+  const createWorker = async (worker: { readonly name?: string } = {}) => {
+    const made = await orchestrator.call('POST', '/api/admin/workers', worker);
+    return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
+  };
+  const server = { url: orchestrator.url, createWorker };
+  rig = await openRig(server, 'rig-1', { gpu_vram_gb: 24, trainers: [{ name: 'ai-toolkit' }] });
+  await openRig(server, 'rig-2', { gpu_vram_gb: 24, trainers: [{ name: 'simpletuner' }] });
+});
+test.afterAll(() => orchestrator.close());
+
+const open = async (page: Page, path: string): Promise<void> => {
+  await signIn(page, orchestrator);
+  await page.goto(orchestrator.url + path);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+};
+const answerOf = (page: Page): Locator => page.getByRole('region', { name: 'If you submit now' });
+const asked = (page: Page): Locator => page.getByRole('region', { name: 'Values to ask for' });
+const parameterOf = (page: Page, key: string): Locator =>
+  asked(page).locator('fieldset').filter({ hasText: key });
+const save = (name: string, parameters: readonly object[], config: object = {}) =>
+  orchestrator.call('POST', '/api/templates', { name, submission: { config }, parameters });
+
+test('saves the form as a template, asks only for its values, and submits a job that names it', async ({
+  page,
+}) => {
+  await open(page, '/jobs/new');
+  await chooseConfig(page, 'flux');
+  await expect(answerOf(page)).toContainText('Starts now on rig-1');
+  await page.getByRole('button', { name: 'Save as template…' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Save as template' })).toBeVisible();
+  await expect(asked(page)).toContainText('Select the values that change from job to job.');
+  await page.getByLabel('Template name').fill('Flux LoRA');
+  await page.getByLabel('Description').fill('24 GB, eight bit');
+  const keys = page.getByRole('region', { name: 'All values' });
+  await keys.getByLabel('config.process.0.train.lr').check();
+  await keys.getByLabel('Find a value').fill('folder_path');
+  await expect(keys.getByRole('checkbox')).toHaveCount(1);
+  await keys.getByRole('checkbox').check();
+  await keys.getByLabel('Find a value').fill('linear');
+  await keys.getByLabel('config.process.0.network.linear', { exact: false }).first().check();
+  await keys.getByLabel('Find a value').fill('');
+  await expect(keys.getByLabel('config.process.0.train.lr')).toBeChecked();
+
+  const data = parameterOf(page, 'folder_path');
+  await data.getByLabel('Label').fill('Folder of images');
+  await data.getByLabel('Default').fill('');
+  const rank = parameterOf(page, 'network.linear');
+  await expect(rank.getByLabel('Type')).toHaveValue('integer');
+  await rank.getByLabel('Label').fill('Rank');
+  await rank.getByText('Help and limits').click();
+  await rank.getByLabel('Allowed values').fill('8\n16\n32');
+  const rate = parameterOf(page, 'train.lr');
+  await expect(rate.getByLabel('Type')).toHaveValue('number');
+  await rate.getByText('Help and limits').click();
+  await rate.getByLabel('Largest value').fill('0.00001');
+  await expect(rate.getByRole('alert')).toHaveText('Enter at most 0.00001.');
+  await expect(page.getByRole('button', { name: 'Save template' })).toBeDisabled();
+  await rate.getByLabel('Largest value').fill('0.01');
+  await data.getByRole('button', { name: /^Move .* up$/ }).click();
+  await page.getByRole('button', { name: 'Save template' }).click();
+
+  await expect(page.getByRole('heading', { level: 1, name: 'Submit from template Flux LoRA' })).toBeVisible();
+  await expect(page.getByText('24 GB, eight bit', { exact: true })).toBeVisible();
+  const fields = page.getByRole('group', { name: 'Values' }).locator('.field > label');
+  await expect(fields).toHaveText(['Folder of images', 'config.process.0.train.lr', 'Rank', 'Job name']);
+  await expect(answerOf(page)).toContainText('Enter a value: Folder of images');
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await expect(page.getByRole('alert')).toHaveText('Enter a value.');
+  await page.getByLabel('Folder of images').fill('/data/cat');
+  await page.getByLabel('config.process.0.train.lr').fill('2');
+  await expect(page.getByRole('alert')).toHaveText('Enter at most 0.01.');
+  await page.getByLabel('config.process.0.train.lr').fill('3e-4');
+  await page.getByLabel('Rank').selectOption('32');
+  await expect(answerOf(page)).toContainText('Starts now on rig-1');
+  await expect(answerOf(page)).toContainText('1 of 2 rigs fit');
+  const changes = page.getByRole('table', { name: 'Differences from the template' });
+  await expect(changes.getByRole('row')).toHaveText([
+    /Setting/,
+    /folder_path.*"\/path\/to\/images\/folder".*"\/data\/cat"/,
+    /network\.linear.*16.*32/,
+    /train\.lr.*0\.0001.*0\.0003/,
+  ]);
+  await page.getByLabel('Job name').fill('Cat');
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await page.getByRole('link', { name: 'Open job' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Cat' })).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Flux LoRA' })).toBeVisible();
+  const job = await rig.offered();
+  const { config } = await orchestrator.call('GET', `/api/queue/${job.jobId}/config`);
+  expect(config).toMatchObject({
+    config: {
+      name: 'my_first_flux_lora_v1',
+      process: [{ network: { linear: 32, linear_alpha: 16 }, train: { lr: 3e-4, steps: 2000 } }],
+    },
+  });
+  for (const status of ['starting', 'running', 'completed']) await rig.report(job, status);
+});
+
+test('saves a job as a template from its menu, without a secret', async ({ page }) => {
+  const config = { script: 'flux_train_network.py', seed: 4, huggingface_token: 'hf_0123456789abcdef' };
+  await orchestrator.submit({ config_name: 'from-menu', config, gpu_count: 900 });
+  await open(page, '/jobs');
+  await selectMenuItem(page, 'from-menu', 'Save as template');
+  await page.getByLabel('Template name').fill('From a job');
+  await page.getByLabel('seed').check();
+  await page.getByRole('button', { name: 'Save template' }).click();
+  await expect(page.getByRole('alert')).toContainText(
+    'must not contain secrets: remove the value of huggingface_token',
+  );
+  await expect(page.getByRole('main')).not.toContainText('hf_0123456789abcdef');
+  await page.getByLabel('huggingface_token').check();
+  await expect(parameterOf(page, 'huggingface_token')).toContainText('does not store this secret');
+  await page.getByRole('button', { name: 'Save template' }).click();
+  await expect(page.getByLabel('seed')).toHaveValue('4');
+  await expect(page.getByLabel('huggingface_token')).toHaveAttribute('type', 'password');
+});
+
+test('finds, changes and deletes a template, and shows changes of others at once', async ({ page }) => {
+  for (const name of ['alpha', 'beta', 'gamma']) await save(name, [{ key: 'lr', type: 'number' }], { lr: 1 });
+  await open(page, '/jobs/new');
+  const picker = page.getByLabel('Template', { exact: true });
+  await picker.click();
+  await picker.fill('gam');
+  await expect(page.getByRole('listbox', { name: 'Templates' }).getByRole('option')).toHaveText([
+    /gamma.*asks for 1 value/,
+  ]);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/template=gamma$/);
+  await expect(page.getByLabel('lr')).toHaveValue('');
+
+  await page.getByRole('button', { name: 'Edit template' }).click();
+  await parameterOf(page, 'lr').getByLabel('Default').fill('5');
+  await page.getByLabel('Template name').fill('beta');
+  await page.getByRole('button', { name: 'Save template' }).click();
+  await expect(page.getByRole('alert')).toContainText('There is a template "beta" already');
+  await page.getByLabel('Template name').fill('delta');
+  await page.getByRole('button', { name: 'Save template' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Submit from template delta' })).toBeVisible();
+  await expect(page.getByLabel('lr')).toHaveValue('5');
+
+  await orchestrator.call('PUT', '/api/templates/delta', {
+    name: 'delta',
+    submission: { config: { lr: 1 } },
+    parameters: [{ key: 'lr', type: 'number', label: 'Rate' }],
+  });
+  await expect(page.getByLabel('Rate')).toBeVisible();
+  await page.getByLabel('Rate').fill('7');
+  await page.getByRole('button', { name: 'Edit all settings' }).click();
+  await expect(page.locator('.editor textarea')).toHaveValue(/"lr": 7/);
+
+  await page.goto(`${orchestrator.url}/jobs/new?template=delta`);
+  await page.getByRole('button', { name: 'Delete template' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await expect(page).toHaveURL(/\/jobs\/new$/);
+  await page.goto(`${orchestrator.url}/jobs/new?template=delta`);
+  await expect(page.getByRole('alert')).toContainText('There is no template delta.');
+});
+
+test('lets users without permission use templates, but not change them', async ({ page }) => {
+  await save('for all', [{ key: 'lr', type: 'number', default: 1 }], { lr: 1 });
+  const permissions = ['queue.submit.own', 'queue.view.own'];
+  const { token } = await orchestrator.call('POST', '/api/tokens', { name: 'ada', permissions });
+  await page.goto(orchestrator.url);
+  await page.getByLabel('Token').fill(String(token));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('navigation')).toBeVisible();
+  await page.goto(`${orchestrator.url}/jobs/new`);
+  await expect(page.getByRole('button', { name: 'Submit', exact: true })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Save as template…' })).toHaveCount(0);
+  await page.goto(`${orchestrator.url}/jobs/new?template=for%20all`);
+  await expect(page.getByLabel('lr')).toHaveValue('1');
+  for (const name of ['Edit template', 'Delete template'])
+    await expect(page.getByRole('button', { name })).toHaveCount(0);
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await expect(page.getByRole('link', { name: 'Open job' })).toBeVisible();
+});
+
+for (const width of [390, 1440])
+  test(`fits into a window of ${width} px and is accessible`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 900 });
+    await save(`wide ${width}`, [
+      {
+        key: 'learning_rate',
+        type: 'number',
+        default: 1e-4,
+        min: 0,
+        max: 1,
+        help: 'Lower it for a large rank.',
+      },
+      { key: 'a_boolean_with_a_long_name', type: 'boolean', default: true, label: 'Gradient checkpointing' },
+      { key: 'optimizer', choices: ['adamw', 'lion'] },
+    ]);
+    await open(page, `/jobs/new?template=wide%20${width}`);
+    for (const step of ['fill', 'edit']) {
+      if (step === 'edit') await page.getByRole('button', { name: 'Edit template' }).click();
+      await untilLoaded(page);
+      expect(await tooWide(page)).toEqual([]);
+      expect(await cutTexts(page)).toEqual([]);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual(
+        [],
+      );
+      await page.screenshot({ path: `test-results/templates-${step}-${width}.png`, fullPage: true });
+    }
+  });
