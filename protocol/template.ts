@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { aboutFields, JobNotes } from './job-about.ts';
 import { afterFields } from './job-dependencies.ts';
 import { JobId } from './ids.ts';
+import { inputFields } from './job-inputs.ts';
 import { PriorityWord } from './job.ts';
 import { IdempotencyKey, SubmitRequest } from './submission.ts';
 import { jobParameters, parameterProblem } from './template-values.ts';
@@ -64,8 +65,9 @@ const Parameters = z
 
 /** A stored submission. Jobs get their own idempotency key and their own parents. */
 const TemplateSubmission = SubmitRequest.refine(
-  ({ dry_run: isDryRun, idempotency_key: key, after }) => !isDryRun && (key ?? after) === undefined,
-  'a template contains neither dry_run nor idempotency_key nor after: give them with each job',
+  ({ dry_run: isDryRun, idempotency_key: key, after, inputs }) =>
+    !isDryRun && (key ?? after ?? inputs) === undefined,
+  'a template contains neither dry_run nor idempotency_key nor after nor inputs: give them with each job',
 );
 
 export const NewTemplate = z
@@ -134,14 +136,15 @@ export const TemplateSubmit = z
       .describe('Values by the keys of the parameters. Omitted ones get their default.'),
     ...aboutFields,
     ...afterFields,
+    ...inputFields,
     priority: PriorityWord.optional(),
     dry_run: SubmitRequest.shape.dry_run,
     idempotency_key: IdempotencyKey.optional().describe(
       'For 24 hours, the same key returns the same job. Equivalent to the header `Idempotency-Key`.',
     ),
   })
-  .refine(body => body.after !== undefined || body.after_on === undefined, {
+  .refine(body => (body.after ?? body.inputs) !== undefined || body.after_on === undefined, {
     path: ['after_on'],
-    message: 'after_on requires after',
+    message: 'after_on requires after or inputs',
   });
 export type TemplateSubmit = z.output<typeof TemplateSubmit>;

@@ -116,6 +116,36 @@ async function writeConfig(page: Page): Promise<void> {
   await expect(page.locator('.live-answer')).toHaveAttribute('aria-busy', 'false');
 }
 
+const templateName = 'flux-lora';
+const templatePath = `/jobs/new?template=${templateName}`;
+
+/** Saves a template with one value of each kind, and opens it. */
+async function openTemplate(page: Page, { orchestrator }: Stage): Promise<void> {
+  await orchestrator.call('POST', '/api/templates', {
+    name: templateName,
+    submission: { config: { lr: 1e-4, steps: 2000, optimizer: 'adamw8bit', quantize: true } },
+    parameters: [
+      { key: 'lr', type: 'number', default: 1e-4, min: 0, max: 1 },
+      { key: 'optimizer', choices: ['adamw8bit', 'prodigy'], default: 'adamw8bit' },
+      { key: 'quantize', type: 'boolean', default: true },
+      { key: 'steps', type: 'integer', default: 500 },
+    ],
+  });
+  await page.goto(new URL(templatePath, page.url()).href);
+  await expect(page.locator('.template-values .field')).toHaveCount(5);
+  await expect(page.locator('.live-answer')).toHaveAttribute('aria-busy', 'false');
+}
+
+async function editTemplate(page: Page, stage: Stage): Promise<void> {
+  await openTemplate(page, stage);
+  await page.locator('.card-body .answer-foot button').nth(1).click();
+  await page.locator('.parameter-more > summary').first().click();
+}
+
+const deleteTemplate = async ({ orchestrator }: Stage): Promise<void> => {
+  await orchestrator.call('DELETE', `/api/templates/${templateName}`);
+};
+
 /** Names of jobs that run after one of the fleet, and after each other. */
 const chained = ['flux-upscaler', 'flux-distilled', 'flux-turbo'] as const;
 
@@ -283,6 +313,20 @@ export const scenes: readonly Scene[] = [
   { name: 'submit', path: at('/jobs/new'), ready: '.submit-form' },
   { name: 'submit-written', path: at('/jobs/new'), ready: '.submit-form', open: writeConfig },
   { name: 'submit-inputs', path: at('/jobs/new'), ready: '.submit-form', open: takeFiles },
+  {
+    name: 'template',
+    path: at('/jobs/new'),
+    ready: '.submit-form',
+    open: openTemplate,
+    close: deleteTemplate,
+  },
+  {
+    name: 'template-edit',
+    path: at('/jobs/new'),
+    ready: '.submit-form',
+    open: editTemplate,
+    close: deleteTemplate,
+  },
   { name: 'queue', path: at('/queue'), ready: '[data-row="2"]' },
   {
     name: 'queue-moving',

@@ -253,6 +253,5 @@ for (const width of [390, 1440])
       expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual(
         [],
       );
-      await page.screenshot({ path: `test-results/templates-${step}-${width}.png`, fullPage: true });
     }
   });

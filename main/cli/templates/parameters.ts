@@ -44,7 +44,7 @@ function addAsked(text: string, before: readonly Asked[] = []): readonly Asked[]
   return [...before, asked];
 }
 
-/** What a parameter's type is guessed from. */
+/** The submission from which the types of parameters are guessed. */
 type Source = Parameters<typeof typeAtPlace>[0];
 
 /** Returns the parameters that the user has given as options and in a file; null for none. */

@@ -14,7 +14,7 @@ interface ParameterFormProps {
   readonly remove: () => void;
 }
 
-/** How the template asks for one value. */
+/** The settings of one value that the template asks for. */
 export function ParameterForm({ draft, isFirst, isLast, change, move, remove }: ParameterFormProps) {
   const t = useTemplateT();
   const { key, in: part, file, type } = draft;

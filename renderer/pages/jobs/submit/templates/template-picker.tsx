@@ -21,7 +21,7 @@ export function TemplatePicker({ current }: { readonly current: string | null })
   const t = useTemplateT();
   const [, go] = useLocation();
   const templates = useTemplates() ?? [];
-  /** What the user has typed; null while the field shows the current template. */
+  /** The text to search for; null while the field shows the current template. */
   const [typed, setTyped] = useState<string | null>(null);
   const found = templates.filter(template => matches(template, typed ?? '')).slice(0, maxShown);
   const box = useCombobox(

@@ -6,7 +6,7 @@ import type { FieldErrors } from '../draft-check.ts';
 import { type Draft, emptyDraft } from '../draft.ts';
 import type { TemplateTranslator } from './texts.tsx';
 
-/** What the user has typed, by the keys of the parameters. */
+/** The texts in the fields, by the keys of the parameters. */
 export type Typed = Readonly<Record<string, string>>;
 
 /** Returns the text of a field: what the user has typed, or else the default. */
