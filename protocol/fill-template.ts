@@ -67,7 +67,7 @@ function withValue(
   value: ParameterValue,
   writeInFile: WriteInFile,
 ): SubmitRequest | null {
-  const { key, in: part, file } = parameter;
+  const { key, document: part, file } = parameter;
   const { config = {}, dataloader, files = {} } = submission;
   switch (part) {
     case 'config': {

@@ -7,7 +7,7 @@ type Value = string | number | boolean;
 /** The part of a parameter that decides about its values. */
 export interface ParameterRule {
   readonly key: string;
-  readonly in: 'config' | 'dataloader' | 'file' | 'job';
+  readonly document: 'config' | 'dataloader' | 'file' | 'job';
   readonly file: string | null;
   readonly type: 'text' | 'integer' | 'number' | 'boolean';
   readonly default: Value | null;
@@ -116,11 +116,11 @@ export function parameterProblem(
   rule: ParameterRule,
 ): { readonly field: keyof ParameterRule; readonly text: string } | null {
   const isNumeric = rule.type === 'integer' || rule.type === 'number';
-  if ((rule.in === 'file') !== (rule.file !== null))
-    return { field: 'file', text: 'give the path of a file with in = "file", and only then' };
-  if (rule.in === 'file' && rule.type === 'boolean')
+  if ((rule.document === 'file') !== (rule.file !== null))
+    return { field: 'file', text: 'give the path of a file with document = "file", and only then' };
+  if (rule.document === 'file' && rule.type === 'boolean')
     return { field: 'type', text: 'a template can change texts and numbers in a file, but no booleans' };
-  if (rule.in === 'job') {
+  if (rule.document === 'job') {
     const known: ReadonlyMap<string, string> = new Map(Object.entries(jobParameters));
     const type = known.get(rule.key);
     if (type === undefined) return { field: 'key', text: `expected one of: ${[...known.keys()].join(', ')}` };

@@ -23,7 +23,7 @@ export const TemplateParameter = z
     key: Line.min(1)
       .max(200)
       .describe('Path of the value, such as `learning_rate` or `config.process.0.train.lr`.'),
-    in: z
+    document: z
       .enum(['config', 'dataloader', 'file', 'job'])
       .default('config')
       .describe(
@@ -33,7 +33,7 @@ export const TemplateParameter = z
       .max(1_000)
       .nullable()
       .default(null)
-      .describe('Path of the file in the config, with `in` = `file`; otherwise null.'),
+      .describe('Path of the file in the config, with `document` = `file`; otherwise null.'),
     label: Line.trim().min(1).max(80).nullable().default(null).describe('Label; null to show the key.'),
     help: Line.trim().min(1).max(500).nullable().default(null).describe('Help for users; null for none.'),
     type: z

@@ -11,7 +11,7 @@ import {
   TemplateView,
 } from './template.ts';
 
-const byName = z.object({ name: TemplateName });
+const byTemplate = z.object({ template: TemplateName });
 
 /** Submissions that users save, and fill in for each job. */
 export const templatesApi = {
@@ -25,11 +25,11 @@ export const templatesApi = {
   }),
   get: call({
     method: 'GET',
-    path: '/api/templates/:name',
+    path: '/api/templates/:template',
     authority: 'queue.submit',
     own: 'shared',
     summary: 'Show a job template with its submission',
-    params: byName,
+    params: byTemplate,
     reply: TemplateDetail,
   }),
   create: call({
@@ -42,19 +42,19 @@ export const templatesApi = {
   }),
   replace: call({
     method: 'PUT',
-    path: '/api/templates/:name',
+    path: '/api/templates/:template',
     ...templateWrites,
     summary: 'Replace a job template, or rename it',
-    params: byName,
+    params: byTemplate,
     body: ReplacedTemplate,
     reply: TemplateView,
   }),
   remove: call({
     method: 'DELETE',
-    path: '/api/templates/:name',
+    path: '/api/templates/:template',
     ...templateWrites,
     summary: 'Delete a job template; its jobs stay',
-    params: byName,
+    params: byTemplate,
     reply: z.object({
       success: z.literal(true).describe('Always true.'),
       name: z.string().describe('Name of the deleted template.'),
@@ -62,11 +62,11 @@ export const templatesApi = {
   }),
   submit: call({
     method: 'POST',
-    path: '/api/templates/:name/submit',
+    path: '/api/templates/:template/submit',
     authority: 'queue.submit',
     own: 'shared',
     summary: 'Submit a job from a template, with values for its parameters',
-    params: byName,
+    params: byTemplate,
     body: TemplateSubmit,
     reply: z.union([DryRunResult, Submitted]),
   }),

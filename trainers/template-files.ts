@@ -34,10 +34,10 @@ function keysOf({ value }: EditableText, path: string): KeyPath | null {
 }
 
 /** Where a template finds a value. */
-export type ParameterPlace = Pick<TemplateParameter, 'key' | 'in' | 'file'>;
+export type ParameterPlace = Pick<TemplateParameter, 'key' | 'document' | 'file'>;
 
 /** Returns the value that a submission has at the place of a parameter; undefined if there is none. */
-export function valueAtPlace(submission: Submission, { key, in: part, file }: ParameterPlace): unknown {
+export function valueAtPlace(submission: Submission, { key, document: part, file }: ParameterPlace): unknown {
   switch (part) {
     case 'config':
       return configValue(submission.config ?? {}, key);
@@ -55,9 +55,9 @@ const fraction = /(?:^|[_.])(?:lr|rate|weight|scale|alpha|decay|ratio|strength|d
 
 /** Returns the type of a parameter, guessed from the value that the submission has now. */
 export function typeAtPlace(submission: Submission, place: ParameterPlace): TemplateParameter['type'] {
-  if (place.in === 'job') return typeOfJobParameter(place.key);
+  if (place.document === 'job') return typeOfJobParameter(place.key);
   const value = valueAtPlace(submission, place);
-  if (typeof value === 'boolean') return place.in === 'file' ? 'text' : 'boolean';
+  if (typeof value === 'boolean') return place.document === 'file' ? 'text' : 'boolean';
   const isNumber = typeof value === 'number' || (typeof value === 'string' && numberLike.test(value));
   if (!isNumber) return 'text';
   return Number.isInteger(Number(value)) && !fraction.test(place.key) ? 'integer' : 'number';

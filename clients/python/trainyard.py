@@ -654,6 +654,8 @@ class JobView(TypedDict, total=False):
     # Group of jobs that belong together; null for none.
     group: Optional[str]
     sweep: Optional[Dict[str, Optional[Union[str, float, bool]]]]
+    # Template that the job was submitted from, by its name then; null for none.
+    template: Optional[str]
     # Where the job may run: `worker` excludes the orchestrator's own machine, `local` allows only
     # that machine, `auto` allows both.
     target: Literal["auto", "worker", "local"]
@@ -908,6 +910,8 @@ class JobDetail(TypedDict, total=False):
     # Group of jobs that belong together; null for none.
     group: Optional[str]
     sweep: Optional[Dict[str, Optional[Union[str, float, bool]]]]
+    # Template that the job was submitted from, by its name then; null for none.
+    template: Optional[str]
     # Where the job may run: `worker` excludes the orchestrator's own machine, `local` allows only
     # that machine, `auto` allows both.
     target: Literal["auto", "worker", "local"]
@@ -1117,6 +1121,85 @@ class SweepAxis(TypedDict, total=False):
     values: List[Optional[Union[str, float, bool]]]
 
 
+class TemplateView(TypedDict, total=False):
+    """A template without its submission."""
+
+    # Name of the template.
+    name: str
+    # Purpose of the template; null for none.
+    description: Optional[str]
+    # Name of the config; null for none.
+    config_name: Optional[str]
+    # Trainer of the config; null for a test of the fleet, which every worker can run.
+    trainer: Optional[str]
+    # Values to ask for, in the order of the form.
+    parameters: List[TemplateParameter]
+    # Number of the revision, 1 for a new template.
+    revision: float
+    # When the template was created.
+    created_at: str
+    # User who created it.
+    created_by: str
+    # When the template was last changed.
+    changed_at: str
+    # User who last changed it.
+    changed_by: str
+
+
+class TemplateParameter(TypedDict, total=False):
+    """A value that a template asks for."""
+
+    # Path of the value, such as `learning_rate` or `config.process.0.train.lr`.
+    key: str
+    # Document that contains the value. `file`: the file of the submission that `file` names. `job`:
+    # a field of the submission: gpu_count, num_nodes, gpu_vram_gb, max_retries, timeout_s,
+    # priority.
+    document: Literal["config", "dataloader", "file", "job"]
+    # Path of the file in the config, with `document` = `file`; otherwise null.
+    file: Optional[str]
+    # Label; null to show the key.
+    label: Optional[str]
+    # Help for users; null for none.
+    help: Optional[str]
+    # Type of the value. Texts that stand for a number or boolean are converted.
+    type: Literal["text", "integer", "number", "boolean"]
+    # Value if the user gives none; null if the user must give one.
+    default: Optional[Union[str, float, bool]]
+    # Allowed values, at most 50; empty to allow any.
+    choices: List[Union[str, float, bool]]
+    # Smallest allowed number; null for no limit.
+    min: Optional[float]
+    # Largest allowed number; null for no limit.
+    max: Optional[float]
+
+
+class TemplateDetail(TypedDict, total=False):
+    """A template with its submission."""
+
+    # Name of the template.
+    name: str
+    # Purpose of the template; null for none.
+    description: Optional[str]
+    # Name of the config; null for none.
+    config_name: Optional[str]
+    # Trainer of the config; null for a test of the fleet, which every worker can run.
+    trainer: Optional[str]
+    # Values to ask for, in the order of the form.
+    parameters: List[TemplateParameter]
+    # Number of the revision, 1 for a new template.
+    revision: float
+    # When the template was created.
+    created_at: str
+    # User who created it.
+    created_by: str
+    # When the template was last changed.
+    changed_at: str
+    # User who last changed it.
+    changed_by: str
+    # The submission before the values are filled in.
+    submission: Dict[str, Any]
+
+
 class ArtifactView(TypedDict, total=False):
     """A file that a trainer has uploaded."""
 
@@ -1288,7 +1371,7 @@ class AuditEntry(TypedDict, total=False):
     # Network address of the actor; null when unknown.
     address: Optional[str]
     # Kind of object that was changed.
-    target_type: Literal["worker", "job", "queue", "user", "settings", "config", "dataset", "token", "session", "call", "audit", "backup", "pool", "launch"]
+    target_type: Literal["worker", "job", "queue", "user", "settings", "config", "dataset", "token", "session", "call", "audit", "backup", "pool", "launch", "template"]
     # Id or name of that object.
     target_id: str
     # Details by type of the entry.
@@ -2926,6 +3009,144 @@ class Trainyard:
         sweep: Values to try. One job is submitted for each combination, at most 256.
         """
         return self._transport.json("POST", "/api/queue/sweeps", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
+
+    def list_templates(self) -> Dict[str, Any]:
+        """List job templates by name, without their submissions.
+
+        Needs the permission `queue.submit`, or `queue.submit.own`.
+        """
+        return self._transport.json("GET", "/api/templates", None)
+
+    def create_template(
+        self,
+        *,
+        name: str,
+        description: Optional[str] = UNSET,
+        submission: Dict[str, Any] = UNSET,
+        job_id: str = UNSET,
+        parameters: List[TemplateParameter] = UNSET,
+    ) -> TemplateView:
+        """Create a job template from a submission or a job.
+
+        Needs the permission `queue.manage`.
+
+        name: Name of the template, unique.
+
+        description: Purpose of the template, at most 1,000 characters; null for none.
+
+        submission: The submission, as for a job. The template contains a copy of the config that it
+        names.
+
+        job_id: Job to copy the submission from, instead of `submission`.
+
+        parameters: Values to ask for, at most 40, in the order of the form.
+        """
+        return self._transport.json("POST", "/api/templates", None, _given({"name": name, "description": description, "submission": submission, "job_id": job_id, "parameters": parameters}))
+
+    def get_template(
+        self,
+        template: str,
+    ) -> TemplateDetail:
+        """Show a job template with its submission.
+
+        Needs the permission `queue.submit`, or `queue.submit.own`.
+
+        template: Name of the template.
+        """
+        return self._transport.json("GET", _path("/api/templates/{template}", template=template), None)
+
+    def replace_template(
+        self,
+        template: str,
+        *,
+        name: str,
+        description: Optional[str] = UNSET,
+        submission: Dict[str, Any] = UNSET,
+        job_id: str = UNSET,
+        parameters: List[TemplateParameter] = UNSET,
+        revision: int = UNSET,
+    ) -> TemplateView:
+        """Replace a job template, or rename it.
+
+        Needs the permission `queue.manage`.
+
+        template: Name of the template.
+
+        name: Name of the template, unique.
+
+        description: Purpose of the template, at most 1,000 characters; null for none.
+
+        submission: The submission, as for a job. The template contains a copy of the config that it
+        names.
+
+        job_id: Job to copy the submission from, instead of `submission`.
+
+        parameters: Values to ask for, at most 40, in the order of the form.
+
+        revision: Refuse the change if the template has another revision by now; omitted to replace
+        any.
+        """
+        return self._transport.json("PUT", _path("/api/templates/{template}", template=template), None, _given({"name": name, "description": description, "submission": submission, "job_id": job_id, "parameters": parameters, "revision": revision}))
+
+    def delete_template(
+        self,
+        template: str,
+    ) -> Dict[str, Any]:
+        """Delete a job template; its jobs stay.
+
+        Needs the permission `queue.manage`.
+
+        template: Name of the template.
+        """
+        return self._transport.json("DELETE", _path("/api/templates/{template}", template=template), None)
+
+    def submit_template(
+        self,
+        template: str,
+        *,
+        values: Dict[str, Union[str, float, bool]] = UNSET,
+        name: str = UNSET,
+        notes: str = UNSET,
+        tags: List[str] = UNSET,
+        group: str = UNSET,
+        after: List[str] = UNSET,
+        after_on: Literal["success", "end"] = UNSET,
+        priority: Union[int, Literal["low", "normal", "high", "urgent", "critical"]] = UNSET,
+        dry_run: bool = UNSET,
+        idempotency_key: str = UNSET,
+    ) -> Dict[str, Any]:
+        """Submit a job from a template, with values for its parameters.
+
+        Needs the permission `queue.submit`, or `queue.submit.own`.
+
+        template: Name of the template.
+
+        values: Values by the keys of the parameters. Omitted ones get their default.
+
+        name: Name of the job for lists; omitted to show the name of the config.
+
+        notes: Notes about the job, at most 10,000 characters.
+
+        tags: Words to find the job by, at most 16 of 40 characters.
+
+        group: Group of jobs that belong together, such as an experiment.
+
+        after: Ids of the jobs that must end before this one starts, at most 64. Each of them must
+        exist. Omitted to start as soon as a worker is free.
+
+        after_on: Which end of the jobs in `after` lets this one start: `success` (default) only
+        their completion, `end` any end.
+
+        priority: Priority from 0 to 50, or one of its names: `low` (0), `normal` (10), `high` (20),
+        `urgent` (30), `critical` (40). Higher runs first.
+
+        dry_run: Store nothing and return what would happen to the job. The idempotency key is not
+        used up.
+
+        idempotency_key: For 24 hours, the same key returns the same job. Equivalent to the header
+        `Idempotency-Key`.
+        """
+        return self._transport.json("POST", _path("/api/templates/{template}/submit", template=template), None, _given({"values": values, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "priority": priority, "dry_run": dry_run, "idempotency_key": idempotency_key}))
 
     def list_artifacts(
         self,

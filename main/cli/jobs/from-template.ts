@@ -62,7 +62,7 @@ export async function submitFromTemplate(
     ...Object.fromEntries(given),
   };
   const body = readInput(templatesApi.submit.body, request, names);
-  return remote.request(templatesApi.submit, { params: { name }, body });
+  return remote.request(templatesApi.submit, { params: { template: name }, body });
 }
 
 /** An option `--no-X` is true if it was not given. */

@@ -61,7 +61,7 @@ const show: RemoteSpec = {
   description: 'Show a template: the values that it asks for, and with --json its submission',
   shape: withTemplate,
   async act(remote, [name = '']) {
-    const answer = await remote.request(templatesApi.get, { params: { name } });
+    const answer = await remote.request(templatesApi.get, { params: { template: name } });
     printOne(remote, { answer, facts: factsOf(answer) });
   },
 };
@@ -100,7 +100,7 @@ const save: RemoteSpec = {
       old === null
         ? await remote.request(templatesApi.create, { body })
         : await remote.request(templatesApi.replace, {
-            params: { name },
+            params: { template: name },
             body: {
               ...body,
               description: description ?? old.description,
@@ -174,7 +174,7 @@ const remove: RemoteSpec = {
   shape: command => withTemplate(command).option('--yes', 'skip the confirmation'),
   async act(remote, [name = '']) {
     await remote.confirm(`Delete template ${name}?`);
-    const answer = await remote.request(templatesApi.remove, { params: { name } });
+    const answer = await remote.request(templatesApi.remove, { params: { template: name } });
     printOne(remote, { answer, facts: [['Deleted', answer.name]] });
   },
 };

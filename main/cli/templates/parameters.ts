@@ -37,7 +37,7 @@ function addAsked(text: string, before: readonly Asked[] = []): readonly Asked[]
     );
   const asked: Asked = {
     key: isInFile ? rest.slice(colon + 1) : rest,
-    in: parts.find(each => each === part) ?? 'config',
+    document: parts.find(each => each === part) ?? 'config',
     file: isInFile ? rest.slice(0, colon) : null,
     default: given ?? null,
   };
@@ -76,7 +76,7 @@ async function readFile(path: string, terminal: Remote['terminal']): Promise<rea
 
 /** One line about a parameter, such as "learning_rate  number, default 0.0001, at most 1". */
 export function parameterText(parameter: TemplateParameter): string {
-  const { key, in: part, file, type, default: value, choices, min, max, label, help } = parameter;
+  const { key, document: part, file, type, default: value, choices, min, max, label, help } = parameter;
   const facts = [
     type,
     value === null ? 'required' : `default ${JSON.stringify(value)}`,

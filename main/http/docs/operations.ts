@@ -38,10 +38,10 @@ export const resources: Readonly<Record<string, Resource>> = {
     operations: {
       'GET /api/templates': 'listTemplates',
       'POST /api/templates': 'createTemplate',
-      'GET /api/templates/:name': 'getTemplate',
-      'PUT /api/templates/:name': 'replaceTemplate',
-      'DELETE /api/templates/:name': 'deleteTemplate',
-      'POST /api/templates/:name/submit': 'submitTemplate',
+      'GET /api/templates/:template': 'getTemplate',
+      'PUT /api/templates/:template': 'replaceTemplate',
+      'DELETE /api/templates/:template': 'deleteTemplate',
+      'POST /api/templates/:template/submit': 'submitTemplate',
     },
   },
   Queue: {

@@ -11,18 +11,18 @@ export function mountTemplateRoutes(router: Router, { jobs }: Pick<Orchestrator,
   router.answer(templatesApi.list, () => accept({ templates: [...jobs.listTemplates()] }));
   router.answer(templatesApi.get, ({ params, request }) => {
     keepPrivate(request);
-    return jobs.getTemplate(params.name);
+    return jobs.getTemplate(params.template);
   });
   router.answer(templatesApi.create, ({ body, caller, request }) =>
     jobs.createTemplate(body, actorOf(caller, request)),
   );
   router.answer(templatesApi.replace, ({ params, body, caller, request }) =>
-    jobs.replaceTemplate(params.name, body, actorOf(caller, request)),
+    jobs.replaceTemplate(params.template, body, actorOf(caller, request)),
   );
   router.answer(templatesApi.remove, ({ params, caller, request }) =>
-    jobs.removeTemplate(params.name, actorOf(caller, request)),
+    jobs.removeTemplate(params.template, actorOf(caller, request)),
   );
-  router.answer(templatesApi.submit, async ({ params: { name }, body, caller, request }) => {
+  router.answer(templatesApi.submit, async ({ params: { template: name }, body, caller, request }) => {
     const { idempotency_key: inBody, ...wanted } = body;
     const key = keyOf(inBody, request, { ...wanted, template: name });
     if (!key.ok) return key;

@@ -43,7 +43,7 @@ export function checkTemplate(
 const sampleOf = ({ type, default: value, choices: [choice], min, max }: TemplateParameter) =>
   value ?? choice ?? (type === 'boolean' ? true : type === 'text' ? 'x' : (min ?? max ?? 1));
 
-function withoutValue(submission: SubmitRequest, { in: part, key }: TemplateParameter): SubmitRequest {
+function withoutValue(submission: SubmitRequest, { document: part, key }: TemplateParameter): SubmitRequest {
   if (part === 'config')
     return { ...submission, config: withConfigValue(submission.config ?? {}, key, '') ?? submission.config };
   if (part !== 'dataloader') return submission;

@@ -24,7 +24,7 @@ const submission = { config_name: 'flowers', worker_labels: { nobody: 'has-this'
 const create = (body: Partial<New> & { readonly name: string }) =>
   server.admin.call(templatesApi.create, { body: { submission, parameters, ...body } });
 const submit = (name: string, body: Submit) =>
-  server.admin.call(templatesApi.submit, { params: { name }, body });
+  server.admin.call(templatesApi.submit, { params: { template: name }, body });
 const jobOf = async (id: string | null) =>
   valueOf(await server.admin.call(queueApi.get, { params: { id: id ?? '' } }));
 const configOf = async (id: string | null) =>
@@ -91,7 +91,7 @@ describe('job templates', () => {
     valueOf(await create({ name: 'once' }));
     const body = { values: { 'nested.rank': 4 }, idempotency_key: 'night-of-templates' };
     const first = valueOf(await submit('once', body));
-    valueOf(await server.admin.call(templatesApi.remove, { params: { name: 'once' } }));
+    valueOf(await server.admin.call(templatesApi.remove, { params: { template: 'once' } }));
     expect(valueOf(await submit('once', body))).toMatchObject({ job_id: first.job_id, idempotent_hit: true });
     expect(code(await submit('once', { ...body, values: { 'nested.rank': 8 } }))).toMatchObject({
       problem: { code: 'idempotency_key_reused' },
@@ -109,7 +109,7 @@ describe('job templates', () => {
         body: { name: 'copy', job_id, ...rest },
       }),
     );
-    const copy = valueOf(await server.admin.call(templatesApi.get, { params: { name: 'copy' } }));
+    const copy = valueOf(await server.admin.call(templatesApi.get, { params: { template: 'copy' } }));
     expect(copy.submission).toMatchObject({ config: { lr: 1 }, gpu_count: 3, max_retries: 7 });
     expect(copy.submission.name).toBeUndefined();
     const lost = { body: { name: 'lost', job_id: 'j_none' as never } };
@@ -123,7 +123,7 @@ describe('job templates', () => {
     valueOf(await create({ name: 'other' }));
     const replace = (name: string, body: object) =>
       server.admin.call(templatesApi.replace, {
-        params: { name },
+        params: { template: name },
         body: { name, submission, parameters, ...body },
       });
     expect(valueOf(await replace('old', { description: 'x', revision: 1 }))).toMatchObject({ revision: 2 });
@@ -175,7 +175,7 @@ describe('job templates', () => {
         parameters: [{ key: 'hf_token' }],
       }),
     );
-    const shown = valueOf(await server.admin.call(templatesApi.get, { params: { name: 'asks' } }));
+    const shown = valueOf(await server.admin.call(templatesApi.get, { params: { template: 'asks' } }));
     const audit = valueOf(await server.admin.call(auditApi.list, { query: { event_type: 'template.*' } }));
     expect(JSON.stringify([shown, audit, server.log])).not.toContain(secret);
     expect(audit.entries[0]).toMatchObject({
@@ -199,15 +199,18 @@ describe('job templates', () => {
     expect(valueOf(await ada.call(templatesApi.list)).templates.map(({ name }) => name)).toContain('shared');
     const made = valueOf(
       await ada.call(templatesApi.submit, {
-        params: { name: 'shared' },
+        params: { template: 'shared' },
         body: { values: { 'nested.rank': 4 } },
       }),
     );
     expect(await jobOf(made.job_id)).toMatchObject({ user: 'ada', template: 'shared' });
     for (const answer of [
       await ada.call(templatesApi.create, { body: { name: 'mine', submission } }),
-      await ada.call(templatesApi.replace, { params: { name: 'shared' }, body: { name: 'x', submission } }),
-      await ada.call(templatesApi.remove, { params: { name: 'shared' } }),
+      await ada.call(templatesApi.replace, {
+        params: { template: 'shared' },
+        body: { name: 'x', submission },
+      }),
+      await ada.call(templatesApi.remove, { params: { template: 'shared' } }),
     ])
       expect(code(answer)).toMatchObject({ problem: { code: 'permission_missing' } });
   });

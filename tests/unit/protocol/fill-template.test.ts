@@ -13,9 +13,9 @@ const submission = SubmitRequest.parse({
 });
 const parameters = [
   { key: 'learning_rate', type: 'number', default: 1e-4 },
-  { key: '0.instance_data_dir', in: 'dataloader' },
-  { key: 'linear_dim', in: 'file', file: 'lycoris.json', type: 'integer', default: 16 },
-  { key: 'gpu_count', in: 'job', type: 'integer', default: 1 },
+  { key: '0.instance_data_dir', document: 'dataloader' },
+  { key: 'linear_dim', document: 'file', file: 'lycoris.json', type: 'integer', default: 16 },
+  { key: 'gpu_count', document: 'job', type: 'integer', default: 1 },
 ].map(each => TemplateParameter.parse(each));
 
 const fill = (request: object, changed: readonly object[] = []) =>
@@ -49,9 +49,9 @@ describe('fillTemplate', () => {
   it('reports all problems at once, and changes nothing', () => {
     const places = [
       { key: 'lora_rank.x', default: 'a' },
-      { key: '5.x', in: 'dataloader', default: 'a' },
-      { key: 'x', in: 'file', file: 'lost.json', default: 'a' },
-      { key: 'lost', in: 'file', file: 'lycoris.json', default: 'a' },
+      { key: '5.x', document: 'dataloader', default: 'a' },
+      { key: 'x', document: 'file', file: 'lost.json', default: 'a' },
+      { key: 'lost', document: 'file', file: 'lycoris.json', default: 'a' },
     ];
     expect(fill({ values: { seed: 1, learning_rate: 'fast' } }, places)).toEqual({
       ok: false,
@@ -75,7 +75,12 @@ describe('fillTemplate', () => {
   it('fills a submission without a config, files or tags', () => {
     const bare = SubmitRequest.parse({ config_name: 'x' });
     const asked = ['config', 'file'].map(part =>
-      TemplateParameter.parse({ key: part, in: part, file: part === 'file' ? 'f' : null, default: 'v' }),
+      TemplateParameter.parse({
+        key: part,
+        document: part,
+        file: part === 'file' ? 'f' : null,
+        default: 'v',
+      }),
     );
     const request = { values: {}, dry_run: false };
     const [inConfig, inFile] = asked.map(one =>
@@ -83,7 +88,7 @@ describe('fillTemplate', () => {
     );
     expect(inConfig).toEqual({ ok: true, submission: { ...bare, config: { config: 'v' } } });
     expect(inFile).toMatchObject({ ok: false });
-    const hollow = { ...TemplateParameter.parse({ key: 'k', default: 'v' }), in: 'file' as const };
+    const hollow = { ...TemplateParameter.parse({ key: 'k', default: 'v' }), document: 'file' as const };
     expect(fillTemplate({ submission: bare, parameters: [hollow] }, request, () => '')).toMatchObject({
       ok: false,
     });

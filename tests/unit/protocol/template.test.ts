@@ -59,11 +59,11 @@ describe('readValue', () => {
 
 describe('TemplateParameter', () => {
   it.each<[object, string]>([
-    [{ in: 'file' }, 'file: give the path'],
+    [{ document: 'file' }, 'file: give the path'],
     [{ file: 'a.toml' }, 'file: give the path'],
-    [{ in: 'file', file: 'a.toml', type: 'boolean' }, 'type: a template can change'],
-    [{ in: 'job' }, 'key: expected one of: gpu_count'],
-    [{ in: 'job', key: 'gpu_count' }, 'type: gpu_count has the type integer'],
+    [{ document: 'file', file: 'a.toml', type: 'boolean' }, 'type: a template can change'],
+    [{ document: 'job' }, 'key: expected one of: gpu_count'],
+    [{ document: 'job', key: 'gpu_count' }, 'type: gpu_count has the type integer'],
     [{ min: 1 }, 'min: only numbers'],
     [{ type: 'boolean', max: 1 }, 'max: only numbers'],
     [{ type: 'number', min: 2, max: 1 }, 'max: must not be less'],
@@ -75,10 +75,12 @@ describe('TemplateParameter', () => {
   ])('refuses %j', (given, message) => expect(issues(given)).toEqual([expect.stringContaining(message)]));
 
   it('accepts consistent parameters', () => {
-    expect(issues({ in: 'file', file: 'data.toml', type: 'integer', min: 1, max: 1, default: 1 })).toEqual(
-      [],
-    );
-    expect(issues({ in: 'job', key: 'gpu_count', type: 'integer', choices: [1, 2], default: 2 })).toEqual([]);
+    expect(
+      issues({ document: 'file', file: 'data.toml', type: 'integer', min: 1, max: 1, default: 1 }),
+    ).toEqual([]);
+    expect(
+      issues({ document: 'job', key: 'gpu_count', type: 'integer', choices: [1, 2], default: 2 }),
+    ).toEqual([]);
   });
 });
 

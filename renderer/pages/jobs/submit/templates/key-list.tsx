@@ -4,6 +4,7 @@ import { TextField } from '../../field.tsx';
 import { hidden } from '../config-parts.tsx';
 import { type Candidate, idOf } from './parameter-draft.ts';
 import { type TemplateTranslator, useTemplateT } from './texts.tsx';
+import { nameOf } from './values.ts';
 
 const maxShown = 200;
 
@@ -49,6 +50,7 @@ interface KeyGroupProps extends Omit<KeyListProps, 'candidates'> {
 }
 
 function KeyGroup({ name, members, asked, onChange }: KeyGroupProps) {
+  const t = useTemplateT();
   const title = useId();
   return (
     <div role="group" aria-labelledby={title}>
@@ -60,8 +62,12 @@ function KeyGroup({ name, members, asked, onChange }: KeyGroupProps) {
             checked={asked.has(idOf(candidate))}
             onChange={({ target }) => onChange(candidate, target.checked)}
           />
-          <code>{candidate.key}</code>
-          <span className="muted key-value">
+          {candidate.document === 'job' ? (
+            <span>{nameOf({ ...candidate, label: null }, t)}</span>
+          ) : (
+            <code>{candidate.key}</code>
+          )}
+          <span className="muted key-value" translate="no">
             {isSecretParameter(candidate) && candidate.value !== null ? hidden : candidate.value}
           </span>
         </label>

@@ -39,13 +39,16 @@ export interface Candidate extends ParameterPlace {
   readonly group: 'common' | 'config' | 'dataloader' | 'file' | 'job';
 }
 
-export const idOf = ({ in: part, file, key }: ParameterPlace): string => `${part} ${file ?? ''} ${key}`;
+export const idOf = ({ document: part, file, key }: ParameterPlace): string => `${part} ${file ?? ''} ${key}`;
 
 const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null;
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' ? value : value === undefined || value === null ? null : JSON.stringify(value);
 
-function scalarsOf(document: unknown, place: Pick<Candidate, 'in' | 'file' | 'group'>): readonly Candidate[] {
+function scalarsOf(
+  document: unknown,
+  place: Pick<Candidate, 'document' | 'file' | 'group'>,
+): readonly Candidate[] {
   return [...flatten(document)].flatMap(([key, value]) =>
     isScalar(value) && key.length <= 200 ? [{ ...place, key, value: textOf(value) }] : [],
   );
@@ -58,7 +61,7 @@ export function candidatesOf(submission: Submission): readonly Candidate[] {
   const common = formFieldsOf(trainer).flatMap((field): readonly Candidate[] => {
     const at = placeOf(field, trainer, config);
     const key = at?.join('.').replace(/^--/, '') ?? '';
-    const place = { in: 'config', file: null, key, group: 'common' } as const;
+    const place = { document: 'config', file: null, key, group: 'common' } as const;
     const value = valueAtPlace(submission, place);
     return key === '' || value === undefined || !isScalar(value) ? [] : [{ ...place, value: textOf(value) }];
   });
@@ -66,27 +69,27 @@ export function candidatesOf(submission: Submission): readonly Candidate[] {
   const inFiles = Object.entries(files).flatMap(([file, text]) => {
     const format = formatOf(file);
     const read = format === null ? null : parseConfigText(text, format);
-    return read?.ok === true ? scalarsOf(read.value, { in: 'file', file, group: 'file' }) : [];
+    return read?.ok === true ? scalarsOf(read.value, { document: 'file', file, group: 'file' }) : [];
   });
   return [
     ...common,
-    ...scalarsOf(config, { in: 'config', file: null, group: 'config' }).filter(each => !isCommon(each)),
-    ...scalarsOf(dataloader, { in: 'dataloader', file: null, group: 'dataloader' }),
+    ...scalarsOf(config, { document: 'config', file: null, group: 'config' }).filter(each => !isCommon(each)),
+    ...scalarsOf(dataloader, { document: 'dataloader', file: null, group: 'dataloader' }),
     ...inFiles,
     ...Object.keys(jobParameters).map((key): Candidate => {
       const value = Object.entries(submission).find(([name]) => name === key)?.[1];
-      return { in: 'job', file: null, key, group: 'job', value: textOf(value) };
+      return { document: 'job', file: null, key, group: 'job', value: textOf(value) };
     }),
   ];
 }
 
 /** Returns a new parameter for a value. Its default is the current value, unless that is a secret. */
 export function newParameter(submission: Submission, place: Candidate): ParameterDraft {
-  const { key, in: part, file, value } = place;
+  const { key, document: part, file, value } = place;
   const isSecret = isSecretParameter(place);
   return {
     key,
-    in: part,
+    document: part,
     file,
     type: typeAtPlace(submission, place),
     label: '',
@@ -120,7 +123,7 @@ const limitOf = (draft: ParameterDraft, text: string): number | null =>
 /** Returns the parameter as the API takes it. */
 export const toParameter = (draft: ParameterDraft): TemplateParameter => ({
   key: draft.key,
-  in: draft.in,
+  document: draft.document,
   file: draft.file,
   type: draft.type,
   label: draft.label.trim() || null,

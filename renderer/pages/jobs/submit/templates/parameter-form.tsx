@@ -4,6 +4,7 @@ import { Icon } from '../../../../ui/icon.tsx';
 import { Choice, Field, TextField } from '../../field.tsx';
 import { errorsOf, type ParameterDraft } from './parameter-draft.ts';
 import { useTemplateT } from './texts.tsx';
+import { nameOf } from './values.ts';
 
 interface ParameterFormProps {
   readonly draft: ParameterDraft;
@@ -17,7 +18,7 @@ interface ParameterFormProps {
 /** The settings of one value that the template asks for. */
 export function ParameterForm({ draft, isFirst, isLast, change, move, remove }: ParameterFormProps) {
   const t = useTemplateT();
-  const { key, in: part, file, type } = draft;
+  const { key, document: part, file, type } = draft;
   const wrong = errorsOf(draft);
   const isSecret = isSecretParameter(draft);
   const types = (['text', 'integer', 'number', 'boolean'] as const).filter(
@@ -26,7 +27,7 @@ export function ParameterForm({ draft, isFirst, isLast, change, move, remove }: 
   return (
     <fieldset className="parameter">
       <legend>
-        <code>{key}</code>
+        {part === 'job' ? nameOf({ key, document: part, label: null }, t) : <code>{key}</code>}
         {file !== null && <span className="muted"> {file}</span>}
       </legend>
       <div className="parameter-acts">

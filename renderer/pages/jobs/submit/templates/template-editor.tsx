@@ -143,7 +143,7 @@ function useSave(template: TemplateView | null, onSaved: (name: string) => void)
       old === undefined
         ? await client.call(templatesApi.create, { body })
         : await client.call(templatesApi.replace, {
-            params: { name: old },
+            params: { template: old },
             body: { ...body, ...(revision !== undefined && { revision }) },
           });
     setSaving(false);

@@ -158,7 +158,7 @@ function TemplateActions({ template: { name, submission }, filled, onEdit }: Act
   const { client } = usePanel();
   const [isDeleting, setDeleting] = useState(false);
   const remove = async (): Promise<void> => {
-    const answer = await client.call(templatesApi.remove, { params: { name } });
+    const answer = await client.call(templatesApi.remove, { params: { template: name } });
     if (!answer.ok) return showFailure(t, answer.failure);
     showToast(t('templates.deleted', { name }));
     go('/jobs/new');

@@ -20,7 +20,7 @@ export function useTemplateSubmit(name: string) {
     setTrouble(null);
     setSending(true);
     const result = await client.call(templatesApi.submit, {
-      params: { name },
+      params: { template: name },
       body: { ...body, idempotency_key: keyOf(body) },
     });
     setSending(false);

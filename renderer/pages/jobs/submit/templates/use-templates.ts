@@ -29,7 +29,7 @@ interface TemplateRead {
 }
 
 export function useTemplate(name: string): TemplateRead {
-  const input = useMemo(() => ({ params: { name } }), [name]);
+  const input = useMemo(() => ({ params: { template: name } }), [name]);
   const { value, failure } = useLoaded(templatesApi.get, input, useVersion());
   return { template: value?.name === name ? value : null, failure };
 }

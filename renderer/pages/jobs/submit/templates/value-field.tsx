@@ -18,7 +18,7 @@ export function ValueField({ parameter, value, error, onChange }: ValueFieldProp
   const choices = choicesOf(parameter, t);
   const isNumeric = type === 'integer' || type === 'number';
   return (
-    <Field label={nameOf(parameter)} error={error} hint={<Hint parameter={parameter} />}>
+    <Field label={nameOf(parameter, t)} error={error} hint={<Hint parameter={parameter} />}>
       {tied =>
         choices.length > 0 ? (
           <select {...tied} value={value} onChange={({ target }) => onChange(target.value)}>

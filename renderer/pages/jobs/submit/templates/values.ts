@@ -1,6 +1,7 @@
 import { fillTemplate, type FillProblem } from '../../../../../protocol/fill-template.ts';
 import type { SubmitRequest } from '../../../../../protocol/submission.ts';
 import type { TemplateDetail, TemplateParameter } from '../../../../../protocol/template.ts';
+import { jobParameters } from '../../../../../protocol/template-values.ts';
 import { writeInFile } from '../../../../../trainers/index.ts';
 import type { FieldErrors } from '../draft-check.ts';
 import { type Draft, emptyDraft } from '../draft.ts';
@@ -13,7 +14,16 @@ export type Typed = Readonly<Record<string, string>>;
 export const textOf = ({ key, default: value }: TemplateParameter, typed: Typed): string =>
   typed[key] ?? (value === null ? '' : String(value));
 
-export const nameOf = ({ label, key }: TemplateParameter): string => label ?? key;
+/** Returns the label of a parameter. Settings of the job without one have a label in the user's language. */
+export function nameOf(
+  { label, key, document }: Pick<TemplateParameter, 'label' | 'key' | 'document'>,
+  t: TemplateTranslator,
+): string {
+  if (label !== null || document !== 'job') return label ?? key;
+  return isJobParameter(key) ? t(`templates.job.${key}`) : key;
+}
+
+const isJobParameter = (key: string): key is keyof typeof jobParameters => Object.hasOwn(jobParameters, key);
 
 export type CheckedValues =
   | {
@@ -59,7 +69,7 @@ export function summaryOf(
   if (checked.ok) return null;
   const name = (key: string): string => {
     const parameter = parameters.find(each => each.key === key);
-    return parameter === undefined ? key : nameOf(parameter);
+    return parameter === undefined ? key : nameOf(parameter, t);
   };
   const wrong = Object.entries(checked.errors).find(([key]) => !checked.missing.includes(key));
   if (wrong !== undefined) return t('templates.wrongValue', { name: name(wrong[0]), problem: wrong[1] });

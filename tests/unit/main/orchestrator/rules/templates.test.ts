@@ -38,13 +38,13 @@ describe('checkTemplate', () => {
       dataloader: { s3: { secret_key: secret } },
       files: { 'a.toml': 'x = 1' },
     };
-    const asked = [{ key: 'hf_token' }, { key: 's3.secret_key', in: 'dataloader' }];
+    const asked = [{ key: 'hf_token' }, { key: 's3.secret_key', document: 'dataloader' }];
     const kept = check(given, ...asked);
     expect(kept).toMatchObject({ config: { hf_token: '' }, dataloader: { s3: { secret_key: '' } } });
     expect(JSON.stringify(kept)).not.toContain(secret);
     expect(check({}, { key: 'hf_token.x' })).toContain('hf_token.x');
-    expect(check({}, { key: 'x.token', in: 'dataloader' })).toContain('x.token');
-    expect(check(given, { key: 'token', in: 'file', file: 'a.toml' })).toContain('hf_token');
+    expect(check({}, { key: 'x.token', document: 'dataloader' })).toContain('x.token');
+    expect(check(given, { key: 'token', document: 'file', file: 'a.toml' })).toContain('hf_token');
     expect(
       checkTemplate({ ...submission({}), config: undefined }, parameters({ key: 'token' })),
     ).toMatchObject({
@@ -73,7 +73,7 @@ describe('filledSubmission', () => {
     submission: submission({ config: { lr: 1 } }),
     parameters: parameters(
       { key: 'lr', type: 'number', max: 1 },
-      { key: 'gpu_count', in: 'job', type: 'integer', default: 1 },
+      { key: 'gpu_count', document: 'job', type: 'integer', default: 1 },
     ),
   };
   const fill = (values: object, of = template) => {
