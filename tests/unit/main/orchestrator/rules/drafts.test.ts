@@ -39,8 +39,8 @@ describe('prepareSweep', () => {
       [2, 3].map(lr => ({ ...bundle, config: { model_type: 'lora', lr } })),
     );
     expect(found.map(({ spec }) => spec.about)).toEqual([
-      { name: 'flowers lr=2', tags: ['t'], group: 'g', sweep: { lr: 2 } },
-      { name: 'flowers lr=3', tags: ['t'], group: 'g', sweep: { lr: 3 } },
+      { name: 'flowers lr=2', tags: ['t'], group: 'g', sweep: { lr: 2 }, template: null },
+      { name: 'flowers lr=3', tags: ['t'], group: 'g', sweep: { lr: 3 }, template: null },
     ]);
     expect(found[0]?.notes).toBeNull();
   });
