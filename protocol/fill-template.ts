@@ -12,12 +12,10 @@ export type WriteInFile = (
   value: ParameterValue,
 ) => string | null;
 
-/** `no_place`: the submission has no such value. `refused`: the submission is not valid with it; see `message`. */
-export interface FillProblem {
-  readonly key: string;
-  readonly problem: ValueProblem | 'no_place' | 'refused';
-  readonly message?: string;
-}
+/** `no_place`: the submission has no such value. `refused`: the submission is not valid with it. */
+export type FillProblem =
+  | { readonly key: string; readonly problem: ValueProblem | 'no_place'; readonly message?: never }
+  | { readonly key: string; readonly problem: 'refused'; readonly message: string };
 
 export type FilledTemplate =
   | { readonly ok: true; readonly submission: SubmitRequest }

@@ -27,7 +27,8 @@ export function checkTemplate(
       'invalid_request',
       `A template must not contain secrets: remove the value of ${secrets.slice(0, 3).join(', ')}, or ask for it`,
     );
-  const problem = trainerFor(submission.config ?? {}).problem(submission.config ?? {});
+  const { config = {} } = submission;
+  const problem = trainerFor(config).problem(config);
   if (problem !== null) return refuse('config_invalid', `The config cannot be used: ${problem}`);
   if (JSON.stringify(submission).length > maxText)
     return refuse('invalid_request', `The config is too large for a template: at most ${maxText / 1000} kB`);
@@ -63,12 +64,10 @@ export function filledSubmission(
 }
 
 function textOf({ key, problem, message }: FillProblem, parameters: readonly TemplateParameter[]): string {
-  if (problem === 'refused') return message ?? '';
-  if (problem === 'no_place') return 'the submission has no such value';
+  if (message !== undefined) return message;
   const parameter = parameters.find(each => each.key === key);
-  return parameter === undefined
-    ? 'the template does not ask for this value'
-    : problemText(parameter, problem);
+  if (parameter === undefined) return 'the template does not ask for this value';
+  return problem === 'no_place' ? 'the submission has no such value' : problemText(parameter, problem);
 }
 
 /** Returns a submission like that of a job, with its config. Names, tags and notes are those of the job only. */

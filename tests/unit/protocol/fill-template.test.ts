@@ -64,6 +64,15 @@ describe('fillTemplate', () => {
     });
   });
 
+  it('keeps a number as text where the config has a text', () => {
+    const text = SubmitRequest.parse({ config: { resolution: '512' } });
+    const asked = [TemplateParameter.parse({ key: 'resolution', type: 'integer' })];
+    const request = { values: { resolution: 768 }, dry_run: false };
+    expect(fillTemplate({ submission: text, parameters: asked }, request, () => null)).toMatchObject({
+      submission: { config: { resolution: '768' } },
+    });
+  });
+
   it('reports a value that is not valid for a job', () => {
     const values = { '0.instance_data_dir': '/data', gpu_count: 5_000 };
     expect(fill({ values })).toEqual({
