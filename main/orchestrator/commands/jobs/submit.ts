@@ -79,7 +79,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     /** The job that this key already refers to, in its current state; null for none. */
     earlier(by: Actor, idempotency: IdempotencyKey | null): Outcome<Submitted> | null {
       const earlier = earlierJob(core, core.store, by, idempotency);
-      return earlier === null ? null : asItIs(core, earlier, true);
+      return earlier === null ? null : currentResult(core, earlier, true);
     },
 
     /** For 24 hours, the same idempotency key returns the same job in its current state. */
