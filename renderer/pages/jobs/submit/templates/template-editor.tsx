@@ -1,4 +1,4 @@
-import { type SubmitEvent, useMemo, useState } from 'react';
+import { type Dispatch, type SetStateAction, type SubmitEvent, useMemo, useState } from 'react';
 import type { CallInput } from '../../../../../protocol/client.ts';
 import type { TemplateView } from '../../../../../protocol/template.ts';
 import { templatesApi } from '../../../../../protocol/templates-api.ts';
@@ -84,23 +84,7 @@ export function TemplateEditor({ submission, template, onSaved, onClose }: Edito
         </Field>
       </div>
       <div className="template-columns">
-        <section className="card" aria-labelledby="template-asked">
-          <h2 id="template-asked">{t('templates.asked')}</h2>
-          {parameters.length === 0 && <p className="muted">{t('templates.asked.none')}</p>}
-          {parameters.map((draft, place) => (
-            <ParameterForm
-              key={idOf(draft)}
-              draft={draft}
-              isFirst={place === 0}
-              isLast={place === parameters.length - 1}
-              change={part =>
-                setParameters(was => was.map(each => (each === draft ? { ...each, ...part } : each)))
-              }
-              move={by => setParameters(was => moved(was, place, by))}
-              remove={() => setParameters(was => was.filter(each => each !== draft))}
-            />
-          ))}
-        </section>
+        <AskedValues parameters={parameters} setParameters={setParameters} />
         <section className="card" aria-labelledby="template-keys">
           <h2 id="template-keys">{t('templates.keys')}</h2>
           <KeyList candidates={candidates} asked={asked} onChange={toggle} />
@@ -118,6 +102,35 @@ export function TemplateEditor({ submission, template, onSaved, onClose }: Edito
         <Button onClick={onClose}>{t('templates.back')}</Button>
       </div>
     </form>
+  );
+}
+
+interface AskedProps {
+  readonly parameters: readonly ParameterDraft[];
+  readonly setParameters: Dispatch<SetStateAction<ParameterDraft[]>>;
+}
+
+/** The values that the template asks for, in the order of its form. */
+function AskedValues({ parameters, setParameters }: AskedProps) {
+  const t = useTemplateT();
+  return (
+    <section className="card" aria-labelledby="template-asked">
+      <h2 id="template-asked">{t('templates.asked')}</h2>
+      {parameters.length === 0 && <p className="muted">{t('templates.asked.none')}</p>}
+      {parameters.map((draft, place) => (
+        <ParameterForm
+          key={idOf(draft)}
+          draft={draft}
+          isFirst={place === 0}
+          isLast={place === parameters.length - 1}
+          change={part =>
+            setParameters(was => was.map(each => (each === draft ? { ...each, ...part } : each)))
+          }
+          move={by => setParameters(was => moved(was, place, by))}
+          remove={() => setParameters(was => was.filter(each => each !== draft))}
+        />
+      ))}
+    </section>
   );
 }
 
