@@ -13,6 +13,7 @@ export const jobs = {
   'jobs.bulk.compare': 'Compare',
   'jobs.tag.filter': 'Show jobs with the tag {tag}',
   'jobs.group.filter': 'Show jobs of the group {group}',
+  'jobs.best.short': 'lowest',
   'jobs.best': 'lowest loss',
   'jobs.best.compare': 'Lowest loss of the group {group}. Compare its jobs.',
   'jobs.column.select': 'Select',

@@ -15,6 +15,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.bulk.compare': 'Comparar',
   'jobs.tag.filter': 'Mostrar trabajos con la etiqueta {tag}',
   'jobs.group.filter': 'Mostrar trabajos del grupo {group}',
+  'jobs.best.short': 'menor',
   'jobs.best': 'menor loss',
   'jobs.best.compare': 'Menor loss del grupo {group}. Comparar sus trabajos.',
   'jobs.column.select': 'Seleccionar',

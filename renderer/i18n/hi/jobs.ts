@@ -15,6 +15,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.bulk.compare': 'तुलना करें',
   'jobs.tag.filter': 'टैग {tag} वाले जॉब दिखाएँ',
   'jobs.group.filter': 'समूह {group} के जॉब दिखाएँ',
+  'jobs.best.short': 'सबसे कम',
   'jobs.best': 'सबसे कम लॉस',
   'jobs.best.compare': 'समूह {group} में सबसे कम लॉस। इसके जॉब की तुलना करें।',
   'jobs.column.select': 'चुनें',

@@ -15,6 +15,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.bulk.compare': '比較',
   'jobs.tag.filter': 'タグ {tag} のジョブを表示',
   'jobs.group.filter': 'グループ {group} のジョブを表示',
+  'jobs.best.short': '最小',
   'jobs.best': '損失が最小',
   'jobs.best.compare': 'グループ {group} で損失が最小です。グループのジョブを比較します。',
   'jobs.column.select': '選択',

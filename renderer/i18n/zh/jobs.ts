@@ -15,6 +15,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.bulk.compare': '对比',
   'jobs.tag.filter': '显示带有标签 {tag} 的任务',
   'jobs.group.filter': '显示分组 {group} 的任务',
+  'jobs.best.short': '最低',
   'jobs.best': '损失最低',
   'jobs.best.compare': '组 {group} 中损失最低。比较该组任务。',
   'jobs.column.select': '已选',

@@ -5,8 +5,14 @@ import { useT } from '../../i18n/index.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { bestOfGroups } from './best.ts';
 
+interface BestChipProps {
+  readonly id: JobId;
+  /** Fits below a loss in a table. */
+  readonly isShort?: boolean;
+}
+
 /** Marks the job with the lowest loss of its group, as a link to the comparison of the group. */
-export function BestChip({ id }: { readonly id: JobId }) {
+export function BestChip({ id, isShort = false }: BestChipProps) {
   const t = useT();
   const group = useFleet(({ fleet }) =>
     bestOfGroups(fleet.jobs).has(id) ? (fleet.jobs.get(id)?.group ?? null) : null,
@@ -14,12 +20,12 @@ export function BestChip({ id }: { readonly id: JobId }) {
   if (group === null) return null;
   return (
     <Link
-      className="chip best-chip"
+      className={isShort ? undefined : 'chip'}
       href={`/compare?group=${encodeURIComponent(group)}`}
       title={t('jobs.best.compare', { group })}
     >
-      <Icon name="completed" />
-      {t('jobs.best')}
+      {!isShort && <Icon name="completed" />}
+      {t(isShort ? 'jobs.best.short' : 'jobs.best')}
     </Link>
   );
 }

@@ -41,7 +41,7 @@ export const ConfigCell = ({ job }: JobProps) => (
     }
     second={
       <>
-        {job.user} <BestChip id={job.id} /> <JobChips job={job} />
+        {job.user} <JobChips job={job} />
       </>
     }
   />
@@ -163,7 +163,11 @@ export function EtaCell({ job: { progress, status } }: JobProps) {
 }
 
 /** Shows nothing for a pending job, because the loss of its last attempt says nothing about the next attempt. */
-export const LossCell = ({ job }: JobProps) => (isWaiting(job.status) ? null : <Loss job={job} />);
+export function LossCell({ job }: JobProps) {
+  if (isWaiting(job.status)) return null;
+  if (!isFinal(job.status)) return <Loss job={job} />;
+  return <Lines first={<Loss job={job} />} second={<BestChip id={job.id} isShort />} />;
+}
 
 /** Names of several workers that are not longer fit the column; otherwise it shows the first and counts the others. */
 const fittingNames = 13;
