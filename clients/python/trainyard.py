@@ -3111,6 +3111,7 @@ class Trainyard:
         group: str = UNSET,
         after: List[str] = UNSET,
         after_on: Literal["success", "end"] = UNSET,
+        inputs: List[Dict[str, Any]] = UNSET,
         priority: Union[int, Literal["low", "normal", "high", "urgent", "critical"]] = UNSET,
         dry_run: bool = UNSET,
         idempotency_key: str = UNSET,
@@ -3137,6 +3138,9 @@ class Trainyard:
         after_on: Which end of the jobs in `after` lets this one start: `success` (default) only
         their completion, `end` any end.
 
+        inputs: Files of other jobs that the worker fetches before the trainer starts, at most 16.
+        In the config, `{{inputs.NAME}}` stands for the path of each.
+
         priority: Priority from 0 to 50, or one of its names: `low` (0), `normal` (10), `high` (20),
         `urgent` (30), `critical` (40). Higher runs first.
 
@@ -3146,7 +3150,7 @@ class Trainyard:
         idempotency_key: For 24 hours, the same key returns the same job. Equivalent to the header
         `Idempotency-Key`.
         """
-        return self._transport.json("POST", _path("/api/templates/{template}/submit", template=template), None, _given({"values": values, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "priority": priority, "dry_run": dry_run, "idempotency_key": idempotency_key}))
+        return self._transport.json("POST", _path("/api/templates/{template}/submit", template=template), None, _given({"values": values, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "priority": priority, "dry_run": dry_run, "idempotency_key": idempotency_key}))
 
     def list_artifacts(
         self,
