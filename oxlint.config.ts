@@ -41,7 +41,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   /** The words in which the orchestrator thinks: its facts, and what it needs from outside. */
   'main/orchestrator/model': {
     files: [
-      'main/orchestrator/{events,model,node-model,pool-model,v1-agent}.ts',
+      'main/orchestrator/{events,input-model,model,node-model,pool-model,v1-agent}.ts',
       'main/orchestrator/ports/**',
     ],
     rooms: ['main/orchestrator/model', 'trainers face', 'protocol'],

@@ -12,6 +12,7 @@ async function main(): Promise<number> {
     env: process.env,
     // A single executable needs no script path.
     ownCommand: [process.execPath, ...(isSea() ? [] : [...process.execArgv, process.argv[1] ?? ''])],
+    args: process.argv.slice(2),
     version,
     out: text => void process.stdout.write(text),
     err: text => void process.stderr.write(text),

@@ -5,13 +5,15 @@ import { findRun, findAcknowledged, type Found } from './attempt/adopt.ts';
 import { type Availability, createAvailability } from './availability/availability.ts';
 import { describeHours } from './availability/hours.ts';
 import { openLastInput } from './availability/last-input.ts';
-import { createAgent } from './session/agent.ts';
+import { type Agent, createAgent } from './session/agent.ts';
 import {
   createApiClient,
   createJoinCall,
   createRenewCall,
   createShipCall,
   createTrainerKeysCall,
+  createUpdateCall,
+  type UpdateCall,
 } from './connection/api-client.ts';
 import { type Ask, createAsk } from './attempt/trainer-actions.ts';
 import { type AttemptLogs, createAttemptLogs } from './logs/attempt-logs.ts';
@@ -47,7 +49,7 @@ import { openProcessTable } from './gpu/holders.ts';
 import { type Run, startRun } from './attempt/run.ts';
 import { findSample } from './simulated/sample.ts';
 import { fail, type Loaded, reasonOf } from './files/failure-text.ts';
-import { lockState, openStateFolder, type StateFolder } from './state/state-folder.ts';
+import { lockAfterTrial, openStateFolder, type StateFolder } from './state/state-folder.ts';
 import { openStorage, type StorageDeps } from './artifacts/storage.ts';
 import { openTelemetry } from './session/telemetry.ts';
 import { type GivenToken, openOwnTokens, openToken, type TokenHolder } from './session/worker-token.ts';
@@ -56,12 +58,19 @@ import { prepareJob, type Rig, trainerProbe } from './attempt/trainer.ts';
 import type { JobOffer, PreparedJob } from './job.ts';
 import { describeTrainer, type ProbedTrainer, probeTrainers, readKnownKeys } from './trainers/index.ts';
 import { createTrainerKeys, type ReportTrainerKeys } from './trainers/known-keys.ts';
+import { describeProgram, type UpdatableProgram } from './update/program.ts';
+import { reportTrial } from './update/trial.ts';
+import { openTryBook } from './update/try-book.ts';
+import { runTurns, type TurnEnd } from './update/turns.ts';
+import { createUpdater, type FailedUpdate, type Updater } from './update/updater.ts';
 import { createConnectionWarnings } from './connection/connection-warnings.ts';
 
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** This program's own command line up to its `selftest` and `guard` commands. */
   readonly ownCommand: readonly string[];
+  /** The arguments of this process, for its successor after an update; absent where the program cannot be replaced. */
+  readonly args?: readonly string[];
   readonly version: string;
   /** One line for people. */
   readonly log: (message: string) => void;
@@ -102,9 +111,10 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   }
   const run = createRunCommand({ environment: host.env });
   const { platform, arch } = process;
-  const [probed, trainers] = await Promise.all([
+  const [probed, trainers, program] = await Promise.all([
     probeGpus({ run, platform, arch, environment: host.env }),
     probeTrainers(config.trainers, trainerProbe(host.env)),
+    describeProgram({ ...host, config, canRestart: host.args !== undefined, pid: process.pid }),
   ]);
   const chosen =
     config.gpus === null ? { ok: true as const, report: probed } : selectGpus(probed, config.gpus);
@@ -115,14 +125,25 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   const { report } = chosen;
   const rig = rigOf(config, host, report);
   for (const line of startMessages(config, report, trainers)) log(line);
-  const state = await openState(config, host);
-  if (typeof state === 'number') return state;
-  try {
-    const shared = { config, host, signals, state, rig, report, trainers };
-    return await serve({ ...shared, given: given.value, fetch: fetch.value });
-  } finally {
-    state.release();
-  }
+  const { args = [], env } = host;
+  return runTurns({
+    clock: systemClock,
+    program,
+    args,
+    env,
+    onSignals: signals.forward,
+    log,
+    async turn(failed) {
+      const state = await openState(config, host);
+      if (typeof state === 'number') return state;
+      try {
+        const shared = { config, host, signals, state, rig, report, trainers, program, failed };
+        return await serve({ ...shared, given: given.value, fetch: fetch.value });
+      } finally {
+        state.release();
+      }
+    },
+  });
 }
 
 interface Serving {
@@ -135,6 +156,9 @@ interface Serving {
   readonly trainers: readonly ProbedTrainer[];
   readonly given: GivenToken;
   readonly fetch: Send;
+  readonly program: UpdatableProgram;
+  /** The update that has just failed, which the orchestrator must learn. */
+  readonly failed: FailedUpdate | null;
 }
 
 const openAsk = ({ config, host, state }: Serving, processes: LaunchDeps['processes']): Ask =>
@@ -146,7 +170,7 @@ const openAsk = ({ config, host, state }: Serving, processes: LaunchDeps['proces
     log: host.log,
   });
 
-async function serve(serving: Serving): Promise<number> {
+async function serve(serving: Serving): Promise<TurnEnd> {
   const { config, host, state, rig, report, trainers, given, fetch } = serving;
   const { log, env } = host;
   const { orchestratorUrl: url } = config;
@@ -175,10 +199,12 @@ async function serve(serving: Serving): Promise<number> {
   const outputs = openOutputs(serving, storing, network.signal);
   outputs.resume(found === null || found.kind === 'reported' ? null : found.origin.attemptId);
   const data = await openRigData(config, { ...storing, over: network.signal });
+  const calls = { url, token: token.current, fetch, signal: network.signal };
+  const updater = openUpdater(serving, createUpdateCall(calls), network.signal, () => agent);
   const agent = createAgent({
     clock: systemClock,
     uptime: machineUptime,
-    api: createApiClient({ url, token: token.current, fetch, signal: network.signal }),
+    api: createApiClient(calls),
     followStream: createFollowStream(fetch),
     url,
     token,
@@ -187,6 +213,7 @@ async function serve(serving: Serving): Promise<number> {
       ...introductionOf(config, host.version, report, trainers),
       ...identityOf(state),
       fetches_inputs: true,
+      program: serving.program.reported,
       ...(rig.nodes === null ? { multi_node: true } : { nodes: rig.nodes.count }),
     },
     state: { keepReport: state.keepReport, dropReport: logs.acknowledge },
@@ -213,19 +240,69 @@ async function serve(serving: Serving): Promise<number> {
     datasets: data.versions,
     trainerKeys: openTrainerKeys(serving, token.current, network.signal),
     files: { open: root => createMetricsFiles({ root, log }), wall: Date.now },
+    update: updater.take,
+    ...(config.isTrial && { onConnected: reportTrial(log) }),
     gpuFigures: () => probeFigures({ run: gpuCommand, report }),
     ...availabilityOf(config, { run: gpuCommand, gpuTroubles: watch.troubles }),
     random: Math.random,
     log,
   });
+  return runUntilOver(serving, { agent, token, network, updater });
+}
+
+interface Over {
+  readonly agent: Agent;
+  readonly token: TokenHolder;
+  readonly network: AbortController;
+  readonly updater: Updater;
+}
+
+async function runUntilOver(
+  { config, host: { log, onInputEnd }, signals }: Serving,
+  { agent, token, network, updater }: Over,
+): Promise<TurnEnd> {
   const { noticeSignal } = config;
-  const handOver = handleSignals(serving.signals, { agent, token, network, noticeSignal, log });
-  if (config.leavesWithParent) host.onInputEnd(handOver);
+  const handOver = handleSignals(signals, { agent, token, network, noticeSignal, log });
+  // A trial without a job does not sign off, because the worker only changes its program.
+  const end = (): void => {
+    agent.handOverAnyway();
+    network.abort();
+  };
+  if (config.leavesWithParent) onInputEnd(config.isTrial ? end : handOver);
   clearAfterStart();
   const code = await agent.run();
   // Nothing needs the pending calls, and they would keep the process running.
   network.abort();
-  return code;
+  return updater.staged() ?? code;
+}
+
+function openUpdater(
+  { config, host, state, fetch, program, failed }: Serving,
+  report: UpdateCall,
+  signal: AbortSignal,
+  agent: () => Pick<Agent, 'canHandOver' | 'handOverAnyway'>,
+): Updater {
+  const run = createRunCommand({ environment: host.env });
+  return createUpdater({
+    url: config.orchestratorUrl,
+    fetch,
+    clock: systemClock,
+    program,
+    version: host.version,
+    instanceId: state.instanceId,
+    tries: openTryBook(config.stateDir),
+    failed,
+    async versionOf([file = '', ...args]) {
+      const result = await run(file, [...args, '--version']);
+      if (result.kind === 'exited' && result.code === 0) return result.stdout.trim();
+      throw new Error(result.kind === 'exited' ? result.stderr.trim() : result.kind.replaceAll('_', ' '));
+    },
+    report,
+    canHandOver: () => agent().canHandOver(),
+    handOver: () => agent().handOverAnyway(),
+    log: host.log,
+    signal,
+  });
 }
 
 /** A node may have caused the failure, so a retry gets a new allocation. */
@@ -385,12 +462,12 @@ const unverified =
 
 /** Locks and opens the state folder for this process. When that fails, logs the reason and returns an exit code. */
 async function openState(
-  { stateDir: dir }: AgentConfig,
+  { stateDir: dir, isTrial }: AgentConfig,
   { env, log }: Host,
 ): Promise<(StateFolder & { readonly release: () => void }) | number> {
   try {
-    const lock = { dir, pid: process.pid, processes: ownProcesses(env), clock: systemClock };
-    const locked = await lockState(lock);
+    const lock = { dir, pid: process.pid, processes: ownProcesses(env), clock: systemClock, isTrial };
+    const locked = await lockAfterTrial(lock);
     if (locked.kind === 'held') {
       log(
         `Another worker (pid ${locked.by.pid}) uses ${dir}. Two workers cannot share it. Stop that one, or start this one with ` +

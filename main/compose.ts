@@ -7,7 +7,13 @@ import { createSystemBoot, keepTime } from './host/kept-time.ts';
 import { createOwnNames, namesGiven } from './host/own-names.ts';
 import { ownAddresses } from './host/addresses.ts';
 import { reachFromAfar, createNetworkAccess } from './host/network-access.ts';
-import { createWorkerPrograms, findWorkerPrograms, findPanel } from './host/built-files.ts';
+import { version } from '../protocol/version.ts';
+import {
+  createOfferedBook,
+  createWorkerPrograms,
+  findWorkerPrograms,
+  findPanel,
+} from './host/built-files.ts';
 import { openSettingsFile, effectivePublicUrl } from './host/settings-sources.ts';
 import { hashOf } from './http/auth/auth.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
@@ -80,6 +86,12 @@ function endAdminSessions({ orchestrator }: DatabaseScope, http: HttpServer): vo
   http.recheck();
 }
 
+function openPrograms({ workerPrograms, clock }: TimedDeps): Pick<AppContext, 'programs' | 'offered'> {
+  const find = () => (workerPrograms === undefined ? findWorkerPrograms() : workerPrograms);
+  const programs = createWorkerPrograms(find);
+  return { programs, offered: createOfferedBook(programs, version, clock.mono) };
+}
+
 async function composeWith(config: ServerConfig, deps: TimedDeps): Promise<Composed> {
   const { clock, log, addresses = ownAddresses } = deps;
   const folder = openDataFolder(config.dataDir);
@@ -111,9 +123,7 @@ async function composeWith(config: ServerConfig, deps: TimedDeps): Promise<Compo
     network,
     certificates,
     panelDir: findPanel(),
-    programs: createWorkerPrograms(() =>
-      deps.workerPrograms === undefined ? findWorkerPrograms() : deps.workerPrograms,
-    ),
+    ...openPrograms(deps),
     isOurHost: createOwnNames({ mono: clock.mono, addresses, others: otherNames }),
     restore: (name, by, request) => restoration.restore(name, by, request),
   };

@@ -25,6 +25,12 @@ export const WorkerEventType = z
     'worker.opened',
     'worker.duplicate',
     'worker.updated',
+    'worker.update_requested',
+    'worker.update_started',
+    'worker.update_restarting',
+    'worker.update_done',
+    'worker.update_failed',
+    'worker.update_stopped',
     'worker.deleted',
   ])
   .describe('Type of the worker event.');

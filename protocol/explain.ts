@@ -17,6 +17,7 @@ const CheckCode = z
     'no_stream',
     'leaving',
     'closed',
+    'updating',
     'quarantined',
     'gpu_trouble',
     'local_limit',

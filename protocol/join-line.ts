@@ -78,6 +78,10 @@ export const shortLine = (joining: Joining): string | null =>
 export const joinLine = (joining: Joining, sha256: string): string =>
   scriptLine(joining, { sha256, args: `--token-stdin ${workerArguments(joining)}`, token: joining.token });
 
+/** Returns the command that updates an installed worker on its machine, with the SHA-256 of the server's SHA256SUMS. */
+export const updateLine = (at: Pick<Joining, 'url' | 'pin'>, sums: string): string =>
+  `trainyard-worker update ${addressArguments(at)} --sums ${sums}`;
+
 /** Returns the options of the worker, quoted for the shell. */
 export const workerArguments = ({ name, persistent, ...at }: Omit<Joining, 'token'>): string =>
   `${addressArguments(at)} ${ownArguments({ name, persistent })}`;

@@ -45,6 +45,7 @@ export const problems = {
   pool_in_use: { status: 409, title: 'The pool has open launches' },
   worker_not_offline: { status: 409, title: 'The worker is not offline' },
   duplicate_registration: { status: 409, title: 'Another machine uses this token' },
+  update_under_way: { status: 409, title: 'The worker restarts' },
   nothing_to_release: { status: 409, title: 'The job does not wait for its worker' },
   not_registered: { status: 409, title: 'The worker has not registered' },
   attempt_superseded: { status: 409, title: 'A newer attempt has taken over' },

@@ -178,3 +178,13 @@ function field(name: string, value: unknown): Progress | undefined {
   });
   return parsed.success ? parsed.data : undefined;
 }
+
+/** Config keys of one trainer, as listed by the trainer itself. */
+export const TrainerKeys = z.strictObject({
+  trainer: z.string().min(1).max(40).describe("Name of a trainer in the worker's registration."),
+  keys: z
+    .array(z.string().regex(/^[\w.-]{1,100}$/))
+    .max(5_000)
+    .describe('Config keys that the trainer accepts.'),
+});
+export type TrainerKeys = z.output<typeof TrainerKeys>;

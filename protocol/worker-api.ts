@@ -13,6 +13,7 @@ import {
   GpuReports,
   GpuTroubles,
   Outputs,
+  TrainerKeys,
   Trainers,
 } from './reports.ts';
 import { ReportedLinks } from './tracker-urls.ts';
@@ -26,6 +27,7 @@ import {
   WorkerType,
 } from './worker.ts';
 import { MultiNode, OfferedNode, ReadyNode, Rendezvous } from './worker-nodes.ts';
+import { ReportedProgram, UpdateOrder } from './worker-update.ts';
 
 /** Protocol version of this agent and orchestrator. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
@@ -61,6 +63,8 @@ export interface Registration {
   /** Whether the agent can train one job together with the agents of other machines. */
   readonly isMultiNode: boolean;
   readonly fetchesInputs: boolean;
+  /** Null from agents that the server cannot update. */
+  readonly program: z.output<typeof ReportedProgram>;
 }
 
 const Short = z.string().max(200).pipe(CleanLine).nullish();
@@ -109,6 +113,7 @@ const RegisterRequest = z
     closed: Closed.nullish(),
     multi_node: MultiNode,
     fetches_inputs: FetchesInputs,
+    program: ReportedProgram,
   })
   .transform(
     (body): Registration => ({
@@ -133,6 +138,7 @@ const RegisterRequest = z
       closed: body.closed ?? null,
       isMultiNode: body.multi_node ?? false,
       fetchesInputs: body.fetches_inputs ?? false,
+      program: body.program ?? null,
     }),
   );
 
@@ -189,6 +195,7 @@ const RegisterReply = z.object({
     })
     .nullish()
     .describe('How long the worker has its machine; null for a machine of its own.'),
+  update: UpdateOrder.nullish().describe('Program to install; absent for none.'),
 });
 export type RegisterReply = z.output<typeof RegisterReply>;
 
@@ -279,6 +286,7 @@ const HeartbeatReply = z.object({
   rendezvous: Rendezvous.nullish().describe(
     'All machines of this attempt are ready: start the trainer. Repeated until the agent reports `running`.',
   ),
+  update: UpdateOrder.nullish().describe('Program to install; absent for none. Repeated in every response.'),
 });
 export type HeartbeatReply = z.output<typeof HeartbeatReply>;
 
@@ -362,6 +370,7 @@ export const WorkerCommand = z.discriminatedUnion('type', [
       .literal('notice')
       .describe('Save, upload the checkpoint, stop the trainer, report `preempted`, and take no other job.'),
   }),
+  UpdateOrder.extend({ type: z.literal('update').describe('Install this program and restart.') }),
   z.object({
     type: z.literal('shutdown').describe('Leave the fleet.'),
     reason: z.string().describe('Why the worker has to leave.'),
@@ -374,16 +383,6 @@ export const WorkerCommand = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ping').describe('Keep-alive without effect.') }),
 ]);
 export type WorkerCommand = z.output<typeof WorkerCommand>;
-
-/** Config keys of one trainer, as listed by the trainer itself. */
-const TrainerKeys = z.strictObject({
-  trainer: z.string().min(1).max(40).describe("Name of a trainer in the worker's registration."),
-  keys: z
-    .array(z.string().regex(/^[\w.-]{1,100}$/))
-    .max(5_000)
-    .describe('Config keys that the trainer accepts.'),
-});
-export type TrainerKeys = z.output<typeof TrainerKeys>;
 
 const Success = z.object({ success: z.literal(true).describe('Always true.') });
 /** The token identifies the worker; the id may only confirm it. */

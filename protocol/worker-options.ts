@@ -85,6 +85,15 @@ export const workerOptions: readonly WorkerOption[] = [
     description: 'reject test jobs: the self-test and the sample training',
   },
   {
+    flags: '--no-remote-update',
+    description: 'keep this program when the orchestrator asks to update it',
+  },
+  {
+    flags: '--trial',
+    description: 'try out this program for the worker that started it',
+    isHidden: true,
+  },
+  {
     flags: '--allow-config-scripts <keys>',
     description:
       'config keys to allow, such as post_checkpoint_script,output_dir; they run programs or reach outside the job folder; repeatable',

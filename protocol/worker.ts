@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JobId, WorkerId } from './ids.ts';
 import { CleanLine, Labels } from './text.ts';
+import { WorkerUpdate } from './worker-update-view.ts';
 
 export const WorkerType = z
   .enum(['persistent', 'ephemeral'])
@@ -235,6 +236,9 @@ export const WorkerView = z
       })
       .nullable()
       .describe('Another machine that recently tried to register with the same token.'),
+    update: WorkerUpdate.nullable()
+      .default(null)
+      .describe('Whether the program can be updated, and its update; null before the first registration.'),
   })
   .meta({ id: 'WorkerView', description: 'A worker, with ids and GPU figures in both spellings.' });
 export type WorkerView = z.output<typeof WorkerView>;

@@ -4,7 +4,8 @@ import { type AgentConfig, loadAgentConfig } from '../config/index.ts';
 import { createRunCommand } from '../gpu/probe.ts';
 import { openNetwork } from '../connection/network.ts';
 import { reasonOf } from '../files/failure-text.ts';
-import { ownProgram, updateProgram } from './update.ts';
+import { isInsecure, ownProgram } from '../update/program.ts';
+import { updateProgram } from './update.ts';
 import { givenFlags } from './worker-flags.ts';
 
 export interface UpdateInvocation {
@@ -85,9 +86,7 @@ function programHere(ownCommand: readonly string[]) {
 function findRisk({ orchestratorUrl: url, trust }: AgentConfig, sums: unknown): string | null {
   if (typeof sums === 'string')
     return /^[0-9a-f]{64}$/i.test(sums) ? null : '--sums needs the 64 hex digits that the panel shows';
-  const { protocol, hostname } = new URL(url);
-  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  if (isHere || (protocol === 'https:' && trust.verify)) return null;
+  if (!isInsecure({ orchestratorUrl: url, trust })) return null;
   return (
     `The connection to ${url} is not secure, so an attacker could replace the program. Copy the command from the page of this worker ` +
     'in the panel, which has the expected hash (--sums), or use https:// with --pin'

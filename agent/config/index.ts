@@ -67,6 +67,10 @@ export interface AgentConfig extends RigMachine, RigStorage, RigTimes {
   readonly workDir: string;
   readonly trainers: readonly TrainerChoice[];
   readonly selftest: boolean;
+  /** Whether the orchestrator may replace this program. */
+  readonly remoteUpdate: boolean;
+  /** Whether this process only tries out a new program, for the worker that started it. */
+  readonly isTrial: boolean;
   /** Restricted config keys that jobs may use on this worker, although they can affect more than the job. */
   readonly allowedConfigKeys: readonly string[];
   readonly trust: Trust;
@@ -164,6 +168,7 @@ export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
       workDir: resolve(text('work-dir') ?? join(stateDir, 'jobs')),
       trainers: trainers.value,
       selftest: setting('selftest') !== false,
+      ...updateSettings(setting('remote-update'), flags),
       allowedConfigKeys: allowed.value,
       trust: trust.value,
       ...machine.value,
@@ -172,6 +177,11 @@ export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
     }),
   };
 }
+
+const updateSettings = (remote: unknown, flags: Flags): Pick<AgentConfig, 'remoteUpdate' | 'isTrial'> => ({
+  remoteUpdate: remote !== false,
+  isTrial: isTrue(flags['trial']),
+});
 
 /** Looks up a setting, and names its source in a failure. */
 interface Lookup {

@@ -9,6 +9,8 @@ import {
   type StatusReportBody,
   workerApi,
 } from '../../protocol/worker-api.ts';
+import type { UpdateReport } from '../../protocol/worker-update.ts';
+import { workerUpdatesApi } from '../../protocol/worker-updates-api.ts';
 import { pause } from '../retry/retry.ts';
 import type { Clock } from '../clock.ts';
 
@@ -117,6 +119,15 @@ export function createTrainerKeysCall({ url, token, fetch, signal }: ApiClientDe
   const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipTimeoutMs });
   return (trainer, keys) =>
     client.call(workerApi.reportTrainerKeys, { body: { trainer, keys: [...keys] }, signal });
+}
+
+/** Reports the progress of an update of this program. */
+export type UpdateCall = (report: UpdateReport) => Promise<CallResult<typeof workerUpdatesApi.report>>;
+
+export function createUpdateCall({ url, token, fetch, signal }: ApiClientDeps): UpdateCall {
+  const headers = () => ({ 'x-worker-token': token() });
+  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: patienceMs });
+  return body => client.call(workerUpdatesApi.report, { body, signal });
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { RegistrationBody, StatusReportBody } from '../../protocol/worker-api.ts';
+import type { UpdateOrder } from '../../protocol/worker-update.ts';
 import type { Found, FoundRun } from '../attempt/adopt.ts';
 import type { Ask } from '../attempt/trainer-actions.ts';
 import type { Availability } from '../availability/availability.ts';
@@ -62,6 +63,10 @@ export interface AgentDeps {
   readonly gpuFigures: CurveDeps['gpuFigures'];
   /** Reads the metrics files that trainers write. Without it, the agent reads none. */
   readonly files?: CurveDeps['files'];
+  /** Replaces this program when the orchestrator asks. Without it, the agent ignores such orders. */
+  readonly update?: (order: UpdateOrder) => void;
+  /** The agent is registered, and its stream is open. */
+  readonly onConnected?: () => void;
   /** When the rig takes jobs. Without it, always. */
   readonly availability?: Availability;
   readonly random: () => number;
@@ -82,6 +87,10 @@ export interface Agent {
    * adopts it. Returns false, and does nothing, when there is no job.
    */
   handOver(): boolean;
+  /** Like `handOver`, also without a job. */
+  handOverAnyway(): void;
+  /** Whether the next process can continue the job: its trainer runs under its guard, or there is no job. */
+  canHandOver(): boolean;
 }
 
 const exitCodes = { left: 0, refused: 2, rejected: 3 } as const;
@@ -116,7 +125,6 @@ export function createAgent(deps: AgentDeps): Agent {
   const hurry = new AbortController();
   /** Fires when the agent has ended. Cancels pending waits and retries. */
   const ended = new AbortController();
-  let isHandedOver = false;
   const inFlight = trackInFlight(deps.api, clock);
   const api = noteContacts(inFlight.api, deps.uptime, sentAt => {
     slot.contact(sentAt);
@@ -131,8 +139,8 @@ export function createAgent(deps: AgentDeps): Agent {
     saveMs: () => deps.outputs?.saveMs() ?? null,
     slot: () => slot,
     report: () => void sendBeat(shared),
-    leave: () => leaveOnce(),
-    leaveNow: () => endNow(),
+    leave: () => leaving.leaveOnce(),
+    leaveNow: () => leaving.endNow(),
     log,
     ended: ended.signal,
   });
@@ -161,10 +169,11 @@ export function createAgent(deps: AgentDeps): Agent {
   });
 
   const shared = { ...deps, api, state, slot, troubles, closing, over: over.signal };
-  const { leave, leaveOnce, endNow } = createLeaving({ state, slot, over, hurry });
+  const leaving = createLeaving({ state, slot, over, hurry });
+  const { leave, isHandedOver } = leaving;
 
   return {
-    leave,
+    ...leaving,
     notice: closing.noticeSignal,
     leaveNow() {
       slot.leaveNow();
@@ -175,12 +184,7 @@ export function createAgent(deps: AgentDeps): Agent {
         if (isLate) over.abort();
       });
     },
-    handOver() {
-      if (slot.held() === null) return false;
-      isHandedOver = true;
-      over.abort();
-      return true;
-    },
+    canHandOver: slot.canHandOver,
     run: () =>
       runAgent(deps, {
         ...shared,
@@ -189,7 +193,7 @@ export function createAgent(deps: AgentDeps): Agent {
         inFlight,
         hurry: hurry.signal,
         ended,
-        isHandedOver: () => isHandedOver,
+        isHandedOver,
       }),
   };
 }
@@ -202,6 +206,11 @@ interface LeavingDeps {
 }
 
 function createLeaving({ state, slot, over, hurry }: LeavingDeps) {
+  let isHandedOver = false;
+  const handOverAnyway = (): void => {
+    isHandedOver = true;
+    over.abort();
+  };
   const leave = (): void => {
     state.leaving = true;
     // A second request to leave skips the remaining uploads.
@@ -210,6 +219,13 @@ function createLeaving({ state, slot, over, hurry }: LeavingDeps) {
   };
   return {
     leave,
+    handOverAnyway,
+    handOver(): boolean {
+      if (slot.held() === null) return false;
+      handOverAnyway();
+      return true;
+    },
+    isHandedOver: () => isHandedOver,
     /** As `leave`, for a reason that is no second request. */
     leaveOnce: (): void => (state.leaving ? undefined : leave()),
     /** Leaves although reports and uploads are not done. */

@@ -1,4 +1,5 @@
 import type { HeartbeatReply } from '../../protocol/worker-api.ts';
+import type { UpdateOrder } from '../../protocol/worker-update.ts';
 import type { AgentState } from './agent-state.ts';
 import type { Closing } from './closing.ts';
 import type { ApiClient } from '../connection/api-client.ts';
@@ -56,6 +57,8 @@ export interface BeatDeps {
   readonly token: Pick<TokenHolder, 'reload' | 'file'>;
   /** Fires when the worker stops registering, and only uploads what is left. */
   readonly over: AbortSignal;
+  /** Without it, the worker ignores orders to update its program. */
+  readonly update?: (order: UpdateOrder) => void;
   readonly log: (message: string) => void;
 }
 
@@ -124,6 +127,7 @@ export async function sendBeat(deps: BeatDeps): Promise<boolean> {
   obey(slot, result.value, held);
   const { rendezvous } = result.value;
   if (rendezvous) slot.rendezvous(rendezvous.attempt_id, rendezvous);
+  if (result.value.update) deps.update?.(result.value.update);
   if (result.value.notice) deps.closing.notice(result.value.notice);
   return true;
 }

@@ -45,6 +45,8 @@ export interface JobSlot {
   /** Records contact: a call was answered that was sent at this time, in ms of machine uptime. */
   contact(sentAt: number): void;
   held(): Held | null;
+  /** Whether a next process can continue with what is held: a trainer under its guard, or a final report on disk. */
+  canHandOver(): boolean;
   /**
    * Whether this attempt is held and its final report is not sent yet. After that, nothing more may be reported about
    * it.
@@ -128,6 +130,9 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
       noteContact(current, deps);
     },
     held: () => current,
+    canHandOver: () =>
+      next === null &&
+      (current === null || (current.preemption === null && (current.run !== null || current.ended))),
     alive: attemptId => current?.attemptId === attemptId && !current.ended,
     progress: () => current?.progress ?? null,
   };

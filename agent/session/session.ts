@@ -6,6 +6,7 @@ import {
   type WorkerCommand,
   workerApi,
 } from '../../protocol/worker-api.ts';
+import type { UpdateOrder } from '../../protocol/worker-update.ts';
 import type { Ask } from '../attempt/trainer-actions.ts';
 import type { AgentState } from './agent-state.ts';
 import type { Closing } from './closing.ts';
@@ -43,6 +44,10 @@ export interface SessionDeps {
   readonly troubles: ConnectionWarnings;
   /** Without it, the worker ignores requests for its trainer. */
   readonly ask?: Ask;
+  /** Without it, the worker ignores orders to update its program. */
+  readonly update?: (order: UpdateOrder) => void;
+  /** The agent is registered, and its stream is open. */
+  readonly onConnected?: () => void;
   /** Finishes the job, then leaves. */
   readonly leave: () => void;
   readonly over: AbortSignal;
@@ -75,6 +80,7 @@ export async function runSessions(deps: SessionDeps): Promise<SessionsEnd> {
     applyIntervals(state, registered.reply);
     obey(deps.slot, registered.reply, sentFor);
     deps.closing.allocate(registered.reply.allocation ?? null);
+    if (registered.reply.update) deps.update?.(registered.reply.update);
     void deps.trainerKeys?.(registered.reply.trainer_keys_wanted ?? []);
     await follow(registered.reply, deps, backoff.reset);
   } while (!deps.over.aborted && (await pause(clock, backoff.nextMs(), deps.over)));
@@ -113,6 +119,7 @@ async function follow(reply: RegisterReply, deps: SessionDeps, onOpen: () => voi
     onOpen: () => {
       onOpen();
       troubles.connected();
+      deps.onConnected?.();
       deps.log(`Connected to ${url} as ${reply.name} (${reply.worker_id})`);
     },
     onRefused: troubles.streamRefused,
@@ -120,7 +127,8 @@ async function follow(reply: RegisterReply, deps: SessionDeps, onOpen: () => voi
   });
 }
 
-function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask, closing }: SessionDeps): void {
+function carryOut(command: WorkerCommand, deps: SessionDeps): void {
+  const { slot, troubles, state, leave, ask, closing } = deps;
   switch (command.type) {
     case 'job_submit':
       return slot.offer(command);
@@ -135,6 +143,8 @@ function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask, c
       return;
     case 'notice':
       return closing.notice(command);
+    case 'update':
+      return deps.update?.(command);
     case 'shutdown':
       return leave();
     case 'stopping':

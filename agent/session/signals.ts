@@ -12,6 +12,8 @@ type Handlers = Readonly<Record<UsualSignal, () => void>> &
 export interface EarlySignals {
   /** Replays earlier signals in order, then passes each further one to its handler. */
   attach(handlers: Handlers): void;
+  /** Passes each further signal on, for a process that works in place of this one. */
+  forward(pass: (signal: WorkerSignal) => void): void;
 }
 
 /**
@@ -30,6 +32,9 @@ export function catchEarlySignals(
     attach(handlers) {
       receive = signal => handlers[signal]?.();
       for (const signal of early.splice(0)) receive(signal);
+    },
+    forward(pass) {
+      receive = pass;
     },
   };
 }

@@ -24,6 +24,7 @@ export interface FinalReport {
  *     instance       a random id of this worker on this machine
  *     registered     empty; exists once an orchestrator has accepted this worker
  *     token          the tokens from joining (worker-token.ts)
+ *     update         how often the last update was begun (try-book.ts)
  *     runs/ATTEMPT/  the files of a run (guard-files.ts)
  *     outputs/       the attempts with pending uploads (attempt-outputs.ts)
  *     images/        images from the event files of those attempts (event-images/)
@@ -116,7 +117,7 @@ export function holdRegistrations(): Registrations {
 
 type Locked =
   | { readonly kind: 'mine'; readonly release: () => void }
-  | { readonly kind: 'held'; readonly by: ProcessRef };
+  | { readonly kind: 'held'; readonly by: ProcessRef; readonly isTrial?: true };
 
 interface LockDeps {
   /** Created if missing. */
@@ -124,6 +125,8 @@ interface LockDeps {
   readonly pid: number;
   readonly processes: Processes;
   readonly clock: Clock;
+  /** Whether this process only tries out a new program. */
+  readonly isTrial?: boolean;
 }
 
 /** Two agents that start at the same time overwrite each other's lock. After this time in ms, only one of them still finds its own. */
@@ -132,8 +135,10 @@ const confirmAfterMs = 150;
 /**
  * Locks a state folder for one agent, because two would adopt the same trainer. Takes over a lock whose owner has ended. Throws
  * when the folder cannot be written.
+ *
+ * @internal
  */
-export async function lockState({ dir, pid, processes, clock }: LockDeps): Promise<Locked> {
+export async function lockState({ dir, pid, processes, clock, isTrial }: LockDeps): Promise<Locked> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const file = join(dir, 'lock');
   // Without a known start time, the lock does not exclude other agents. A lock that is never released would be worse.
@@ -141,15 +146,34 @@ export async function lockState({ dir, pid, processes, clock }: LockDeps): Promi
   const holder = (): ProcessRef | null => refOf(readFields(file));
   const isMine = (ref: ProcessRef | null): boolean => ref?.pid === self.pid && ref.start === self.start;
   const earlier = holder();
-  if (earlier !== null && (await isRunning(processes, earlier))) return { kind: 'held', by: earlier };
-  showWhole(file, JSON.stringify(self));
+  const held = (by: ProcessRef): Locked => ({
+    kind: 'held',
+    by,
+    ...(readFields(file)?.['trial'] === true && { isTrial: true as const }),
+  });
+  if (earlier !== null && (await isRunning(processes, earlier))) return held(earlier);
+  showWhole(file, JSON.stringify({ ...self, ...(isTrial === true && { trial: true }) }));
   await pause(clock, confirmAfterMs, new AbortController().signal);
   const winner = holder();
-  if (winner !== null && !isMine(winner)) return { kind: 'held', by: winner };
+  if (winner !== null && !isMine(winner)) return held(winner);
   return {
     kind: 'mine',
     release() {
       if (isMine(holder())) rmSync(file, { force: true });
     },
   };
+}
+
+/** Time in ms for a trial to leave, whose parent was killed. */
+const trialLeavesMs = 20_000;
+const trialPollMs = 250;
+
+/** Like `lockState`, but waits for a trial to leave. Its parent was killed, and this is the next process of the worker. */
+export async function lockAfterTrial(deps: LockDeps): Promise<Locked> {
+  const until = deps.clock.mono() + trialLeavesMs;
+  for (;;) {
+    const locked = await lockState(deps);
+    if (locked.kind === 'mine' || locked.isTrial !== true || deps.clock.mono() >= until) return locked;
+    await pause(deps.clock, trialPollMs, new AbortController().signal);
+  }
 }

@@ -274,6 +274,8 @@ class WorkerView(TypedDict, total=False):
     gpu_troubles: List[Dict[str, Any]]
     # Another machine that recently tried to register with the same token.
     duplicate: Optional[Dict[str, Any]]
+    # Whether the program can be updated, and its update; null before the first registration.
+    update: Optional[Dict[str, Any]]
 
 
 class GpuFigures(TypedDict, total=False):
@@ -1589,6 +1591,40 @@ class Trainyard:
             if until is not None and time.monotonic() + every > until:
                 raise TimeoutError(f"job {id} is still {job['status']} after {timeout} seconds")
             time.sleep(every)
+
+    def update_workers(
+        self,
+        *,
+        workers: List[str] = UNSET,
+        all: bool = UNSET,
+        when: Literal["idle", "now"] = UNSET,
+        at_once: int = UNSET,
+    ) -> Dict[str, Any]:
+        """Update workers to the server's version, a few at a time.
+
+        Needs the permission `admin.workers`.
+
+        workers: Workers to update; omitted with `all`.
+
+        all: Whether to update every worker that can be updated.
+
+        when: `idle` lets the running job end first. `now` restarts at once.
+
+        at_once: How many workers restart at the same time. After a failure, no further one starts.
+        """
+        return self._transport.json("POST", "/api/admin/worker-updates", None, _given({"workers": workers, "all": all, "when": when, "at_once": at_once}))
+
+    def cancel_worker_update(
+        self,
+        id: str,
+    ) -> WorkerView:
+        """Cancel the update of a worker, or dismiss a failed one.
+
+        Needs the permission `admin.workers`.
+
+        id: Id of a worker: up to 64 letters, digits, `_` and `-`.
+        """
+        return self._transport.json("DELETE", _path("/api/admin/workers/{id}/update", id=id), None)
 
     def list_workers(
         self,

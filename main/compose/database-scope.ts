@@ -138,6 +138,7 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
     runsLocally,
     holdingBack: file.settings.gpu_troubles,
     electricity: () => file.settings.electricity,
+    offered: context.offered.current,
     uploadTokenOf: uploadTokens.of,
     adminHash: () => adminHash().toString('hex'),
     onFilesDropped() {
@@ -183,6 +184,7 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
       version,
       panelDir,
       programs,
+      refreshPrograms: context.offered.refresh,
       mono: deps.clock.mono,
       isOurHost,
       trustedProxies: config.trustedProxies,

@@ -1,6 +1,7 @@
 import type { Clock, Ids, TrustedTime } from '../orchestrator/ports/index.ts';
 import type { ServerConfig } from '../config.ts';
 import type { DataFolder } from '../host/data-folder.ts';
+import type { OfferedBook } from '../host/built-files.ts';
 import type { BootReading } from '../host/kept-time.ts';
 import type { MachineAddress } from '../host/addresses.ts';
 import type { AgentProgram } from '../host/local-worker.ts';
@@ -57,6 +58,7 @@ export interface AppContext {
   readonly certificates: Certificates;
   readonly panelDir: string | null;
   readonly programs: HttpDeps['programs'];
+  readonly offered: OfferedBook;
   readonly isOurHost: HttpDeps['isOurHost'];
   readonly restore: BackupHandler['restore'];
 }

@@ -67,6 +67,42 @@ export function createWorkerPrograms(find: () => string | null): () => Promise<r
   };
 }
 
+/** The worker programs as last read, for answers that cannot wait for the disk. */
+export interface OfferedBook {
+  readonly current: () => Offered;
+  /** Resolves when `current` is up to date. */
+  readonly refresh: () => Promise<void>;
+}
+
+interface Offered {
+  readonly version: string;
+  readonly programs: readonly Program[];
+}
+
+/** A build may replace the programs while the server runs. Hashing them again takes no time while they are unchanged. */
+const offeredAgeMs = 10_000;
+
+export function createOfferedBook(
+  programs: () => Promise<readonly Program[]>,
+  version: string,
+  mono: () => number,
+): OfferedBook {
+  let known: Offered = { version, programs: [] };
+  let readAt = Number.NEGATIVE_INFINITY;
+  const refresh = async (): Promise<void> => {
+    readAt = mono();
+    // Without the programs, no update is offered. The call that downloads them reports the failure.
+    known = { version, programs: await programs().catch(() => []) };
+  };
+  return {
+    refresh,
+    current() {
+      if (mono() - readAt >= offeredAgeMs) void refresh();
+      return known;
+    },
+  };
+}
+
 async function sha256(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path, { highWaterMark: 1_048_576 }), hash);

@@ -11,6 +11,7 @@ import {
   TokenId,
   WorkerId,
 } from '../../protocol/ids.ts';
+import { UpdateId } from '../../protocol/worker-update.ts';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Clock, Ids } from '../orchestrator/ports/index.ts';
 
@@ -69,6 +70,7 @@ export const systemIds: Ids = {
   pool: () => PoolId.parse(randomName('p_', 10)),
   // Launch ids are in hex, because engines allow fewer characters in names.
   launch: () => LaunchId.parse(randomBytes(8).toString('hex')),
+  update: () => UpdateId.parse(randomName('u_', 10)),
   channel: () => ChannelId.parse(randomName('c_', 10)),
   rule: () => RuleId.parse(randomName('r_', 10)),
   delivery: () => DeliveryId.parse(randomName('d_', 20)),

@@ -7,7 +7,7 @@ import type { ArtifactFiles, ConfigFolder, LogFiles } from '../orchestrator/port
 import { mountNotificationRoutes } from './routes/notification-routes.ts';
 import { mountPoolRoutes } from './routes/pool-routes.ts';
 import { mountWorkerAdminRoutes, mountTokenRoutes } from './routes/admin-routes.ts';
-import { mountAgentRoutes, scriptHash, type WorkerPrograms } from './routes/agent-routes.ts';
+import { mountAgentRoutes, scriptHash, sumsHash, type WorkerPrograms } from './routes/agent-routes.ts';
 import { type AuditReader, mountAuditRoutes, mountJobEvents } from './routes/audit-routes.ts';
 import { sendProblem, unexpected, createBareApp, type RequestLog } from './listener/answer.ts';
 import { createAuth } from './auth/auth.ts';
@@ -65,6 +65,8 @@ export interface HttpDeps {
   readonly panelDir: string | null;
   /** The worker programs, which rigs download when they join. */
   readonly programs: WorkerPrograms;
+  /** Reads the worker programs again, for updates. */
+  readonly refreshPrograms: () => Promise<void>;
   readonly mono: () => number;
   readonly backups: BackupHandler;
   readonly isOurHost: IsOurs;
@@ -194,6 +196,8 @@ function createApp(deps: HttpDeps, { streams, requests, failureLimit, metrics }:
     orchestrator,
     joinAddress: settings.joinAddress,
     scriptHash: () => scriptHash(deps),
+    sumsHash: () => sumsHash(deps),
+    refreshPrograms: deps.refreshPrograms,
   });
   mountPoolRoutes(router, orchestrator);
   mountNotificationRoutes(router, orchestrator);

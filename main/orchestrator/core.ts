@@ -22,6 +22,7 @@ import type { Ids, Log, Store, Template, TrustedTime, Tx, UploadTokenOf } from '
 import type { EligibilityContext } from './memory/eligibility.ts';
 import type { TrainerKeyBook } from './memory/trainer-key-book.ts';
 import { jobNotification, workerNotification } from './rules/notification-rules.ts';
+import type { OfferedPrograms } from './rules/update-rules.ts';
 import type { UploadWindows } from './rules/output-rules.ts';
 
 /** Dependencies that all calls of the orchestrator share. */
@@ -51,6 +52,8 @@ export interface Core extends EligibilityContext {
   /** The current price of electricity. */
   readonly electricity: () => ElectricityPrice;
   readonly trainerKeys: TrainerKeyBook;
+  /** The worker programs that this server distributes, as last read. */
+  readonly offered: () => OfferedPrograms;
   /** Runs a command without a result; logs a failure. */
   readonly enqueue: (command: (tx: Tx) => void) => void;
   /** Like `clock.after`, but runs nothing after the orchestrator has stopped. */

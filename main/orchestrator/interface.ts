@@ -25,6 +25,7 @@ import { createTemplateCalls } from './commands/jobs/templates.ts';
 import { createTrainerActions } from './commands/jobs/trainer-actions.ts';
 import { createJoinCalls } from './commands/workers/joining.ts';
 import { createTrainerKeyCalls } from './memory/trainer-key-book.ts';
+import { createUpdateCalls } from './commands/workers/updates.ts';
 import { createWorkerAdmin } from './commands/workers/worker-admin.ts';
 import { createWorkerCalls } from './commands/workers/worker-calls.ts';
 import type { Core } from './core.ts';
@@ -44,6 +45,7 @@ export function workersOf(core: Core, progress: ProgressBook) {
   const list = createWorkerList(core);
   const joining = createJoinCalls(core);
   const trainerKeys = createTrainerKeyCalls(core);
+  const updates = createUpdateCalls(core);
   return {
     join: joining.join,
     register: agent.register,
@@ -67,6 +69,9 @@ export function workersOf(core: Core, progress: ProgressBook) {
     unquarantine: admin.unquarantineWorker,
     rotateToken: admin.rotateToken,
     remove: admin.deleteWorker,
+    requestUpdates: updates.requestUpdates,
+    cancelUpdate: updates.cancelUpdate,
+    reportUpdate: updates.reportUpdate,
     createJoinToken: joining.createJoinToken,
     knowsJoinToken: joining.knowsJoinToken,
   };

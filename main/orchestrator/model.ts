@@ -16,6 +16,9 @@ import type { RequestKind } from '../../protocol/requests.ts';
 import type { Closed, Progress } from '../../protocol/reports.ts';
 import type { RunLink } from '../../protocol/run-link.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
+import type { Registration } from '../../protocol/worker-api.ts';
+import type { UpdateId, UpdateOrder, UpdateState, UpdateTime } from '../../protocol/worker-update.ts';
+import type { AttemptInput, WantedInput } from './input-model.ts';
 import { hasGuard, publishedTrainers } from './v1-agent.ts';
 import type { Labels } from '../../protocol/text.ts';
 
@@ -64,8 +67,13 @@ export interface AgentFacts {
   readonly outputs: OutputFacts | null;
   /** Dataset versions on the rig; null when its agent cannot fetch data. */
   readonly datasets: readonly string[] | null;
+  /** Null from agents that the server cannot update; absent from those of earlier versions. */
+  readonly program?: ReportedProgram | null;
   readonly registeredAt: WallMs;
 }
+
+/** The program of an agent, as it reported it. */
+type ReportedProgram = NonNullable<Registration['program']>;
 
 /** The admin's labels override those that the agent reports. */
 export const labelsOf = (worker: Worker): Labels => ({ ...worker.agent?.labels, ...worker.labels });
@@ -186,6 +194,26 @@ export interface Worker {
   /** Consecutive jobs that could not start here. */
   readonly strikes: readonly JobId[];
   readonly quarantine: Quarantine | null;
+  /** The update of its program that is in progress, or that failed. */
+  readonly update?: ProgramUpdate | null;
+}
+
+/** An update of a worker's program that a user requested. */
+export interface ProgramUpdate {
+  readonly id: UpdateId;
+  /** Shared by the workers of one request. */
+  readonly request: UpdateId;
+  /** Maximum number of workers of the request that restart at the same time. */
+  readonly atOnce: number;
+  readonly when: UpdateTime;
+  readonly by: string;
+  readonly state: UpdateState;
+  /** When it reached this state. */
+  readonly since: WallMs;
+  /** When the worker was told to start; null before. */
+  readonly startedAt: WallMs | null;
+  readonly target: Omit<UpdateOrder, 'id'>;
+  readonly reason: string | null;
 }
 
 /** The trainer's input, as it was at submission, even if the files change later. */
@@ -249,24 +277,6 @@ export interface Attempt {
   readonly inputs?: readonly AttemptInput[];
 }
 
-/** A file, or a folder of files, of another job that an attempt takes as its input. */
-export interface AttemptInput {
-  readonly name: string;
-  /** The job that has the files. */
-  readonly jobId: JobId;
-  /** Key of the file or folder there. */
-  readonly key: string;
-  /** Step of the checkpoint; null if it is none. */
-  readonly step: number | null;
-  readonly files: readonly InputContent[];
-}
-
-export interface InputContent {
-  readonly key: string;
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
 /** The checkpoint from which an attempt continues. */
 export interface Resumption {
   /** Null when there is none, and the attempt starts over. */
@@ -304,15 +314,6 @@ export interface Parent {
   readonly root: JobId;
   /** Whether it has ended as required, with all files that the job takes. Stored, so that the parent may be deleted afterwards. */
   readonly isDone: boolean;
-}
-
-/** A file of a parent that a job takes as its input. */
-export interface WantedInput {
-  readonly name: string;
-  /** One of the job's parents. */
-  readonly from: JobId;
-  /** Which file, in the words of the request (protocol/job-inputs). */
-  readonly file: string;
 }
 
 /** The jobs that have to end before a job starts. */

@@ -33,6 +33,8 @@ import type {
   Tx,
   UploadTokenOf,
 } from './ports/index.ts';
+import type { OfferedPrograms } from './rules/update-rules.ts';
+import { version } from '../../protocol/version.ts';
 import { timesFrom } from './rules/times.ts';
 import { createUploadWindows, type StorageLimits } from './rules/output-rules.ts';
 import { createProgressBook } from './commands/jobs/reports.ts';
@@ -69,6 +71,8 @@ export interface OrchestratorDeps {
   readonly engineOf?: EngineOf;
   /** The current price of electricity; unknown if omitted. */
   readonly electricity?: () => ElectricityPrice;
+  /** The worker programs that this server distributes. Without it, there are none. */
+  readonly offered?: () => OfferedPrograms;
   /** Sends notifications. Without it, they wait in the outbox. */
   readonly courier?: Courier;
 }
@@ -113,6 +117,7 @@ export function createOrchestrator(deps: OrchestratorDeps) {
     ),
     electricity: deps.electricity ?? (() => unknownElectricity),
     trainerKeys: createTrainerKeyBook(),
+    offered: deps.offered ?? (() => ({ version, programs: [] })),
     time: deps.time ?? timeOfThisRun(deps.clock),
     enqueue,
     after: timers.after,

@@ -57,9 +57,8 @@ test('marks an older worker in the list, and shows the update command on its pag
 
   await page.goto(`${orchestrator.url}/workers/${old.id}`);
   const note = page.getByRole('note').filter({ hasText: '0.0.1' });
-  await expect(note).toContainText(
-    `The agent is version 0.0.1, older than the server’s ${version}. It keeps working`,
-  );
+  await expect(note).toContainText(`Version ${version} is available. This worker runs version 0.0.1.`);
+  await expect(note).toContainText('its agent is too old for this, so update it by hand');
   await expect(note.locator('code')).toHaveText(
     `trainyard-worker update --orchestrator-url ${orchestrator.url} --sums ${sums}`,
   );

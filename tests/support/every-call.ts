@@ -21,6 +21,7 @@ import { timelineApi } from '../../protocol/timeline-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { usageApi } from '../../protocol/usage-api.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
+import { workerUpdatesApi } from '../../protocol/worker-updates-api.ts';
 
 /** Every row of the contract, by table. tests/contract/http/openapi.test.ts finds mounted calls that are missing here. */
 export const everyTable: readonly Readonly<Record<string, Call>>[] = [
@@ -28,6 +29,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   workerLogsApi,
   agentApi,
   workersApi,
+  workerUpdatesApi,
   poolsApi,
   notificationsApi,
   pushApi,

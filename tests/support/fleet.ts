@@ -19,6 +19,7 @@ import {
   LaunchId,
   PoolId,
 } from '../../protocol/ids.ts';
+import { UpdateId } from '../../protocol/worker-update.ts';
 import type { JobDetail } from '../../protocol/job.ts';
 import type { ElectricityPrice } from '../../protocol/settings-api.ts';
 import type { WorkerType, WorkerView } from '../../protocol/worker.ts';
@@ -349,6 +350,7 @@ function countedIds(): Ids & { counted(prefix: string): number } {
     channel: () => ChannelId.parse(next('c')),
     rule: () => RuleId.parse(next('r')),
     delivery: () => DeliveryId.parse(next('d')),
+    update: () => UpdateId.parse(next('u')),
     launch: () => LaunchId.parse(next('l').replace(/\W|_/g, '')),
     apiTokenId: () => TokenId.parse(next('t')),
     session: () => SessionId.parse(next('se')),

@@ -9,6 +9,7 @@ import { cutLine, tableLines } from '../table.ts';
 import { watch as watchFleet } from '../watch.ts';
 import { drain, label, remove, rename, undrain, unquarantine } from './change.ts';
 import { create, join, rotate } from './joining.ts';
+import { update } from './update.ts';
 import { findWorker, showWorker, withWorkerArgument, workerColumns, workerStatus } from './worker.ts';
 
 const list: RemoteSpec = {
@@ -75,6 +76,7 @@ export const workerCommands: readonly RemoteSpec[] = [
   drain,
   undrain,
   unquarantine,
+  update,
   rotate,
   remove,
   watch,

@@ -46,6 +46,7 @@ export const workerFacts = (worker: WorkerView): readonly Fact[] => [
   ['Seen', lastSeenText(worker)],
   ['Host', worker.host],
   ['Agent', worker.agent_version],
+  ['Update', updateFact(worker)],
   ['Trainers', trainersText(worker.trainers)],
   [
     'Drained',
@@ -75,6 +76,13 @@ const gpusOf = ({
   const troubles = gpu_troubles.map(({ gpu, kind }) => `, GPU ${gpu}: ${troubleWords[kind]}`).join('');
   return (count === 0 ? '-' : `${count} x ${name ?? 'GPU'}${vram === null ? '' : ` ${vram} GB`}`) + troubles;
 };
+
+/** Returns the state of the update, or that there is one; null for none. */
+function updateFact({ update }: WorkerView): string | null {
+  const order = update?.order ?? null;
+  if (order !== null) return `${order.state} (${order.version})${reasonSuffix(order.reason)}`;
+  return update?.available === true ? `${update.version} is available` : null;
+}
 
 const troubleWords = { missing: 'missing', errors: 'memory errors', held: 'held' } as const;
 

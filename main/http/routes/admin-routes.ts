@@ -1,8 +1,10 @@
 import type { Request } from 'express';
 import { workersApi } from '../../../protocol/admin-api.ts';
-import { joinLine, shortLine, workerArguments } from '../../../protocol/join-line.ts';
+import { joinLine, shortLine, updateLine, workerArguments } from '../../../protocol/join-line.ts';
+import { version } from '../../../protocol/version.ts';
 import { accept } from '../../../protocol/problem.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { workerUpdatesApi } from '../../../protocol/worker-updates-api.ts';
 import type { IssuedToken, Orchestrator } from '../../orchestrator/index.ts';
 import type { Actor } from '../../orchestrator/ports/index.ts';
 import { type Caller, principalBehind } from '../auth/auth.ts';
@@ -30,12 +32,15 @@ export interface WorkerAdminDeps {
   readonly joinAddress: JoinAddress;
   /** Returns the SHA-256 of the install script; null when no worker program was built. */
   readonly scriptHash: () => Promise<string | null>;
+  /** Returns the SHA-256 of SHA256SUMS; null when no worker program was built. */
+  readonly sumsHash: () => Promise<string | null>;
+  /** Reads the worker programs again, because a build may have replaced them. */
+  readonly refreshPrograms: () => Promise<void>;
 }
 
-export function mountWorkerAdminRoutes(
-  router: Router,
-  { orchestrator, joinAddress, scriptHash }: WorkerAdminDeps,
-): void {
+export function mountWorkerAdminRoutes(router: Router, deps: WorkerAdminDeps): void {
+  const { orchestrator, joinAddress, scriptHash } = deps;
+  mountUpdateRoutes(router, deps);
   const issuedReply = (issued: IssuedToken, request: Request) =>
     replyFor(issued, joinAddress(calledUrl(request)));
   router.answer(workersApi.list, ({ query }) => {
@@ -91,6 +96,26 @@ export function mountWorkerAdminRoutes(
       short_command: hash === null ? null : shortLine({ ...at, token, name, persistent }),
     });
   });
+}
+
+function mountUpdateRoutes(
+  router: Router,
+  { orchestrator, joinAddress, sumsHash, refreshPrograms }: WorkerAdminDeps,
+): void {
+  router.answer(workerUpdatesApi.request, async ({ body, caller, request }) => {
+    await refreshPrograms();
+    const wish = { workers: body.workers ?? null, when: body.when, atOnce: body.at_once };
+    const workers = await orchestrator.workers.requestUpdates(wish, actorOf(caller, request));
+    const sums = await sumsHash();
+    return accept({
+      workers: [...workers],
+      version,
+      command: sums === null ? null : updateLine(joinAddress(calledUrl(request)), sums),
+    });
+  });
+  router.answer(workerUpdatesApi.cancel, ({ params, caller, request }) =>
+    orchestrator.workers.cancelUpdate(params.id, actorOf(caller, request)),
+  );
 }
 
 /** Returns the URL under which the client has called this server; `URL` when its name is malformed. */

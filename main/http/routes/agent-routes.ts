@@ -77,6 +77,12 @@ export async function scriptHash(deps: ProgramDeps): Promise<string | null> {
   return offered.ok ? offered.value.manifest.sha256.install : null;
 }
 
+/** Returns the SHA-256 of SHA256SUMS; null when no worker program was built. */
+export async function sumsHash(deps: ProgramDeps): Promise<string | null> {
+  const offered = await findOffer(deps);
+  return offered.ok ? offered.value.manifest.sha256.sums : null;
+}
+
 async function findOffer({ programs, version }: ProgramDeps): Promise<Outcome<Offer>> {
   const built = await programs();
   return built.length === 0 ? notBuilt : accept(offerOf(built, version));

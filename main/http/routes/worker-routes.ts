@@ -1,6 +1,7 @@
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
+import { workerUpdatesApi } from '../../../protocol/worker-updates-api.ts';
 import type { Orchestrator, Uploader } from '../../orchestrator/index.ts';
 import type { Caller } from '../auth/auth.ts';
 import { addressOf } from '../auth/sender.ts';
@@ -54,6 +55,9 @@ export function mountWorkerRoutes(
   );
   router.answer(workerApi.reportTrainerKeys, ({ caller, body }) =>
     forWorker(caller, null, id => orchestrator.workers.reportTrainerKeys(id, body)),
+  );
+  router.answer(workerUpdatesApi.report, ({ caller, body }) =>
+    forWorker(caller, null, id => orchestrator.workers.reportUpdate(id, body)),
   );
   router.stream(workerApi.stream, ({ caller, query }, response) =>
     ownId(caller, query.worker_id, id => {

@@ -246,6 +246,7 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
 /** Sends a shutdown to a worker that has nothing more to do here; never while it has a job. */
 export function release(core: Core, tx: Tx, id: Worker['id']): void {
   const worker = tx.worker(id);
+  if (worker?.update) tx.afterCommit(() => core.lookWithin(0));
   if (worker === null || !leavesAfterJob(worker) || workerIsHeld(tx, id)) return;
   if (!worker.served && worker.drain === null) return;
   const reason = worker.drain === null ? 'job_done' : 'drained';

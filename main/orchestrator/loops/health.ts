@@ -16,6 +16,8 @@ import { applyEvent, beginningOf, countMissedOffer } from '../commands/transitio
 import type { AttemptNode } from '../node-model.ts';
 import { removeWorker } from '../commands/workers/worker-admin.ts';
 import { markOffline } from '../commands/workers/worker-calls.ts';
+import { advanceUpdates } from '../commands/workers/updates.ts';
+import { isUnderWay } from '../rules/update-rules.ts';
 import { registersWhenStreamEnds } from '../v1-agent.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 
@@ -49,6 +51,8 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
     const plan = planRecovery(watched(core), core.clock.mono(), core.times);
     for (const action of plan.actions) enqueueCommand(core, tx => act(core, tx, action));
     boostStarving(core);
+    if (core.store.workers().some(({ update }) => update && isUnderWay(update)))
+      enqueueCommand(core, tx => advanceUpdates(core, tx));
     const nextInMs = plan.nextAt === null ? maxMs : plan.nextAt - core.clock.mono();
     setAlarm(Math.min(nextInMs, maxMs));
   };

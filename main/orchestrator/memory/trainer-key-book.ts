@@ -1,5 +1,5 @@
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import type { TrainerKeys as Reported } from '../../../protocol/worker-api.ts';
+import type { TrainerKeys as Reported } from '../../../protocol/reports.ts';
 import type { Worker } from '../model.ts';
 import type { Store } from '../ports/index.ts';
 

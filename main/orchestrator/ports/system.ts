@@ -10,6 +10,7 @@ import type {
   RuleId,
   DeliveryId,
 } from '../../../protocol/ids.ts';
+import type { UpdateId } from '../../../protocol/worker-update.ts';
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import type { MonoMs, WallMs } from '../model.ts';
 
@@ -66,6 +67,7 @@ export interface Ids {
   attempt(): AttemptId;
   pool(): PoolId;
   launch(): LaunchId;
+  update(): UpdateId;
   channel(): ChannelId;
   rule(): RuleId;
   delivery(): DeliveryId;

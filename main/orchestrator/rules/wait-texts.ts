@@ -47,6 +47,7 @@ export function wordFor(reason: IneligibilityReason): string {
     case 'settling':
     case 'leaving':
     case 'closed':
+    case 'updating':
     case 'quarantined':
       return reason.code;
     case 'gpu_trouble':
@@ -85,6 +86,8 @@ export function describeIneligibility(reason: IneligibilityReason): ReasonText {
       return { there: null, detail: 'It had its only job, and leaves' };
     case 'closed':
       return { there: null, detail: reason.detail };
+    case 'updating':
+      return { there: null, detail: 'It is being updated: it takes jobs again when the new program runs' };
     case 'quarantined':
       return {
         there: reason.reason,

@@ -1,5 +1,6 @@
 import type { JobId } from '../../../protocol/ids.ts';
 import type { GpuTrouble, WorkerStatus } from '../../../protocol/worker.ts';
+import { takesNoJobs } from './update-rules.ts';
 import { leavesAfterJob, type MonoMs, type Worker, type JoinToken, type WallMs } from '../model.ts';
 
 /** Facts about a worker that are only in memory. A restart loses them, and workers send them again when they reconnect. */
@@ -42,7 +43,7 @@ export type IneligibilityReason =
   | { readonly code: 'offline'; readonly why: 'goodbye' | 'silent' }
   | { readonly code: 'draining'; readonly reason: string | null }
   | { readonly code: 'busy'; readonly jobId: JobId }
-  | { readonly code: 'settling' | 'no_stream' | 'leaving' | 'local_limit' }
+  | { readonly code: 'settling' | 'no_stream' | 'leaving' | 'updating' | 'local_limit' }
   | { readonly code: 'closed'; readonly detail: string }
   | { readonly code: 'quarantined'; readonly reason: string }
   | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
@@ -66,6 +67,7 @@ export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonl
   if (presence?.streaming !== true) reasons.push({ code: 'no_stream' });
   if (worker.served && leavesAfterJob(worker)) reasons.push({ code: 'leaving' });
   if (facts.closed !== null) reasons.push({ code: 'closed', detail: facts.closed });
+  if (takesNoJobs(worker.update)) reasons.push({ code: 'updating' });
   if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
     reasons.push({ code: 'quarantined', reason: quarantine.reason });
   if (facts.troubles.length > 0) reasons.push({ code: 'gpu_trouble', troubles: facts.troubles });
@@ -101,6 +103,7 @@ export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
     case 'no_stream':
       return { status: 'connecting', reason: first.code };
     case 'closed':
+    case 'updating':
     case 'quarantined':
     case 'gpu_trouble':
     case 'local_limit':

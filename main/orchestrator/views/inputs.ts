@@ -2,7 +2,8 @@ import { isSafeInConfig, maxInputFiles, readInputFile } from '../../../protocol/
 import type { JobDetail } from '../../../protocol/job.ts';
 import { ArtifactPath } from '../../../protocol/artifact.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import type { AttemptInput, Dependencies, Job, Parent, WantedInput } from '../model.ts';
+import type { AttemptInput, WantedInput } from '../input-model.ts';
+import type { Dependencies, Job, Parent } from '../model.ts';
 import type { Artifact, Read } from '../ports/index.ts';
 import type { InputTrouble } from '../rules/dependencies.ts';
 import { findInput, type FoundInput, type JobFiles, pathIn } from '../rules/input-rules.ts';

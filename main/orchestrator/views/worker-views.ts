@@ -5,6 +5,7 @@ import { jobIdAt, statusOf } from '../memory/eligibility.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 import { labelsOf, type WallMs, type Worker } from '../model.ts';
 import type { Read } from '../ports/index.ts';
+import { isUpdateAvailable, updateRefusal } from '../rules/update-rules.ts';
 
 export interface WorkerPage {
   readonly workers: readonly WorkerView[];
@@ -100,6 +101,25 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     },
     gpu_troubles: [...(agent?.gpuTroubles ?? [])],
     duplicate: duplicate && { ...duplicate, at: core.clock.iso(duplicate.at) },
+    update: agent === null ? null : updateView(core, worker),
+  };
+}
+
+function updateView(core: Core, worker: Worker): WorkerView['update'] {
+  const offered = core.offered();
+  const { update = null } = worker;
+  return {
+    available: isUpdateAvailable(worker, offered),
+    version: offered.version,
+    blocked: updateRefusal(worker, offered),
+    order: update && {
+      state: update.state,
+      when: update.when,
+      by: update.by,
+      since: core.clock.iso(update.since),
+      version: update.target.version,
+      reason: update.reason,
+    },
   };
 }
 

@@ -10,6 +10,7 @@ import { nodeMigrations, poolMigrations, timelineMigrations } from './pool-migra
 import { notificationMigrations, pushMigrations } from './notification-migrations.ts';
 import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
 import { usageMigrations } from './usage-migrations.ts';
+import { workerMigrations } from './worker-migrations.ts';
 
 /** One step per migration, never changed once released. Append new steps at the end (CONTRIBUTING.md). */
 const migrations: readonly string[] = [
@@ -454,6 +455,7 @@ const migrations: readonly string[] = [
   ...likenessMigrations,
   ...inputMigrations,
   ...templateMigrations,
+  ...workerMigrations,
 ];
 
 /** The newest schema that this version supports. */

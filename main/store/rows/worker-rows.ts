@@ -55,10 +55,11 @@ interface Row {
   readonly served: 0 | 1;
   readonly strikes: string;
   readonly quarantine: string | null;
+  readonly program_update: string | null;
 }
 
 const columns =
-  'id, name, type, local, labels, created_at, agent, drain, last_contact_at, gone, served, strikes, quarantine';
+  'id, name, type, local, labels, created_at, agent, drain, last_contact_at, gone, served, strikes, quarantine, program_update';
 
 export function createWorkerRows(db: Database): WorkerStatements {
   const byId = db.prepare<[string], Row>(
@@ -84,10 +85,11 @@ export function createWorkerRows(db: Database): WorkerStatements {
   const insert = db.prepare(`
     INSERT INTO workers (${columns}, token_hash)
     VALUES (@id, @name, @type, @local, @labels, @created_at, @agent, @drain, @last_contact_at, @gone, @served,
-      @strikes, @quarantine, @token_hash)`);
+      @strikes, @quarantine, @program_update, @token_hash)`);
   const update = db.prepare(`
     UPDATE workers SET name = @name, type = @type, labels = @labels, agent = @agent, drain = @drain,
-      last_contact_at = @last_contact_at, gone = @gone, served = @served, strikes = @strikes, quarantine = @quarantine
+      last_contact_at = @last_contact_at, gone = @gone, served = @served, strikes = @strikes, quarantine = @quarantine,
+      program_update = @program_update
     WHERE id = @id AND removed_at IS NULL`);
   const setHash = db.prepare<[{ readonly id: string; readonly hash: string; readonly keep: 0 | 1 }]>(`
     UPDATE workers SET old_token_hash = iif(@keep = 1, coalesce(old_token_hash, token_hash), NULL), token_hash = @hash,
@@ -166,6 +168,7 @@ function toWorker(row: Row): Worker {
     served: row.served === 1,
     strikes: JSON.parse(row.strikes) as Worker['strikes'],
     quarantine: row.quarantine === null ? null : (JSON.parse(row.quarantine) as Worker['quarantine']),
+    ...(row.program_update !== null && { update: JSON.parse(row.program_update) as Worker['update'] }),
   };
 }
 
@@ -184,5 +187,6 @@ function toRow(worker: Worker): Row {
     served: worker.served ? 1 : 0,
     strikes: JSON.stringify(worker.strikes),
     quarantine: worker.quarantine && JSON.stringify(worker.quarantine),
+    program_update: worker.update ? JSON.stringify(worker.update) : null,
   };
 }

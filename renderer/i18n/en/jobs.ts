@@ -303,6 +303,7 @@ export const jobs = {
   'jobs.check.noStream': 'still connecting',
   'jobs.check.leaving': 'shuts down after its job',
   'jobs.check.closed': 'closed to jobs now: {there}',
+  'jobs.check.updating': 'is being updated',
   'jobs.check.quarantined': 'quarantined: {there}',
   'jobs.check.gpuTrouble': 'GPU trouble: {there}',
   'jobs.check.localLimit': 'the limit of jobs on this machine is {there}',

@@ -28,6 +28,8 @@ export const overview = {
   'overview.quarantined': '{worker} is quarantined: it accepts no jobs',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Another machine tried to join as {worker}',
+  'overview.updates': '{count, plural, one {# worker can be updated} other {# workers can be updated}}',
+  'overview.updateFailed': 'The update of {worker} failed: {reason}',
   'overview.shutDown': '{worker} shut down {time} and is offline',
   'overview.offline': '{worker} lost its connection {time} and is offline',
   'overview.waitsForOffline':
@@ -67,5 +69,6 @@ export const overview = {
   'overview.act.reason': 'See reason',
   'overview.act.worker': 'Open worker',
   'overview.act.workers': 'View workers',
+  'overview.act.update': 'Update…',
   'overview.act.failed': 'View failed jobs',
 } as const;

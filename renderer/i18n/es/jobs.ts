@@ -312,6 +312,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.check.noStream': 'aún se está conectando',
   'jobs.check.leaving': 'se apaga al terminar su trabajo',
   'jobs.check.closed': 'cerrado ahora a los trabajos: {there}',
+  'jobs.check.updating': 'se está actualizando',
   'jobs.check.quarantined': 'en cuarentena: {there}',
   'jobs.check.gpuTrouble': 'problema de GPU: {there}',
   'jobs.check.localLimit': 'el límite de trabajos en este equipo es {there}',

@@ -30,6 +30,9 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.quarantined': '{worker} está en cuarentena: no acepta trabajos',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Otra máquina ha intentado unirse como {worker}',
+  'overview.updates':
+    '{count, plural, one {Se puede actualizar # worker} other {Se pueden actualizar # workers}}',
+  'overview.updateFailed': 'La actualización de {worker} falló: {reason}',
   'overview.shutDown': '{worker} se apagó {time} y está sin conexión',
   'overview.offline': '{worker} perdió la conexión {time} y está sin conexión',
   'overview.waitsForOffline':
@@ -70,5 +73,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.act.reason': 'Ver motivo',
   'overview.act.worker': 'Abrir worker',
   'overview.act.workers': 'Ver workers',
+  'overview.act.update': 'Actualizar…',
   'overview.act.failed': 'Ver trabajos fallidos',
 };

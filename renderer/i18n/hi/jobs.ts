@@ -301,6 +301,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.check.noStream': 'अभी जुड़ रहा है',
   'jobs.check.leaving': 'अपने जॉब के बाद बंद होता है',
   'jobs.check.closed': 'अभी जॉब के लिए बंद: {there}',
+  'jobs.check.updating': 'अपडेट हो रहा है',
   'jobs.check.quarantined': 'क्वारंटीन में: {there}',
   'jobs.check.gpuTrouble': 'GPU समस्या: {there}',
   'jobs.check.localLimit': 'इस मशीन पर जॉब की सीमा {there} है',

@@ -29,6 +29,8 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.quarantined': '{worker} क्वारंटीन में है: नए जॉब नहीं लेता',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'किसी और मशीन ने {worker} के नाम से जुड़ने की कोशिश की है',
+  'overview.updates': '{count, plural, one {# वर्कर अपडेट हो सकता है} other {# वर्कर अपडेट हो सकते हैं}}',
+  'overview.updateFailed': '{worker} का अपडेट विफल हुआ: {reason}',
   'overview.shutDown': '{worker} {time} बंद हुआ, और ऑफ़लाइन है',
   'overview.offline': '{worker} का कनेक्शन {time} टूट गया, और वह ऑफ़लाइन है',
   'overview.waitsForOffline':
@@ -68,5 +70,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.act.reason': 'कारण देखें',
   'overview.act.worker': 'वर्कर खोलें',
   'overview.act.workers': 'वर्कर देखें',
+  'overview.act.update': 'अपडेट…',
   'overview.act.failed': 'विफल जॉब देखें',
 };

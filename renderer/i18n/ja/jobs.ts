@@ -307,6 +307,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.check.noStream': '接続中です',
   'jobs.check.leaving': 'ジョブの後に終了します',
   'jobs.check.closed': '現在はジョブを受け付けていません：{there}',
+  'jobs.check.updating': '更新中',
   'jobs.check.quarantined': '隔離中：{there}',
   'jobs.check.gpuTrouble': 'GPU の問題：{there}',
   'jobs.check.localLimit': 'このマシンのジョブ数の上限は {there} です',

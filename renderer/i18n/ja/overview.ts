@@ -29,6 +29,8 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.quarantined': '{worker} は隔離中です: ジョブを受け付けません',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': '別のマシンが {worker} として参加しようとしました',
+  'overview.updates': '{count, plural, other {# 台のワーカーを更新できます}}',
+  'overview.updateFailed': '{worker} の更新に失敗しました：{reason}',
   'overview.shutDown': '{worker} は{time}に停止し、オフラインです',
   'overview.offline': '{worker} は{time}に接続が切れ、オフラインです',
   'overview.waitsForOffline':
@@ -68,5 +70,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.act.reason': '理由を見る',
   'overview.act.worker': 'ワーカーを開く',
   'overview.act.workers': 'ワーカーを表示',
+  'overview.act.update': '更新…',
   'overview.act.failed': '失敗したジョブを表示',
 };

@@ -299,6 +299,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.check.noStream': '仍在连接',
   'jobs.check.leaving': '完成任务后关闭',
   'jobs.check.closed': '目前不接受任务：{there}',
+  'jobs.check.updating': '正在更新',
   'jobs.check.quarantined': '已隔离：{there}',
   'jobs.check.gpuTrouble': 'GPU 故障：{there}',
   'jobs.check.localLimit': '此计算机的任务上限为 {there}',

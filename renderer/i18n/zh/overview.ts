@@ -29,6 +29,8 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.quarantined': '{worker} 已隔离：不接受任务',
   'overview.gpuTrouble': '{worker}：{what}',
   'overview.duplicate': '另一台机器曾试图以 {worker} 的身份加入',
+  'overview.updates': '{count, plural, other {# 个工作节点可以更新}}',
+  'overview.updateFailed': '{worker} 更新失败：{reason}',
   'overview.shutDown': '{worker} 在{time}关闭，现已离线',
   'overview.offline': '{worker} 在{time}断开连接，现已离线',
   'overview.waitsForOffline': '{worker} 已离线；{count, plural, other {有 # 个任务}}只能由它执行',
@@ -67,5 +69,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.act.reason': '查看原因',
   'overview.act.worker': '打开工作节点',
   'overview.act.workers': '查看工作节点',
+  'overview.act.update': '更新…',
   'overview.act.failed': '查看失败的任务',
 };

@@ -2,6 +2,7 @@ import type { JobId } from '../../../protocol/ids.ts';
 import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { shownState } from '../workers/facts.ts';
+import { isUpdatable } from '../workers/update/facts.ts';
 import { useCallback, useState } from 'react';
 import type { ValueOf } from '../../../protocol/client.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
@@ -29,6 +30,9 @@ export type Need =
    * its last contact.
    */
   | { readonly kind: 'offline' | 'shutDown'; readonly worker: WorkerView; readonly at: string }
+  /** Workers that the server can update. */
+  | { readonly kind: 'updates'; readonly workers: readonly WorkerView[] }
+  | { readonly kind: 'updateFailed'; readonly worker: WorkerView }
   /** Jobs that failed within the last 24 hours. */
   | { readonly kind: 'failed'; readonly count: number };
 
@@ -137,6 +141,7 @@ export function findNeeds(
   const allJobs = [...jobs.values()];
   const allWorkers = [...workers];
   const failed = stats?.ended_24h.failed ?? 0;
+  const updatable = allWorkers.filter(isUpdatable);
   const awaited = offlineNeeds(allWorkers, jobs, stats?.waiting_for_offline ?? []);
   const isAwaited = (worker: WorkerView): boolean =>
     awaited.some(need => need.worker.id === worker.id && need.others === 0);
@@ -168,7 +173,11 @@ export function findNeeds(
       .filter(({ status, approval }) => isWaiting(status) && approval === 'wanted')
       .map(job => ({ kind: 'approval' as const, job })),
     ...offline.filter(({ kind }) => kind === 'shutDown'),
+    ...allWorkers
+      .filter(({ update }) => update?.order?.state === 'failed')
+      .map(worker => ({ kind: 'updateFailed' as const, worker })),
     ...(failed > 0 ? [{ kind: 'failed' as const, count: failed }] : []),
+    ...(updatable.length > 0 ? [{ kind: 'updates' as const, workers: updatable }] : []),
   ];
 }
 

@@ -4,6 +4,7 @@ import { shownName } from '../../../protocol/job-about.ts';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import type { CallResult } from '../../../protocol/client.ts';
+import type { WorkerView } from '../../../protocol/worker.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
@@ -11,6 +12,7 @@ import { Button } from '../../ui/button.tsx';
 import { relative, useNow } from '../../ui/time.tsx';
 import { showFailure } from '../../ui/toast.tsx';
 import { troubleText } from '../workers/texts.ts';
+import { LazyUpdateDialog } from '../workers/update/lazy.tsx';
 import type { Need } from './figures.ts';
 
 /** Number of needs shown at first, the most urgent ones. A button shows the others. */
@@ -18,6 +20,17 @@ const shownAtFirst = 12;
 
 /** Lists the needs, most urgent first; renders nothing without any. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
+  /** The workers when the dialog was opened. Those that are being updated leave the list, but not the dialog. */
+  const [updating, setUpdating] = useState<readonly WorkerView[] | null>(null);
+  return (
+    <>
+      <List needs={needs} onUpdate={setUpdating} />
+      {updating !== null && <LazyUpdateDialog workers={updating} onClose={() => setUpdating(null)} />}
+    </>
+  );
+}
+
+function List({ needs, onUpdate }: Pick<ActProps, 'onUpdate'> & { readonly needs: readonly Need[] }) {
   const t = useT();
   const now = useNow(60_000);
   const [showsAll, setShowsAll] = useState(false);
@@ -30,7 +43,7 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
         {shown.map(need => (
           <li key={keyOf(need)} className="need">
             <span id={idOf(need)}>{textOf(need, t, now)}</span>
-            <Act need={need} />
+            <Act need={need} onUpdate={onUpdate} />
           </li>
         ))}
         {needs.length > shown.length && (
@@ -47,10 +60,11 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
 
 interface ActProps {
   readonly need: Need;
+  readonly onUpdate: (workers: readonly WorkerView[]) => void;
 }
 
 /** The action that helps most: a button where one call solves the problem, otherwise a link to the page that does. */
-function Act({ need }: ActProps) {
+function Act({ need, onUpdate }: ActProps) {
   const t = useT();
   const { client, may } = usePanel();
   const described = { 'aria-describedby': idOf(need) };
@@ -75,6 +89,13 @@ function Act({ need }: ActProps) {
       </Button>
     );
   }
+  // Needs the same permission as the call that requests updates, which only the dialog loads.
+  if (need.kind === 'updates' && may(workersApi.update))
+    return (
+      <Button {...described} onClick={() => onUpdate(need.workers)}>
+        {t('overview.act.update')}
+      </Button>
+    );
   return (
     <Link className="button button-plain" href={hrefOf(need)} {...described}>
       {t(`overview.act.${linkOf(need)}`)}
@@ -84,6 +105,7 @@ function Act({ need }: ActProps) {
 
 function linkOf(need: Need): 'job' | 'reason' | 'worker' | 'workers' | 'failed' {
   if (need.kind === 'failed') return 'failed';
+  if (need.kind === 'updates') return 'workers';
   if (need.kind === 'unsatisfiable') return 'reason';
   if (need.kind === 'waitsForOffline' && need.others > 0) return 'workers';
   return 'job' in need ? 'job' : 'worker';
@@ -112,6 +134,13 @@ function textOf(need: Need, t: Translator, now: number): string {
     }
     case 'failed':
       return t('overview.failedJobs', { count: need.count });
+    case 'updates':
+      return t('overview.updates', { count: need.workers.length });
+    case 'updateFailed':
+      return t('overview.updateFailed', {
+        worker: need.worker.name,
+        reason: need.worker.update?.order?.reason ?? '',
+      });
     case 'offline':
     case 'shutDown': {
       const time = relative(Math.min(Date.parse(need.at), now), now, t.language);
@@ -126,6 +155,7 @@ function textOf(need: Need, t: Translator, now: number): string {
 /** Returns the page on which the user can solve the problem. */
 function hrefOf(need: Need): string {
   if (need.kind === 'failed') return '/jobs?q=state:failed';
+  if (need.kind === 'updates') return '/workers';
   if (need.kind === 'waitsForOffline' && need.others > 0) return '/workers?q=state:offline';
   return 'job' in need ? `/jobs/${need.job.id}` : `/workers/${need.worker.id}`;
 }

@@ -8,6 +8,7 @@ import type { JoinOffer } from './join/join-offer.ts';
 export type WorkerAction =
   | { readonly kind: 'join' }
   | { readonly kind: 'drain' | 'edit' | 'rotate' | 'remove'; readonly worker: WorkerView }
+  | { readonly kind: 'update'; readonly workers: readonly WorkerView[] }
   | { readonly kind: 'bulk'; readonly what: BulkKind; readonly workers: readonly WorkerView[] }
   /**
    * A worker token was issued, which is shown only once, and a join token, which most users need instead. The join
@@ -26,7 +27,7 @@ export type WorkerAction =
     };
 
 /** An action on several workers. */
-export type BulkKind = 'drain' | 'undrain' | 'labels' | 'update';
+export type BulkKind = 'drain' | 'undrain' | 'labels';
 
 export type StartAction = (action: WorkerAction) => void;
 

@@ -1,10 +1,10 @@
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
+import { workerUpdatesApi } from '../../../protocol/worker-updates-api.ts';
 import { useFleetTexts } from '../../app/fleet-texts.ts';
 import { Allowed } from '../../app/guarded.tsx';
 import { Button } from '../../ui/button.tsx';
 import { useStartAction } from './actions.ts';
-import { compareAgentVersion, useProvidedServerVersion } from './server-version.ts';
 
 interface BulkBarProps {
   readonly chosen: readonly WorkerView[];
@@ -17,9 +17,8 @@ interface BulkBarProps {
 export function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
   const t = useFleetTexts();
   const start = useStartAction();
-  const server = useProvidedServerVersion();
   const isAnyDrained = chosen.some(({ drain }) => drain !== null);
-  const isAnyOlder = chosen.some(worker => compareAgentVersion(worker, server) === 'older');
+  const isAnyOlder = chosen.some(({ update }) => update?.available === true);
   return (
     <div
       className="worker-bulk-bar"
@@ -51,9 +50,9 @@ export function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
         </Button>
       </Allowed>
       {isAnyOlder && (
-        <Button onClick={() => start({ kind: 'bulk', what: 'update', workers: chosen })}>
-          {t('bulk.update')}
-        </Button>
+        <Allowed call={workerUpdatesApi.request}>
+          <Button onClick={() => start({ kind: 'update', workers: chosen })}>{t('bulk.update')}</Button>
+        </Allowed>
       )}
     </div>
   );

@@ -38,8 +38,27 @@ export function StateCell({ worker }: CellProps) {
             <Time at={deadline} />
           </span>
         )}
+        <UpdateTag worker={worker} />
         {reason !== null && <span title={reason}>{reason}</span>}
       </span>
+    </span>
+  );
+}
+
+/** Shows that the worker can be updated, or the state of its update; renders nothing without any. */
+function UpdateTag({ worker: { update } }: CellProps) {
+  const t = useT();
+  const state = update?.order?.state ?? (update?.available === true ? 'available' : null);
+  if (state === null) return null;
+  const text = t(`workers.update.${state}`);
+  const isBad = state === 'failed' || state === 'stopped';
+  return (
+    <span
+      className={isBad ? 'worker-tag worker-tag-warn' : 'worker-tag'}
+      title={update?.order?.reason ?? text}
+    >
+      {isBad && <Icon name="trouble" />}
+      <span>{text}</span>
     </span>
   );
 }

@@ -1,12 +1,14 @@
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { Call } from '../../../protocol/call.ts';
+import { workerUpdatesApi } from '../../../protocol/worker-updates-api.ts';
 import { useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Menu, type MenuItem } from '../../ui/menu.tsx';
 import { showFailure } from '../../ui/toast.tsx';
 import { useStartAction } from './actions.ts';
 import { undeletableReason } from './facts.ts';
+import { isUpdatable } from './update/facts.ts';
 
 /** Ends a drain or a quarantine. This destroys nothing, so it needs no confirmation. */
 export function useRevert() {
@@ -31,6 +33,12 @@ export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
     text: t('workers.act.unquarantine'),
     onSelect: () => revert('unquarantine', worker),
   };
+  const update = {
+    id: 'update',
+    call: workerUpdatesApi.request,
+    text: t('workers.act.update'),
+    onSelect: () => start({ kind: 'update', workers: [worker] }),
+  };
   const items: readonly (MenuItem & { readonly call: Call })[] = [
     worker.drain === null
       ? {
@@ -46,6 +54,7 @@ export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
           onSelect: () => revert('undrain', worker),
         },
     ...(worker.quarantine === null ? [] : [unquarantine]),
+    ...(isUpdatable(worker) ? [update] : []),
     {
       id: 'edit',
       call: workersApi.update,

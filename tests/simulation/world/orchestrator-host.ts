@@ -13,6 +13,7 @@ import {
   LaunchId,
   PoolId,
 } from '../../../protocol/ids.ts';
+import { UpdateId } from '../../../protocol/worker-update.ts';
 import type { CrashPoint, Disk, DiskLife } from './disk.ts';
 import { createFrontDoor, type FrontDoorListeners, type FrontDoor } from './front-door.ts';
 import type { Machine } from './machine.ts';
@@ -208,6 +209,7 @@ function countedIds(): Ids {
     channel: () => ChannelId.parse(next('c')),
     rule: () => RuleId.parse(next('r')),
     delivery: () => DeliveryId.parse(next('d')),
+    update: () => UpdateId.parse(next('u')),
     launch: () => LaunchId.parse(next('l').replace(/\W|_/g, '')),
     apiTokenId: () => TokenId.parse(next('t_')),
     session: () => SessionId.parse(next('se_')),

@@ -34,6 +34,7 @@ const nothing = {
   closed: null,
   isMultiNode: false,
   fetchesInputs: false,
+  program: null,
 };
 
 describe('body of a registration in both spellings', () => {

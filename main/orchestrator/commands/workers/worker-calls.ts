@@ -39,6 +39,7 @@ import {
 } from '../../v1-agent.ts';
 import { notePower, type RunningWork } from '../../memory/energy-book.ts';
 import { noteJoined, noteLeft } from '../pools/launches.ts';
+import { settleUpdate, updateOrderFor } from './updates.ts';
 import type { ProgressBook } from '../jobs/reports.ts';
 
 const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
@@ -107,10 +108,10 @@ async function takeHeartbeat(
   const isExpected = jobId === null || isNode || confirmsStoredJob(live, beat);
   const isUnchanged = worker.gone === null && !isLost && isExpected;
   const changes = findChanges(core, worker, beat);
-  const notice = core.launches.noticeFor(id, core.time.now());
+  const orders = { notice: core.launches.noticeFor(id, core.time.now()), ...updateOrderFor(worker) };
   const replyTo = (read: Read, verdict: Verdict): HeartbeatReply => ({
-    ...heartbeatReply(read, id, verdict, core.times.heartbeatMs / 1000),
-    notice,
+    ...heartbeatReply(core, read, id, verdict),
+    ...orders,
     abandon_job: abandoned(verdict, jobId),
   });
   if (isUnchanged && changes === null) return accept(replyTo(core.store, { kind: 'nothing' }));
@@ -242,7 +243,7 @@ function storeRegistration(
   recordTroubles(core, tx, worker.id, plan);
   if (JSON.stringify(reported.closed) !== JSON.stringify(known.agent?.closed ?? null))
     recordClosing(core, tx, worker.id, actor, reported.closed);
-  return worker;
+  return settleUpdate(core, tx, worker);
 }
 
 /** Identifies the agent's machine by its instance id or, without one, by its address and host name. */
@@ -373,6 +374,7 @@ function registerReply(core: Core, worker: Worker, reported: JobId | null, verdi
     stream_silence_s: times.streamSilenceMs / 1000,
     allocation: core.launches.allocationOf(worker.id, core.time.now()),
     ...(wanted.length > 0 && { trainer_keys_wanted: [...wanted] }),
+    ...updateOrderFor(worker),
   };
 }
 
@@ -395,7 +397,7 @@ function confirmsStoredJob(live: LiveJob | null, beat: Heartbeat): boolean {
 const cancelIn = (verdict: Verdict): HeartbeatReply['cancel'] =>
   verdict.kind === 'cancel' ? { job_id: verdict.jobId, attempt_id: verdict.attemptId } : null;
 
-function heartbeatReply(read: Read, id: Worker['id'], verdict: Verdict, interval: number): HeartbeatReply {
+function heartbeatReply(core: Core, read: Read, id: Worker['id'], verdict: Verdict): HeartbeatReply {
   const live = read.liveJobOf(id);
   const { cancel, rendezvous } = nodeOrders(read, id);
   const ofJob = live?.status === 'cancelling' ? { job_id: live.id, attempt_id: live.attempt.id } : null;
@@ -403,7 +405,7 @@ function heartbeatReply(read: Read, id: Worker['id'], verdict: Verdict, interval
     success: true,
     cancel: cancelIn(verdict) ?? ofJob ?? cancel,
     abandon_job: null,
-    heartbeat_interval_s: interval,
+    heartbeat_interval_s: core.times.heartbeatMs / 1000,
     ...(rendezvous && { rendezvous }),
   };
 }

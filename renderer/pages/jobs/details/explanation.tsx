@@ -109,6 +109,7 @@ const keys = {
   no_stream: 'jobs.check.noStream',
   leaving: 'jobs.check.leaving',
   closed: 'jobs.check.closed',
+  updating: 'jobs.check.updating',
   quarantined: 'jobs.check.quarantined',
   gpu_trouble: 'jobs.check.gpuTrouble',
   local_limit: 'jobs.check.localLimit',

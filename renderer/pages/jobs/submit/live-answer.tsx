@@ -100,7 +100,7 @@ function headlineOf(
 
 const maxRigs = 8;
 /** Reasons that end without anyone changing the rig or the job. */
-const passing = new Set(['busy', 'settling', 'no_stream', 'offline', 'draining', 'closed']);
+const passing = new Set(['busy', 'settling', 'no_stream', 'offline', 'draining', 'closed', 'updating']);
 
 type Rig = DryRun['explanation']['workers'][number];
 

@@ -7,7 +7,6 @@ import type { BulkQuestionProps } from './question.ts';
 import { BulkDrain, BulkUndrain } from './drain.tsx';
 import { BulkLabels } from './labels.tsx';
 import { BulkResults, type Outcomes } from './results.tsx';
-import { BulkUpdate } from './update.tsx';
 
 /** A browser allows six connections per server, and the event stream uses one. */
 const maxParallel = 4;
@@ -67,8 +66,6 @@ function Question({ what, ...props }: BulkQuestionProps & { readonly what: BulkK
       return <BulkUndrain {...props} />;
     case 'labels':
       return <BulkLabels {...props} />;
-    case 'update':
-      return <BulkUpdate {...props} />;
   }
 }
 

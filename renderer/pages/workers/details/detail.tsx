@@ -15,6 +15,7 @@ import { useStartAction } from '../actions.ts';
 import { ConnectionCard, RawCard } from './connection.tsx';
 import { GpusCard } from './gpus.tsx';
 import { JobsCard, EventsCard, DataCard } from './activity.tsx';
+import { UpdateNotice } from '../update/notice.tsx';
 import { Notices, VersionNotice } from './notices.tsx';
 import { shownState } from '../facts.ts';
 import { LostTag } from '../cells.tsx';
@@ -44,6 +45,9 @@ export function WorkerDetail({ id }: { readonly id: string }) {
         <>
           <Head worker={worker} />
           <Notices worker={worker} />
+          <Suspense fallback={null}>
+            <UpdateNotice worker={worker} />
+          </Suspense>
           <VersionNotice worker={worker} />
           <div className="worker-cards">
             <div>

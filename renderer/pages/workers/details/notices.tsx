@@ -7,7 +7,7 @@ import { pinFor } from '../../../../protocol/settings-api.ts';
 import { usePanel } from '../../../app/context.ts';
 import { useSettings } from '../../../app/settings.tsx';
 import { Copy } from '../../../ui/button.tsx';
-import { updateCommand } from '../join/join-commands.ts';
+import { updateLine } from '../../../../protocol/join-line.ts';
 import { joinUrls } from '../join/join-urls.ts';
 import { usePrograms, compareAgentVersion, useServerVersion } from '../server-version.ts';
 
@@ -73,17 +73,14 @@ const Since = ({ at }: { readonly at: string }) => (
   </span>
 );
 
-/** Shows that the worker's version differs from the server's, and the command that updates the worker. */
+/** Shows that the worker's version is newer than the server's. The notice about updates shows an older one. */
 export function VersionNotice({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const server = useServerVersion();
-  const difference = compareAgentVersion(worker, server);
-  if (difference === null) return null;
+  if (compareAgentVersion(worker, server) !== 'newer') return null;
   return (
     <div className="worker-notice" role="note">
-      <span>
-        {t(`workers.version.${difference}`, { agent: worker.agent_version ?? '', server: server ?? '' })}
-      </span>
+      <span>{t('workers.version.newer', { agent: worker.agent_version ?? '', server: server ?? '' })}</span>
       <UpdateCommand />
     </div>
   );
@@ -96,10 +93,7 @@ export function UpdateCommand() {
   const programs = usePrograms();
   if (programs === null) return null;
   const [{ url }] = joinUrls(settings, baseUrl);
-  const command = updateCommand(
-    { url, pin: settings && pinFor(settings.network, url) },
-    programs.sha256.sums,
-  );
+  const command = updateLine({ url, pin: settings && pinFor(settings.network, url) }, programs.sha256.sums);
   return (
     <span className="worker-notice-more">
       {t('workers.version.run')} <code className="mono">{command}</code>{' '}

@@ -6,6 +6,7 @@ import { DrainDialog } from './drain-dialog.tsx';
 import { EditDialog, RemoveDialog, RotateDialog } from './change-dialogs.tsx';
 import { IssuedDialog } from '../join/issued-dialog.tsx';
 import { JoinDialog } from '../join/join-dialog.tsx';
+import { LazyUpdateDialog } from '../update/lazy.tsx';
 
 /** Loaded on demand, because the palette can open the other dialogs on any page. */
 const BulkDialog = lazy(() =>
@@ -51,6 +52,8 @@ function renderDialog(action: WorkerAction, onClose: () => void): ReactNode {
       return <RemoveDialog worker={action.worker} onClose={onClose} />;
     case 'drain':
       return <DrainDialog worker={action.worker} onClose={onClose} />;
+    case 'update':
+      return <LazyUpdateDialog workers={action.workers} onClose={onClose} />;
     case 'bulk':
       return (
         <Suspense fallback={null}>

@@ -165,13 +165,6 @@ const persistentFlag = (type: WorkerType): string => (type === 'persistent' ? ' 
 const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/**
- * Returns the command that updates an installed worker to the server's version. The hash protects the download without
- * TLS.
- */
-export const updateCommand = (at: Pick<Joining, 'url' | 'pin'>, sums: string): string =>
-  `trainyard-worker update ${addressArguments(at)} --sums ${sums}`;
-
 /** Returns the command with dots in place of the token. */
 export const maskToken = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));
 

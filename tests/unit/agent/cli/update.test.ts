@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ownProgram, type UpdateDeps, updateProgram } from '../../../../agent/cli/update.ts';
+import { type UpdateDeps, updateProgram } from '../../../../agent/cli/update.ts';
+import { ownProgram } from '../../../../agent/update/program.ts';
 import type { Fetch } from '../../../../protocol/client.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 
@@ -101,13 +102,8 @@ describe('failed updates', () => {
       {},
       /does not offer trainyard-worker-linux-x64/,
     ],
-    ['the download is another program', { ...usual, [name]: 'evil' }, {}, /does not match its SHA256SUMS/],
-    [
-      'the download is incomplete',
-      { ...usual, [name]: fresh.slice(0, 5) },
-      {},
-      /does not match its SHA256SUMS/,
-    ],
+    ['the download is another program', { ...usual, [name]: 'evil' }, {}, /does not match its SHA-256/],
+    ['the download is incomplete', { ...usual, [name]: fresh.slice(0, 5) }, {}, /does not match its SHA-256/],
     ['the download is cut off', { ...usual, [name]: cutOff }, {}, /aborted/],
     [
       'the server is overloaded',

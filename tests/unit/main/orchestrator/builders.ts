@@ -9,12 +9,14 @@ import type {
   JobSpec,
   LiveJob,
   PendingJob,
+  ProgramUpdate,
   StopOrder,
   Worker,
   Offering,
 } from '../../../../main/orchestrator/model.ts';
 import type { StoredEvent } from '../../../../main/orchestrator/events.ts';
 import { AttemptId, JobId, WorkerId } from '../../../../protocol/ids.ts';
+import { UpdateId } from '../../../../protocol/worker-update.ts';
 import {
   finalStatuses,
   type JobStatus,
@@ -214,6 +216,21 @@ export function makeWorker(changes: Partial<Worker> = {}): Worker {
     ...changes,
   };
 }
+
+/** An update that waits for its turn by default. */
+export const makeUpdate = (changes: Partial<ProgramUpdate> = {}): ProgramUpdate => ({
+  id: UpdateId.parse('u_1'),
+  request: UpdateId.parse('u_r'),
+  atOnce: 1,
+  when: 'idle',
+  by: 'admin',
+  state: 'queued',
+  since: 0,
+  startedAt: null,
+  target: { version: '1.1.0', program: 'trainyard-worker.mjs', sha256: 'b'.repeat(64) },
+  reason: null,
+  ...changes,
+});
 
 export function makeEvent(seq: number): StoredEvent {
   return { kind: 'worker', type: 'worker.registered', workerId: workerId('w1'), seq, at: 0 };

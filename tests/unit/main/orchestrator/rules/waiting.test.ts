@@ -31,6 +31,7 @@ const ineligibilityReasons = {
   settling: [{ code: 'settling' }],
   no_stream: [{ code: 'no_stream' }],
   leaving: [{ code: 'leaving' }],
+  updating: [{ code: 'updating' }],
   quarantined: [{ code: 'quarantined', reason: 'three jobs could not start' }],
   gpu_trouble: [
     {
@@ -253,6 +254,7 @@ describe('judging a worker', () => {
     ['settling', null, /just ended/],
     ['no_stream', null, /no open stream/],
     ['leaving', null, /leaves/],
+    ['updating', null, /being updated/],
     ['quarantined', 'three jobs could not start', /in quarantine: three jobs could not start/],
     [
       'gpu_trouble',
@@ -383,6 +385,7 @@ test('explains a closed rig in the words of its agent', () => {
   const detail = 'Outside of its hours: it opens at 20:00';
   expect(describeIneligibility({ code: 'closed', detail })).toEqual({ there: null, detail });
   expect(wordFor({ code: 'closed', detail })).toBe('closed');
+  expect(wordFor({ code: 'updating' })).toBe('updating');
 });
 
 test.each([

@@ -5,7 +5,7 @@ import {
   type WorkerFacts,
   workerStatus,
 } from '../../../../../main/orchestrator/rules/worker-rules.ts';
-import { jobId, makeAgent, makeWorker } from '../builders.ts';
+import { jobId, makeAgent, makeUpdate, makeWorker } from '../builders.ts';
 
 // See docs/internals/semantics.md, section 1: the first matching rule decides.
 
@@ -148,6 +148,14 @@ test("prefers the admin's labels to the agent's", () => {
 });
 
 describe('ineligibilityReasonsOf', () => {
+  test('keeps jobs from a worker that is being updated, and shows why it is idle', () => {
+    const facts = factsFrom({});
+    const update = makeUpdate({ state: 'restarting' });
+    const updating = { ...facts, worker: { ...facts.worker, update } };
+    expect(ineligibilityReasonsOf(updating, now)).toEqual([{ code: 'updating' }]);
+    expect(workerStatus(updating, now)).toEqual({ status: 'idle', reason: 'updating' });
+  });
+
   test('returns no reason for an idle worker', () => {
     expect(codesFrom({})).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../protocol/job.ts';
-import { computeFigures, findNeeds } from '../../../../../renderer/pages/overview/figures.ts';
+import { computeFigures, findNeeds, type Need } from '../../../../../renderer/pages/overview/figures.ts';
 import { jobView } from '../../../../support/job-view.ts';
 import { jobId, workerId, workerView } from '../../worker-builders.ts';
 
@@ -89,7 +89,7 @@ test('sorts needs by urgency, a silent worker with a job first', () => {
     job('j_silent', { status: 'recovering', hold: { kind: 'silent', since, until: null, releasable: true } }),
   );
   const kinds = findNeeds(workers, jobs, statsWith([{ job_id: jobId('j_big'), count: 3 }], 2), now).map(
-    need => [need.kind, 'job' in need ? need.job.id : 'worker' in need ? need.worker.id : need.count],
+    need => [need.kind, subjectOf(need)],
   );
   expect(kinds).toEqual([
     ['silent', 'j_silent'],
@@ -129,6 +129,12 @@ test('lists offline workers unless somebody planned their absence', () => {
     ['shutDown', 'w_left'],
   ]);
 });
+
+function subjectOf(need: Need): string | number {
+  if ('job' in need) return need.job.id;
+  if ('worker' in need) return need.worker.id;
+  return 'count' in need ? need.count : need.workers.length;
+}
 
 test('lists a job that no worker can take only while it is pending', () => {
   const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { updateCommand } from '../../../../../renderer/pages/workers/join/join-commands.ts';
+import { updateLine } from '../../../../../protocol/join-line.ts';
 import { compareAgentVersion } from '../../../../../renderer/pages/workers/server-version.ts';
 
 const ours = { protocol: 2, agent_version: '1.2.0', local: false } as const;
@@ -18,7 +18,7 @@ test.each([
 });
 
 test('includes the checksum in the update command for connections without TLS', () => {
-  expect(updateCommand({ url: 'https://yard:8001', pin: 'sha256:Ab=' }, 'c'.repeat(64))).toBe(
+  expect(updateLine({ url: 'https://yard:8001', pin: 'sha256:Ab=' }, 'c'.repeat(64))).toBe(
     `trainyard-worker update --orchestrator-url https://yard:8001 --pin sha256:Ab= --sums ${'c'.repeat(64)}`,
   );
 });

@@ -1,0 +1,24 @@
+import { copyFileSync, linkSync, renameSync, rmSync } from 'node:fs';
+import type { OwnProgram } from './program.ts';
+import type { StagedProgram } from './updater.ts';
+
+/** Where the program before the last update stays, so that people can go back to it. */
+const previousOf = (path: string): string => `${path}.previous`;
+
+/** Replaces the program by one rename, and keeps the old one beside it. Throws when that is impossible. */
+export function installProgram(own: OwnProgram, { path, isInstalled }: StagedProgram): void {
+  if (isInstalled) return;
+  keepPrevious(own.path);
+  renameSync(path, own.path);
+}
+
+function keepPrevious(path: string): void {
+  const previous = previousOf(path);
+  rmSync(previous, { force: true });
+  try {
+    linkSync(path, previous);
+  } catch {
+    // Some file systems have no hard links.
+    copyFileSync(path, previous);
+  }
+}

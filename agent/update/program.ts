@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { accessSync, constants, createReadStream, existsSync, realpathSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Registration } from '../../protocol/worker-api.ts';
+import type { AgentConfig } from '../config/index.ts';
+
+/** The program file of this worker, if an orchestrator distributes it (docs/workers.md). */
+export interface OwnProgram {
+  /** File name in the orchestrator's downloads. */
+  readonly name: 'trainyard-worker-linux-x64' | 'trainyard-worker.mjs';
+  readonly path: string;
+  /** The command that runs the file: Node for the script, empty for the executable. */
+  readonly runner: readonly string[];
+}
+
+/**
+ * Returns null in a source checkout, because its program is more than one file. `realpath` resolves links, and throws if the
+ * file is missing.
+ */
+export function ownProgram(
+  ownCommand: readonly string[],
+  realpath: (path: string) => string,
+): OwnProgram | null {
+  const [file = '', ...rest] = ownCommand;
+  const script = rest.at(-1);
+  if (script === undefined) return { name: 'trainyard-worker-linux-x64', path: realpath(file), runner: [] };
+  const path = realpath(script);
+  return basename(path) === 'trainyard-worker.mjs'
+    ? { name: 'trainyard-worker.mjs', path, runner: [file] }
+    : null;
+}
+
+export async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path, { highWaterMark: 1_048_576 }), hash);
+  return hash.digest('hex');
+}
+
+/** Returns whether an attacker on the network could replace what the worker downloads. */
+export function isInsecure({
+  orchestratorUrl: url,
+  trust,
+}: Pick<AgentConfig, 'orchestratorUrl' | 'trust'>): boolean {
+  const { protocol, hostname } = new URL(url);
+  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return !isHere && (protocol !== 'https:' || !trust.verify);
+}
+
+type Reported = NonNullable<Registration['program']>;
+
+/** The program of this process, as it reports it, and the file to replace; null when it replaces none. */
+export interface UpdatableProgram {
+  readonly reported: Reported;
+  readonly own: OwnProgram | null;
+}
+
+interface ProgramDeps {
+  readonly config: Pick<
+    AgentConfig,
+    'orchestratorUrl' | 'trust' | 'persistent' | 'leavesWithParent' | 'remoteUpdate' | 'isTrial'
+  >;
+  readonly ownCommand: readonly string[];
+  /** Whether this program was started with arguments that its successor can have. */
+  readonly canRestart: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+}
+
+/** Reads the hash of the program at its start, because another worker of this machine may replace the file later. */
+export async function describeProgram(deps: ProgramDeps): Promise<UpdatableProgram> {
+  const { config } = deps;
+  const own = findOwn(deps);
+  const blocked = own === null ? 'checkout' : findBlock(own, deps);
+  const sha256 = own === null ? null : await sha256Of(own.path).catch(() => null);
+  return { own, reported: { name: own?.name ?? null, sha256, blocked, trial: config.isTrial } };
+}
+
+function findOwn({ ownCommand, canRestart }: ProgramDeps): OwnProgram | null {
+  try {
+    return canRestart ? ownProgram(ownCommand, realpathSync) : null;
+  } catch {
+    return null;
+  }
+}
+
+function findBlock(own: OwnProgram, { config, env, pid }: ProgramDeps): Reported['blocked'] {
+  if (config.leavesWithParent && !config.isTrial) return 'local';
+  if (!config.remoteUpdate) return 'off';
+  if (isContainerImage(env, pid)) return 'container';
+  if (isInsecure(config)) return 'insecure';
+  if (!config.persistent) return 'ephemeral';
+  return isReplaceable(own.path) ? null : 'read_only';
+}
+
+/**
+ * The first process of a container comes from its image, so the next start would bring the old program back. A worker that
+ * joined inside a rented machine is a later process, and stays updated. An image can also say what it is.
+ */
+const isContainerImage = (env: ProgramDeps['env'], pid: number): boolean =>
+  (env['TRAINYARD_CONTAINER'] ?? '') !== '' ||
+  (pid === 1 && (existsSync('/.dockerenv') || existsSync('/run/.containerenv')));
+
+function isReplaceable(path: string): boolean {
+  try {
+    accessSync(dirname(path), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

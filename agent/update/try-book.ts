@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import type { UpdateId } from '../../protocol/worker-update.ts';
+import { readFields, writeWhole } from '../files/whole-file.ts';
+
+/** Counts how often an update was begun, also by earlier processes of this worker. */
+export interface TryBook {
+  /** Counts another beginning, and returns the number of them. */
+  begin(id: UpdateId): number;
+}
+
+/** The file `update` in a state folder. */
+export function openTryBook(stateDir: string): TryBook {
+  const file = join(stateDir, 'update');
+  return {
+    begin(id) {
+      const kept = readFields(file);
+      const before = kept?.['id'] === id && typeof kept['tries'] === 'number' ? kept['tries'] : 0;
+      writeWhole(file, JSON.stringify({ id, tries: before + 1 }));
+      return before + 1;
+    },
+  };
+}
