@@ -71,6 +71,8 @@ export interface Call<
   readonly stream?: StreamType;
   /** Whether the request body is a file of any length instead of JSON. */
   readonly takesBytes?: true;
+  /** The call to make if the body is a list, and the field of its body for the list. */
+  readonly list?: { readonly call: Call; readonly field: string };
 }
 
 const Nothing = z.object({});
@@ -90,6 +92,7 @@ interface CallSchemas<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodT
   readonly reply: R;
   readonly stream?: StreamType;
   readonly takesBytes?: true;
+  readonly list?: NonNullable<Call['list']>;
 }
 
 type CallSpec<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> = Access &

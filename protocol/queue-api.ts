@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AuditEntry } from './admin-api.ts';
+import { BatchReply, BatchRequest } from './batch.ts';
 import { call } from './call.ts';
 import { ConfigValues, ConfigValuesQuery } from './config-values.ts';
 import { Explanation } from './explain.ts';
@@ -56,8 +57,19 @@ const JobCounts = z
   .meta({ id: 'JobCounts', description: 'Exact number of jobs across all pages.' });
 export type JobCounts = z.output<typeof JobCounts>;
 
+const submitBatch = call({
+  method: 'POST',
+  path: '/api/queue/submit/batch',
+  authority: 'queue.submit',
+  own: 'shared',
+  summary: 'Submit many jobs at once, all of them or none',
+  body: BatchRequest,
+  reply: BatchReply,
+});
+
 /** The queue, for people and scripts with `Authorization: Bearer`. */
 export const queueApi = {
+  submitBatch,
   submit: call({
     method: 'POST',
     path: '/api/queue/submit',
@@ -65,6 +77,7 @@ export const queueApi = {
     own: 'shared',
     summary: 'Submit a job; an accepted job survives a crash of the server',
     body: SubmitRequest,
+    list: { call: submitBatch, field: 'jobs' },
     reply: z.union([DryRunResult, Submitted]),
   }),
   list: call({

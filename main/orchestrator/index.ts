@@ -13,6 +13,7 @@ export { adminPrincipal, nameOf, type Principal } from './model.ts';
 export { auditTypes } from './events.ts';
 export type { SettingsFact } from './commands/access/settings.ts';
 export type { Submitted } from './commands/jobs/submit.ts';
+export type { Batch } from './commands/jobs/batches.ts';
 export type { Sweep } from './commands/jobs/sweeps.ts';
 export { createOrchestrator, type Orchestrator } from './orchestrator.ts';
 export { gpusWanted } from './rules/drafts.ts';

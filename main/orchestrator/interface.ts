@@ -20,6 +20,7 @@ import { createMoveCalls } from './commands/queue/move-job.ts';
 import { createOrderCalls, createQueueCalls } from './commands/queue/queue.ts';
 import { createReports, type ProgressBook } from './commands/jobs/reports.ts';
 import { createSubmissions } from './commands/jobs/submit.ts';
+import { createBatches } from './commands/jobs/batches.ts';
 import { createSweeps } from './commands/jobs/sweeps.ts';
 import { createTemplateCalls } from './commands/jobs/templates.ts';
 import { createTrainerActions } from './commands/jobs/trainer-actions.ts';
@@ -85,6 +86,7 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
   const edits = createJobEdits(core);
   const sweeps = createSweeps(core, configs);
   const templates = createTemplateCalls(core, configs, submissions);
+  const batches = createBatches(core, configs);
   return {
     submit: submissions.submit,
     dryRun: submissions.dryRun,
@@ -107,6 +109,8 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
     moveToTop: order.moveToTop,
     move: createMoveCalls(core).move,
     requestAction: createTrainerActions(core).requestAction,
+    batch: batches.batch,
+    dryBatch: batches.dryBatch,
     sweep: sweeps.sweep,
     drySweep: sweeps.drySweep,
     ...templates,

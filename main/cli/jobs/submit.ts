@@ -7,6 +7,7 @@ import { readInput } from '../flags.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import { aboutFields, withAboutOptions } from './about.ts';
+import { submitBatch } from './batch.ts';
 import { readConfigArgument } from './config-argument.ts';
 import { submitFromTemplate, templateNamed, withTemplateOptions } from './from-template.ts';
 import { parentsOf, withParentOptions } from './parents.ts';
@@ -35,31 +36,36 @@ const namesOfFields = {
 
 export const submit: RemoteSpec = {
   name: 'submit',
-  description: 'Submit a job',
+  description: 'Submit a job, or one for each config',
   examples: [
     'trainyard jobs submit my-config --gpus 1 --follow',
     "trainyard jobs submit ./config.json --label 'gpu_type=a100*' --timeout 12h",
+    'trainyard jobs submit a.json b.json c.json --group night',
     'trainyard jobs submit my-eval --after flux-base',
     "trainyard jobs submit my-style --input 'lora=flux-base:checkpoint best'",
     'trainyard jobs submit my-config --sweep learning_rate=1e-4,3e-4 --sweep rank=8,16',
     'trainyard jobs submit --template flux-lora --set learning_rate=2e-4',
   ],
   shape: addOptions,
-  async act(remote, [given]) {
+  async act(remote, [given, ...others]) {
     const { flags } = remote;
     const template = templateNamed(remote, given);
     if (template !== null) return conclude(remote, await fromTemplate(remote, template));
     const word = given ?? '';
     const values = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
-    const argument = await readConfigArgument(word, remote.terminal);
-    const data = await dataOf(remote, argument, word);
     const parents = await parentsOf(remote);
-    const request = {
-      ...argument,
-      ...parents,
-      ...(data.length > 0 && { data }),
-      ...Object.fromEntries(values.filter(([, value]) => value !== undefined)),
+    const requestFor = async (config: string) => {
+      const argument = await readConfigArgument(config, remote.terminal);
+      const data = await dataOf(remote, argument, config);
+      return {
+        ...argument,
+        ...parents,
+        ...(data.length > 0 && { data }),
+        ...Object.fromEntries(values.filter(([, value]) => value !== undefined)),
+      };
     };
+    if (others.length > 0) return submitBatch(remote, [word, ...others], requestFor).catch(hintAtPaths);
+    const request = await requestFor(word);
     if (flags['sweep'] !== undefined) return submitSweep(remote, request, namesOfFields).catch(hintAtPaths);
     const body = readInput(SubmitRequest, request, namesOfFields);
     const answer = await remote.request(queueApi.submit, { body }).catch(hintAtPaths);
@@ -113,8 +119,8 @@ function addOptions(command: Command): Command {
 
 const withConfigArgument = (command: Command): Command =>
   command.argument(
-    '[config]',
-    'name of a config on the orchestrator, path of a JSON, YAML or TOML file, or - for standard input',
+    '[config...]',
+    'name of a config on the orchestrator, path of a JSON, YAML or TOML file, or - for standard input; several submit all jobs or none',
   );
 
 /** Creates the option by hand: commander would treat it as the negation of `--wait`, but the two are independent. */

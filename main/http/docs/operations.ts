@@ -10,6 +10,7 @@ export const resources: Readonly<Record<string, Resource>> = {
     description: 'Submit jobs, show them and change them.',
     operations: {
       'POST /api/queue/submit': 'submitJob',
+      'POST /api/queue/submit/batch': 'submitJobs',
       'GET /api/queue': 'listJobs',
       'GET /api/queue/me': 'listOwnJobs',
       'GET /api/queue/:id': 'getJob',

@@ -11,6 +11,8 @@ import type { Page } from '../docs/index.ts';
 import type { OnRefused } from '../auth/failures.ts';
 
 export interface Input<C extends Call> {
+  /** The call that answers: that of the path, or its call for lists. */
+  readonly row: Call;
   readonly params: ParamsOf<C>;
   readonly query: QueryOf<C>;
   readonly body: BodyOf<C>;
@@ -54,6 +56,7 @@ export function createRouter(app: Express, deps: RouterDeps): Router {
   const { onRefused, onAnswered } = deps;
   const methods = new Map<string, string[]>();
   const rows: Call[] = [];
+  const handlers = new Map<Call, (input: Input<Call>) => ReturnType<Handler<Call>>>();
   const admit = createAdmission(deps);
   const mount = (row: Call, handle: (input: Input<Call>, response: Response) => Promise<void>): void => {
     rows.push(row);
@@ -70,8 +73,9 @@ export function createRouter(app: Express, deps: RouterDeps): Router {
   };
   return {
     answer(row, handler) {
+      handlers.set(row, input => handler(input));
       mount(row, async (input, response) => {
-        const outcome = await handler(input);
+        const outcome = await (handlers.get(input.row) ?? handler)(input);
         if (outcome.ok) sendJson(response, outcome.value);
         // The body of a sign-in contains a secret, so a refused sign-in counts as a failed authentication.
         else sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
@@ -139,7 +143,7 @@ function createAdmission({ authenticate, ownerOf, onRefused }: RouterDeps) {
       proceed(request, response);
       await readBody(request, response);
     }
-    const parsed = parseInput(row, request, caller.value);
+    const parsed = parseInput(rowFor(row, request), request, caller.value);
     if (!parsed.ok) {
       await spare();
       sendProblem(response, parsed.refusal, parsed.errors);
@@ -170,13 +174,20 @@ interface FieldError {
   readonly message: string;
 }
 
+/** Wraps a list in the body of the call for lists. It needs the same permission. */
+function rowFor(row: Call, request: Request): Call {
+  if (row.list === undefined || !Array.isArray(request.body)) return row;
+  request.body = { [row.list.field]: request.body as unknown };
+  return row.list.call;
+}
+
 function parseInput(row: Call, request: Request, caller: Caller): Parsed {
   const params = row.params.safeParse(request.params, plainIssues);
   const query = row.query.safeParse(request.query, plainIssues);
   const body = row.body.safeParse(request.body ?? {}, plainIssues);
   const unknown = unknownKeys(row, request.query);
   if (params.success && query.success && body.success && unknown.length === 0) {
-    const input = { params: params.data, query: query.data, body: body.data, caller, request };
+    const input = { row, params: params.data, query: query.data, body: body.data, caller, request };
     return { ok: true, input };
   }
   const errors = [...fieldErrors(params), ...unknown, ...fieldErrors(query), ...fieldErrors(body)].slice(

@@ -1,13 +1,24 @@
 import type { ReplyOf } from '../../../protocol/call.ts';
 import { accept } from '../../../protocol/problem.ts';
 import { runsApi } from '../../../protocol/runs-api.ts';
-import type { Orchestrator, Sweep } from '../../orchestrator/index.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import type { Batch, Orchestrator, Sweep } from '../../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
 import { keyOf } from './idempotency.ts';
 import type { Router } from './route.ts';
 
-/** Mounts the calls that submit sweeps and describe runs. */
+/** Mounts the calls that submit several jobs and describe runs. */
 export function mountRunRoutes(router: Router, { jobs }: Orchestrator): void {
+  router.answer(
+    queueApi.submitBatch,
+    async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
+      const key = keyOf(inBody, request, body);
+      if (!key.ok) return key;
+      const by = actorOf(caller, request);
+      const outcome = body.dry_run ? await jobs.dryBatch(body, by) : await jobs.batch(body, by, key.value);
+      return outcome.ok ? accept(batchReply(outcome.value, body.dry_run)) : outcome;
+    },
+  );
   router.answer(runsApi.sweep, async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
     const key = keyOf(inBody, request, body);
     if (!key.ok) return key;
@@ -20,6 +31,17 @@ export function mountRunRoutes(router: Router, { jobs }: Orchestrator): void {
     return outcome.ok ? accept({ ...outcome.value, success: true, notes: jobs.notesOf(id) }) : outcome;
   });
 }
+
+const batchReply = (
+  { jobs, warnings, isRepeat }: Batch,
+  isDryRun: boolean,
+): ReplyOf<typeof queueApi.submitBatch> => ({
+  success: true,
+  dry_run: isDryRun,
+  idempotent_hit: isRepeat,
+  jobs: jobs.map(({ id, configName, name }) => ({ job_id: id, config_name: configName, name })),
+  warnings: [...warnings],
+});
 
 const sweepReply = (
   { group, jobs, warnings, isRepeat }: Sweep,

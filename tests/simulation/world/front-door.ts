@@ -189,7 +189,8 @@ function readRequest(
     const issue = params.error ?? query.error ?? parsed.error;
     return refuse('invalid_request', issue?.message ?? path);
   }
-  const value = { params: params.data, query: query.data, body: parsed.data, caller: caller.value, request };
+  const input = { params: params.data, query: query.data, body: parsed.data };
+  const value = { row, ...input, caller: caller.value, request };
   return { ok: true, value: { mounted, value } };
 }
 

@@ -82,6 +82,7 @@ describe('tables of calls', () => {
       'PUT /api/notifications/push/subscriptions (queue.view)',
       'DELETE /api/notifications/push/subscriptions/:id (queue.view)',
       'POST /api/notifications/push/subscriptions/:id/test (queue.view)',
+      'POST /api/queue/submit/batch (queue.submit)',
       'POST /api/queue/submit (queue.submit)',
       'GET /api/queue (queue.view)',
       'GET /api/queue/status (queue.view)',

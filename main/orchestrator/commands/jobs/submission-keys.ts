@@ -1,4 +1,5 @@
 import type { JobId } from '../../../../protocol/ids.ts';
+import { maxBatchJobs } from '../../../../protocol/batch.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { Core } from '../../core.ts';
 import { type Actor, nameOf } from '../../model.ts';
@@ -34,6 +35,41 @@ export function rememberKey(
 ): void {
   const forgetBefore = core.time.earliest() - keyLastsMs;
   tx.rememberSubmission(nameOf(by), key, { jobId, fingerprint, at: core.time.latest() }, forgetBefore);
+}
+
+/** Keys of clients contain no spaces, so a further job's key cannot be the key of another submission. */
+const keyAt = ({ key, fingerprint }: IdempotencyKey, index: number): IdempotencyKey => ({
+  key: index === 0 ? key : `${key} ${index}`,
+  fingerprint,
+});
+
+/** The jobs that this key already refers to; null for none. */
+export function earlierJobs(
+  core: Pick<Core, 'time'>,
+  read: Read,
+  by: Actor,
+  idempotency: IdempotencyKey | null,
+): Outcome<readonly JobId[]> | null {
+  if (idempotency === null) return null;
+  const ids: JobId[] = [];
+  for (let index = 0; index < maxBatchJobs; index += 1) {
+    const found = earlierJob(core, read, by, keyAt(idempotency, index));
+    if (found === null) break;
+    if (!found.ok) return found;
+    ids.push(found.value);
+  }
+  return ids.length === 0 ? null : accept(ids);
+}
+
+/** Stores which jobs a key refers to, for 24 hours. */
+export function rememberJobs(
+  core: Core,
+  tx: Tx,
+  by: Actor,
+  idempotency: IdempotencyKey,
+  ids: readonly JobId[],
+): void {
+  for (const [index, id] of ids.entries()) rememberKey(core, tx, by, keyAt(idempotency, index), id);
 }
 
 function jobOfKey(

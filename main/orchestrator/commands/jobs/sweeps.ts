@@ -2,18 +2,15 @@ import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobAbout } from '../../../../protocol/job-about.ts';
 import type { JobWarning } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
-import { maxSweepJobs, type SweepRequest } from '../../../../protocol/sweep.ts';
+import type { SweepRequest } from '../../../../protocol/sweep.ts';
 import type { Core } from '../../core.ts';
-import { command } from '../command.ts';
 import type { Actor } from '../../model.ts';
-import type { Configs, Read } from '../../ports/index.ts';
+import type { Configs } from '../../ports/index.ts';
 import { type Draft, prepareSweep } from '../../rules/drafts.ts';
-import { configWarnings } from '../../rules/job-warnings.ts';
 import { sweepGroup } from '../../rules/sweeps.ts';
-import { dependenciesFor } from './dependencies.ts';
-import { dataFor } from './job-data.ts';
-import { draftWithData, insertJob, noLocalRuns } from './new-job.ts';
-import { earlierJob, type IdempotencyKey, rememberKey } from './submission-keys.ts';
+import { bindingsOf, enterJobs, warningsOf } from './batches.ts';
+import { draftWithData, noLocalRuns } from './new-job.ts';
+import { earlierJobs, type IdempotencyKey } from './submission-keys.ts';
 
 export interface Sweep {
   /** Null if the group was removed since. */
@@ -25,7 +22,7 @@ export interface Sweep {
   readonly isRepeat: boolean;
 }
 
-/** Submissions of many jobs at once. */
+/** Submissions of all combinations of config values. */
 export function createSweeps(core: Core, configs: Configs) {
   const prepare = async (request: SweepRequest, by: Actor): Promise<Outcome<readonly Draft[]>> => {
     const iso = core.clock.iso(core.clock.wall());
@@ -54,33 +51,20 @@ export function createSweeps(core: Core, configs: Configs) {
       const prepared = await prepare(request, by);
       if (!prepared.ok) return prepared;
       const drafts = prepared.value;
-      let isRepeat = false;
-      const entered = await command(core, (tx): Outcome<readonly JobId[]> => {
-        const known = earlierJobs(core, tx, by, idempotency);
-        isRepeat = known !== null;
-        if (known !== null) return known;
-        // A dataset may have been removed since the drafts were made.
-        const data = dataFor(tx, request.data ?? [], by);
-        if (!data.ok) return data;
-        const dependencies = dependenciesFor(tx, request, by);
-        if (!dependencies.ok) return dependencies;
-        const ids = drafts.map(
-          draft => insertJob(core, tx, { ...draft, dependencies: dependencies.value }, by).id,
-        );
-        if (idempotency !== null)
-          for (const [index, id] of ids.entries()) rememberKey(core, tx, by, keyAt(idempotency, index), id);
-        return accept(ids);
-      });
-      if (!entered.ok || isRepeat) return repeated(core, entered);
-      return accept({ ...sweepOf(drafts, entered.value), warnings: warningsOf(core, drafts), isRepeat });
+      const entries = drafts.map(draft => ({ request, draft }));
+      const entered = await enterJobs(core, entries, { by, idempotency, named: outcome => outcome });
+      if (!entered.ok) return entered;
+      const { ids, isRepeat } = entered.value;
+      if (isRepeat) return repeated(core, accept(ids));
+      return accept({ ...sweepOf(drafts, ids), warnings: warningsOf(core, drafts), isRepeat });
     },
 
     /** Returns the grid without submitting it. Refuses what `sweep` refuses. */
     async drySweep(request: SweepRequest, by: Actor): Promise<Outcome<Sweep>> {
       const drafts = await prepare(request, by);
       if (!drafts.ok) return drafts;
-      const dependencies = dependenciesFor(core.store, request, by);
-      if (!dependencies.ok) return dependencies;
+      const bindings = bindingsOf(core.store, request, by);
+      if (!bindings.ok) return bindings;
       const warnings = warningsOf(core, drafts.value);
       return accept({ ...sweepOf(drafts.value, []), warnings, isRepeat: false });
     },
@@ -96,30 +80,6 @@ const sweepOf = (drafts: readonly Draft[], ids: readonly JobId[]): Pick<Sweep, '
   })),
 });
 
-/** Keys of clients contain no spaces, so a further job's key cannot be the key of another submission. */
-const keyAt = ({ key, fingerprint }: IdempotencyKey, index: number): IdempotencyKey => ({
-  key: index === 0 ? key : `${key} ${index}`,
-  fingerprint,
-});
-
-/** The jobs that this key already refers to; null for none. */
-function earlierJobs(
-  core: Core,
-  read: Read,
-  by: Actor,
-  idempotency: IdempotencyKey | null,
-): Outcome<readonly JobId[]> | null {
-  if (idempotency === null) return null;
-  const ids: JobId[] = [];
-  for (let index = 0; index < maxSweepJobs; index += 1) {
-    const found = earlierJob(core, read, by, keyAt(idempotency, index));
-    if (found === null) break;
-    if (!found.ok) return found;
-    ids.push(found.value);
-  }
-  return ids.length === 0 ? null : accept(ids);
-}
-
 function repeated(core: Core, earlier: Outcome<readonly JobId[]>): Outcome<Sweep> {
   if (!earlier.ok) return earlier;
   const jobs = earlier.value.map(id => core.store.job(id)).filter(job => job !== null);
@@ -131,7 +91,3 @@ function repeated(core: Core, earlier: Outcome<readonly JobId[]>): Outcome<Sweep
 }
 
 /** Returns the warnings about all configs, each of them once. */
-function warningsOf(core: Core, drafts: readonly Draft[]): readonly JobWarning[] {
-  const found = drafts.flatMap(({ spec, payload }) => configWarnings(core, spec, () => payload.config));
-  return [...new Map(found.map(warning => [warning.message, warning])).values()];
-}

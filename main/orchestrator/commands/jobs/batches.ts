@@ -1,0 +1,183 @@
+import type { BatchRequest } from '../../../../protocol/batch.ts';
+import type { JobId } from '../../../../protocol/ids.ts';
+import type { JobWarning } from '../../../../protocol/job.ts';
+import type { JobAbout } from '../../../../protocol/job-about.ts';
+import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
+import type { Core } from '../../core.ts';
+import type { Actor } from '../../model.ts';
+import type { Configs, Read } from '../../ports/index.ts';
+import { type Draft, prepare } from '../../rules/drafts.ts';
+import { configWarnings } from '../../rules/job-warnings.ts';
+import { command } from '../command.ts';
+import { dependenciesFor } from './dependencies.ts';
+import { dataFor } from './job-data.ts';
+import { draftWithData, insertJob, noLocalRuns } from './new-job.ts';
+import { earlierJobs, type IdempotencyKey, rememberJobs } from './submission-keys.ts';
+
+/** A job to submit together with others. */
+export interface Entry {
+  readonly request: Pick<SubmitRequest, 'data' | 'after' | 'after_on'>;
+  readonly draft: Draft;
+}
+
+/** The jobs of one submission, in order. */
+export interface Entered {
+  readonly ids: readonly JobId[];
+  /** The idempotency key was used before, so nothing was submitted. */
+  readonly isRepeat: boolean;
+}
+
+/** Names the job of a batch that was refused, as errors about its fields do. */
+export type NameRefused = <T>(outcome: Outcome<T>, place: number) => Outcome<T>;
+
+/** Submits all jobs in one transaction, or none. The idempotency key stands for all of them. */
+export async function enterJobs(
+  core: Core,
+  entries: readonly Entry[],
+  { by, idempotency, named }: { by: Actor; idempotency: IdempotencyKey | null; named: NameRefused },
+): Promise<Outcome<Entered>> {
+  return command(core, (tx): Outcome<Entered> => {
+    const known = earlierJobs(core, tx, by, idempotency);
+    if (known !== null) return known.ok ? accept({ ids: known.value, isRepeat: true }) : known;
+    const bound: Draft[] = [];
+    for (const [place, { request, draft }] of entries.entries()) {
+      // A dataset or a parent may have been removed since the drafts were made.
+      const checked = named(bindingsOf(tx, request, by), place);
+      if (!checked.ok) return checked;
+      bound.push({ ...draft, dependencies: checked.value });
+    }
+    const ids = bound.map(draft => insertJob(core, tx, draft, by).id);
+    if (idempotency !== null) rememberJobs(core, tx, by, idempotency, ids);
+    return accept({ ids, isRepeat: false });
+  });
+}
+
+/** Returns the dependencies of a job. Refuses one whose data or parents do not exist. */
+export function bindingsOf(read: Read, request: Entry['request'], by: Actor): Outcome<Draft['dependencies']> {
+  const data = request.data === undefined ? accept([]) : dataFor(read, request.data, by);
+  return data.ok ? dependenciesFor(read, request, by) : data;
+}
+
+/** Warnings about the configs of the jobs, each of them once. */
+export function warningsOf(core: Core, drafts: readonly Draft[]): readonly JobWarning[] {
+  const warnings = new Map<string, JobWarning>();
+  for (const { spec, payload } of drafts)
+    for (const warning of configWarnings(core, spec, () => payload.config))
+      warnings.set(warning.message, warning);
+  return [...warnings.values()];
+}
+
+export interface Batch {
+  /** `id`: null in a dry run. */
+  readonly jobs: readonly (Pick<JobAbout, 'name'> & {
+    readonly id: JobId | null;
+    readonly configName: string;
+  })[];
+  readonly warnings: readonly JobWarning[];
+  readonly isRepeat: boolean;
+}
+
+const refusedAt: NameRefused = (outcome, place) =>
+  outcome.ok ? outcome : refuse(outcome.refusal.code, `jobs.${place}: ${outcome.refusal.detail}`);
+
+/** Maximum length of the named configs of a batch together, because one transaction stores a copy for each job. */
+const maxCopiedText = 32_000_000;
+
+/** Submissions of different jobs at once. */
+export function createBatches(core: Core, configs: Configs) {
+  const entriesFor = async ({ jobs }: BatchRequest, by: Actor): Promise<Outcome<readonly Entry[]>> => {
+    const { load, copied } = loadingOnce(configs);
+    const entries: Entry[] = [];
+    for (const [place, request] of jobs.entries()) {
+      const prepared = prepare({ ...configs, load }, request);
+      const draft = draftWithData(
+        core.store,
+        request,
+        prepared instanceof Promise ? await prepared : prepared,
+        by,
+      );
+      const allowed = draft.ok && request.target === 'local' && !core.runsLocally() ? noLocalRuns : draft;
+      const checked = refusedAt(allowed, place);
+      if (!checked.ok) return checked;
+      if (copied() > maxCopiedText)
+        return refuse(
+          'invalid_request',
+          `The configs are too large for ${jobs.length} jobs: submit fewer at once`,
+        );
+      entries.push({ request, draft: checked.value });
+    }
+    return accept(entries);
+  };
+  const batchOf = (entries: readonly Entry[], ids: readonly JobId[]): Batch => ({
+    jobs: entries.map(({ draft: { spec } }, place) => ({
+      id: ids[place] ?? null,
+      configName: spec.configName,
+      name: spec.about.name,
+    })),
+    warnings: warningsOf(
+      core,
+      entries.map(({ draft }) => draft),
+    ),
+    isRepeat: false,
+  });
+
+  return {
+    /** Submits all jobs in one transaction, or none. The idempotency key stands for all of them. */
+    async batch(
+      request: BatchRequest,
+      by: Actor,
+      idempotency: IdempotencyKey | null,
+    ): Promise<Outcome<Batch>> {
+      // Checked before the configs are loaded, because they may have changed or disappeared since.
+      const earlier = earlierJobs(core, core.store, by, idempotency);
+      if (earlier !== null) return earlier.ok ? repeated(core, earlier.value) : earlier;
+      const entries = await entriesFor(request, by);
+      if (!entries.ok) return entries;
+      const entered = await enterJobs(core, entries.value, { by, idempotency, named: refusedAt });
+      if (!entered.ok) return entered;
+      const { ids, isRepeat } = entered.value;
+      return isRepeat ? repeated(core, ids) : accept(batchOf(entries.value, ids));
+    },
+
+    /** Checks the jobs without submitting them. Refuses what `batch` refuses. */
+    async dryBatch(request: BatchRequest, by: Actor): Promise<Outcome<Batch>> {
+      const entries = await entriesFor(request, by);
+      if (!entries.ok) return entries;
+      for (const [place, entry] of entries.value.entries()) {
+        const checked = refusedAt(bindingsOf(core.store, entry.request, by), place);
+        if (!checked.ok) return checked;
+      }
+      return accept(batchOf(entries.value, []));
+    },
+  };
+}
+
+function repeated(core: Core, ids: readonly JobId[]): Outcome<Batch> {
+  const jobs = ids.map(id => core.store.job(id)).filter(job => job !== null);
+  if (jobs.length === 0) return refuse('job_not_found', 'The jobs that this key stands for were deleted');
+  const shown = jobs.map(({ id, spec: { configName, about } }) => ({ id, configName, name: about.name }));
+  return accept({ jobs: shown, warnings: [], isRepeat: true });
+}
+
+/** Reads each named config once. `copied`: total length of the configs that were asked for. */
+function loadingOnce(configs: Configs) {
+  const known = new Map<string, Loaded>();
+  let total = 0;
+  const read = async (name: string): Promise<Loaded> => {
+    const bundle = await configs.load(name);
+    return { bundle, length: bundle.ok ? JSON.stringify(bundle.value).length : 0 };
+  };
+  const load: Configs['load'] = async name => {
+    const found = known.get(name) ?? (await read(name));
+    known.set(name, found);
+    total += found.length;
+    return found.bundle;
+  };
+  return { load, copied: () => total };
+}
+
+interface Loaded {
+  readonly bundle: Awaited<ReturnType<Configs['load']>>;
+  readonly length: number;
+}
