@@ -81,6 +81,48 @@ describe('trainyard jobs submit --sweep', () => {
   });
 });
 
+describe('trainyard jobs submit with several configs', () => {
+  it('submits a job for each, all with the same options', async () => {
+    const args = ['submit', 'flowers', './examples/digits/configs/digits-quick.json', '--group', 'both'];
+    const { code, out, err } = await jobs([...args, '--no-data']);
+    expect({ code, err }).toEqual({ code: 0, err: 'Submitted 2 jobs\n' });
+    expect(rows(out).map(([, config]) => config)).toEqual(['CONFIG', 'flowers', 'digits-quick']);
+    const listed = JSON.parse((await jobs(['list', '--group', 'both', '--json'])).out) as {
+      entries: object[];
+    };
+    expect(listed.entries).toHaveLength(2);
+  });
+
+  it('submits none in a dry run, and once per idempotency key', async () => {
+    const args = ['submit', 'flowers', 'flowers'];
+    expect(await jobs([...args, '--dry-run'])).toMatchObject({
+      code: 0,
+      err: '2 jobs would be submitted. Nothing was submitted\n',
+    });
+    const once = [...args, '--idempotency-key', 'several', '-o', 'job_id'];
+    const first = await jobs(once);
+    expect(await jobs(once)).toMatchObject({ out: first.out, err: 'Already submitted: 2 jobs\n' });
+  });
+
+  it.each([
+    [['--wait'], /--wait works with one config/],
+    [['--no-wait'], /--no-wait works with one config/],
+    [['--sweep', 'lr=1,2'], /--sweep works with one config/],
+    [['--priority', '51'], /priority/],
+  ])('refuses %j', async (args, message) => {
+    const { code, err } = await jobs(['submit', 'flowers', 'flowers', ...args]);
+    expect(err).toMatch(message);
+    expect(code).not.toBe(0);
+  });
+
+  it('names the config that does not exist, and submits none', async () => {
+    const { code, err } = await jobs(['submit', 'flowers', 'lost', '--group', 'none']);
+    expect(err).toMatch(/jobs\.1: .*lost/);
+    expect(code).not.toBe(0);
+    expect((await jobs(['list', '--group', 'none'])).out).not.toContain('flowers');
+  });
+});
+
 describe('trainyard jobs edit', () => {
   it('changes name, notes and tags, and finds the job by its name', async () => {
     const id = await server.submit({ config_name: 'flowers', tags: ['old'] });
