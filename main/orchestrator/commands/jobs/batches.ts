@@ -17,7 +17,7 @@ import { earlierJobs, type IdempotencyKey, rememberJobs } from './submission-key
 
 /** A job to submit together with others. */
 export interface Entry {
-  readonly request: Pick<SubmitRequest, 'data' | 'after' | 'after_on'>;
+  readonly request: Pick<SubmitRequest, 'data' | 'after' | 'after_on' | 'inputs'>;
   readonly draft: Draft;
 }
 
