@@ -7,10 +7,10 @@ import { firstPageFiles, gzipBytes } from '../support/first-page.ts';
 import { signIn, startOrchestrator } from './panel.ts';
 
 const built = fileURLToPath(new URL('../../dist/renderer/', import.meta.url));
-const maxBytes = 153_600;
+const maxBytes = 160_000;
 const maxRows = 60;
 
-test('keeps the compressed JavaScript of the first page within 150 KiB', () => {
+test('keeps the compressed JavaScript of the first page within 160 KB', () => {
   expect(gzipBytes(firstPageFiles(built))).toBeLessThanOrEqual(maxBytes);
 });
 
