@@ -2935,6 +2935,26 @@ class Trainyard:
         """
         return self._transport.json("POST", _path("/api/queue/{id}/reject", id=id), {"reason": reason})
 
+    def submit_jobs(
+        self,
+        *,
+        jobs: List[Dict[str, Any]],
+        dry_run: bool = UNSET,
+        idempotency_key: str = UNSET,
+    ) -> Dict[str, Any]:
+        """Submit many jobs at once, all of them or none.
+
+        Needs the permission `queue.submit`, or `queue.submit.own`.
+
+        jobs: Jobs to submit, at most 1000, each with the fields of a single submit.
+
+        dry_run: Check all jobs, but store nothing.
+
+        idempotency_key: For 24 hours, the same key returns the same jobs. Equivalent to the header
+        `Idempotency-Key`.
+        """
+        return self._transport.json("POST", "/api/queue/submit/batch", None, _given({"jobs": jobs, "dry_run": dry_run, "idempotency_key": idempotency_key}))
+
     def submit_sweep(
         self,
         *,
