@@ -6,7 +6,7 @@ import { SubmitRequest } from './submission.ts';
 import { Line } from './text.ts';
 
 /** Maximum number of jobs that one sweep submits. */
-export const maxSweepJobs = 256;
+const maxSweepJobs = 256;
 
 /** A value of a config, and the values that it takes in turn. */
 export const SweepAxis = z

@@ -24,6 +24,7 @@ const filesBesideFolders: Readonly<Record<string, readonly string[]>> = {
     'lifecycle',
     'model',
     'orchestrator',
+    'input-model',
     'node-model',
     'pool-model',
     'v1-agent',
