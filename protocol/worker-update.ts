@@ -5,7 +5,7 @@ import { WorkerId } from './ids.ts';
 import { CleanLine } from './text.ts';
 import { agentBlocks, UpdateRefusal, UpdateTime } from './worker-update-view.ts';
 
-export { UpdateRefusal, UpdateState, UpdateTime, type WorkerUpdate } from './worker-update-view.ts';
+export { UpdateRefusal, UpdateState, UpdateTime } from './worker-update-view.ts';
 
 export const UpdateId = z
   .string()

@@ -41,6 +41,9 @@ export interface AgentOptions {
   readonly address?: string;
   /** Protocol 2 only. Default: omitted, as by agents that do not watch their GPUs. */
   readonly gpuTroubles?: readonly GpuTrouble[];
+  /** Protocol 2 only: the program that the orchestrator can update. Default: omitted, as by older agents. */
+  readonly program?: RegistrationBody['program'];
+  readonly agentVersion?: string;
   readonly currentJobId?: JobId;
   /** Protocol 2 only. Default: the attempt that was last offered for `currentJobId`. */
   readonly currentAttemptId?: AttemptId;
@@ -212,6 +215,8 @@ function introduction(
     start_id: agent.startId ?? `start-of-${deps.id}`,
     registration_no: agent.registrationNo ?? null,
     ...(agent.isMultiNode === true && { multi_node: true }),
+    ...(agent.program && { program: agent.program }),
+    ...(agent.agentVersion !== undefined && { agent_version: agent.agentVersion }),
     current_attempt_id: currentAttemptId,
     ...(agent.gpuTroubles && { gpu_troubles: agent.gpuTroubles }),
   };

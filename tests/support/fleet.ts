@@ -20,6 +20,7 @@ import {
   PoolId,
 } from '../../protocol/ids.ts';
 import { UpdateId } from '../../protocol/worker-update.ts';
+import type { OfferedPrograms } from '../../main/orchestrator/rules/update-rules.ts';
 import type { JobDetail } from '../../protocol/job.ts';
 import type { ElectricityPrice } from '../../protocol/settings-api.ts';
 import type { WorkerType, WorkerView } from '../../protocol/worker.ts';
@@ -57,6 +58,8 @@ export interface FleetOptions {
   readonly engineOf?: EngineOf;
   /** Unknown by default. */
   readonly electricity?: ElectricityPrice;
+  /** The worker programs that the orchestrator distributes. Default: none. */
+  readonly offered?: OfferedPrograms;
   /** Called around every commit and every call of an engine. It may call `kill`. */
   readonly onPoint?: (point: FleetPoint) => void;
 }
@@ -143,6 +146,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     configs = noConfigs,
     engineOf,
     electricity,
+    offered,
     onPoint = () => {},
   } = options;
   const errors: string[] = [];
@@ -170,6 +174,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       v1SilenceMs,
       runsLocally: runs,
       ...(electricity && { electricity: () => electricity }),
+      ...(offered && { offered: () => offered }),
       ...(engineOf && { engineOf: pool => killableEngine(engineOf(pool), timers.isDead, onPoint) }),
     });
     orchestrator.lifecycle.start();

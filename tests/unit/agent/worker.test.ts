@@ -144,6 +144,7 @@ describe('self-description of a worker', () => {
     const flags = { 'orchestrator-url': orchestrator.url, persistent: true, label: ['team=nlp'], gpus: '1' };
     const { home } = startWorker(flags, twoGpus);
     expect((await orchestrator.nth('register')).body).toEqual({
+      program: { name: null, sha256: null, blocked: 'checkout', trial: false },
       protocol: 2,
       registration_no: 1,
       instance_id: readFileSync(join(home, 'trainyard/rig-3/instance'), 'utf8').trim(),

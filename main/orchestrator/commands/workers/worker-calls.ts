@@ -224,6 +224,7 @@ function storeRegistration(
       gpuTroubles: plan.troubles,
       closed: reported.closed,
       isMultiNode: reported.isMultiNode,
+      program: reported.program,
       fetchesInputs: reported.fetchesInputs,
       registeredAt: core.clock.wall(),
     },

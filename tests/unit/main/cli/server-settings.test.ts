@@ -58,7 +58,7 @@ describe('local worker options of trainyard server', () => {
       'an option without a local worker',
       { 'local-worker-trainer': 'x' },
       {},
-      /^--local-worker-trainer is for/,
+      /^--local-worker-trainer has no effect without --local-worker/,
     ],
   ])('refuses to start with %s', (_what, flags, file, message) => {
     const loaded = load(flags, file);

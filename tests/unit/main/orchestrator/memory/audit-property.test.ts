@@ -197,5 +197,7 @@ test('writes one valid audit row per event, from which the stored state can be r
     // The tests of dependencies cover jobs that wait for others.
     'job.dependencies_met',
     'job.parent_changed',
+    // The tests of updates cover updates of workers.
+    ...WorkerEventType.options.filter(type => type.startsWith('worker.update_')),
   ]);
 }, 60_000);

@@ -1,0 +1,117 @@
+// Updates of worker programs, with one worker at a time. The agent's part is in tests/integration/worker-update.test.ts.
+import { describe, expect, test } from 'vitest';
+import type { UpdateReport } from '../../../../../../protocol/worker-update.ts';
+import { openFleet } from '../../../../../support/fleet-bench.ts';
+import { bob, type Fleet } from '../../../../../support/fleet.ts';
+import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
+import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
+
+const name = 'trainyard-worker.mjs';
+const [oldSum, newSum] = ['a'.repeat(64), 'b'.repeat(64)];
+const offered = { version: '9.0.0', programs: [{ name, sha256: newSum }] } as const;
+const programOf = (sha256: string, trial = false) => ({ name, sha256, blocked: null, trial });
+
+async function openUpdatable(count: number) {
+  const fleet = await openFleet({ offered });
+  const rigs: FleetWorker[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const rig = await fleet.addWorker();
+    await rig.connect({ agentVersion: '8.0.0', program: programOf(oldSum), startId: `start-${n}` });
+    rigs.push(rig);
+  }
+  return { fleet, rigs };
+}
+
+const requestAll = (fleet: Fleet, when: 'idle' | 'now' = 'idle') =>
+  fleet.orchestrator.workers.requestUpdates({ workers: null, when, atOnce: 1 }, bob);
+const orderFor = (rig: FleetWorker) => rig.commandsOf('update').at(-1);
+const stateOf = (rig: FleetWorker) => rig.view().update?.order?.state ?? null;
+const types = (fleet: Fleet) =>
+  fleet
+    .audit()
+    .map(({ type }) => type)
+    .filter(type => type.startsWith('worker.update_'));
+
+async function report(fleet: Fleet, rig: FleetWorker, state: UpdateReport['state'], reason?: string) {
+  const id = orderFor(rig)?.id;
+  if (id === undefined) throw new Error('the worker was told nothing');
+  const answer = await fleet.orchestrator.workers.reportUpdate(rig.id, { id, state, reason: reason ?? null });
+  await fleet.clock.settle();
+  return valueOf(answer).proceed;
+}
+
+const installOn = (rig: FleetWorker, trial = false) =>
+  rig.connect({ agentVersion: '9.0.0', program: programOf(newSum, trial), startId: `new-${trial}` });
+
+describe('an update of two workers', () => {
+  test('updates the second one after the first, and records each step in the audit log', async () => {
+    const { fleet, rigs } = await openUpdatable(2);
+    const [first, second] = rigs as [FleetWorker, FleetWorker];
+    expect(await requestAll(fleet)).toMatchObject([{ accepted: true }, { accepted: true }]);
+    await fleet.clock.settle();
+    expect(orderFor(first)).toMatchObject({ program: name, sha256: newSum, version: '9.0.0' });
+    expect([orderFor(second), stateOf(second)]).toEqual([undefined, 'queued']);
+    expect(valueOf(await first.beat())).toMatchObject({ update: { sha256: newSum } });
+    expect(await report(fleet, first, 'restarting')).toBe(true);
+    await installOn(first, true);
+    expect(stateOf(first)).toBe('restarting');
+    await installOn(first);
+    expect([stateOf(first), first.view().update?.available]).toEqual([null, false]);
+    await fleet.clock.settle();
+    expect(stateOf(second)).toBe('downloading');
+    await installOn(second);
+    expect(types(fleet)).toEqual([
+      'worker.update_requested',
+      'worker.update_requested',
+      'worker.update_started',
+      'worker.update_restarting',
+      'worker.update_done',
+      'worker.update_started',
+      'worker.update_done',
+    ]);
+  });
+
+  test('stops when the first one fails, and keeps the reason over a restart', async () => {
+    const { fleet, rigs } = await openUpdatable(2);
+    const [first, second] = rigs as [FleetWorker, FleetWorker];
+    await requestAll(fleet);
+    await fleet.clock.settle();
+    expect(await report(fleet, first, 'failed', 'no space left on device')).toBe(false);
+    await fleet.clock.settle();
+    expect([stateOf(first), stateOf(second)]).toEqual(['failed', 'stopped']);
+    expect(orderFor(second)).toBeUndefined();
+    await fleet.restart({ crash: true });
+    expect(first.view().update?.order).toMatchObject({ state: 'failed', reason: 'no space left on device' });
+    expect(types(fleet).slice(-2)).toEqual(['worker.update_failed', 'worker.update_stopped']);
+  });
+});
+
+test('an update waits for the end of the job, and the worker gets no other job meanwhile', async () => {
+  const { fleet, rigs } = await openUpdatable(1);
+  const [rig] = rigs as [FleetWorker];
+  const job = await fleet.runJob(rig);
+  const { jobId: next } = await fleet.submit();
+  await requestAll(fleet);
+  await fleet.clock.settle();
+  expect([stateOf(rig), orderFor(rig)]).toEqual(['waiting', undefined]);
+  await rig.report(job, 'completed');
+  await fleet.clock.settle();
+  expect([stateOf(rig), fleet.job(next).status]).toEqual(['downloading', 'pending']);
+  await installOn(rig);
+  expect(fleet.job(next).status).toBe('dispatched');
+});
+
+test('an update can be cancelled until the worker restarts, and the report of a cancelled one is refused', async () => {
+  const { fleet, rigs } = await openUpdatable(1);
+  const [rig] = rigs as [FleetWorker];
+  await requestAll(fleet, 'now');
+  await fleet.clock.settle();
+  expect(valueOf(await fleet.orchestrator.workers.cancelUpdate(rig.id, bob)).update?.order).toBeNull();
+  expect(await report(fleet, rig, 'restarting')).toBe(false);
+  await requestAll(fleet, 'now');
+  await fleet.clock.settle();
+  expect(await report(fleet, rig, 'restarting')).toBe(true);
+  expect(refusalOf(await fleet.orchestrator.workers.cancelUpdate(rig.id, bob))).toEqual({
+    code: 'update_under_way',
+  });
+});
