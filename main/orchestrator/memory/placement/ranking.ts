@@ -59,10 +59,10 @@ export function createRanking<T extends Rankable>(compare: (a: T, b: T) => numbe
     if (begin > size / 2 + sparedDead) row.splice(0, begin);
     else if (row.length - begin + (heap?.length ?? 0) > 2 * size + sparedDead) {
       row = row.filter(item => item?.isLive);
-      if (heap !== undefined) {
-        const live = heap.data.filter(({ isLive }) => isLive);
-        heap = new TinyQueue(live, compare);
-      }
+      heap &&= new TinyQueue(
+        heap.data.filter(({ isLive }) => isLive),
+        compare,
+      );
     } else return;
     begin = 0;
   };

@@ -153,6 +153,22 @@ describe('gpusWanted', () => {
   });
 });
 
+describe('a config that refers to an input', () => {
+  it.each([
+    { config: { lora: '{{inputs.lora}}' }, inputs: [{ name: 'base', from: 'j_1' }] },
+    { config: { lora: 1 }, dataloader: [{ id: '{{inputs.lora}}' }] },
+  ])('is refused if the job has no such input: %j', async request => {
+    expect(await draft(request)).toMatchObject({
+      refusal: { code: 'config_invalid', detail: expect.stringContaining('{{inputs.lora}}') },
+    });
+  });
+
+  it('is accepted if the job has this input', async () => {
+    const request = { config: { lora: '{{inputs.lora}}' }, inputs: [{ name: 'lora', from: 'j_1' }] };
+    expect((await draft(request)).ok).toBe(true);
+  });
+});
+
 describe('withData', () => {
   it('requires each dataset version once', async () => {
     const version = 'a'.repeat(64);

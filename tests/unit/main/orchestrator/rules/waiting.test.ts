@@ -246,6 +246,16 @@ describe('judging a worker', () => {
     expect(reasonsOf(judged, null).map(reason => reason.detail)).toEqual([detail]);
   });
 
+  test.each([
+    ['data', { data: ['v1'] }, 'Data: the job has datasets to fetch'],
+    ['inputs', { inputs: true }, 'Inputs: the job takes files of other jobs'],
+  ] as const)('says that a worker which cannot fetch %s must be updated', (code, needed, detail) => {
+    const offering = makeOffering({ fetchesInputs: false, fetchesData: false });
+    const judged = judgeOne(makeNeeds(needed), { ...makeCandidate('idle'), offering });
+    expect(reasonsOf(judged, null)).toMatchObject([{ code, detail: expect.stringContaining(detail) }]);
+    expect(words[code].heading('', '')).toContain('cannot fetch');
+  });
+
   test.each<readonly [state: keyof typeof ineligibilityReasons, there: string | null, detail: RegExp]>([
     ['never', null, /not registered/],
     ['offline', 'silent', /out of contact/],
