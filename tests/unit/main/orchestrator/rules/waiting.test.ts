@@ -247,6 +247,14 @@ describe('judging a worker', () => {
   });
 
   test.each([
+    ['this machine', 'not on this machine', /must run on the orchestrator's own machine/],
+    ['another machine', 'on this machine', /must not run on the orchestrator's own machine/],
+  ])('says that a job must run on %s', (wanted, heading, detail) => {
+    expect(words.target.heading(wanted, '')).toBe(heading);
+    expect(words.target.detail(wanted, '')).toMatch(detail);
+  });
+
+  test.each([
     ['data', { data: ['v1'] }, 'Data: the job has datasets to fetch'],
     ['inputs', { inputs: true }, 'Inputs: the job takes files of other jobs'],
   ] as const)('says that a worker which cannot fetch %s must be updated', (code, needed, detail) => {
