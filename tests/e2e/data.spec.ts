@@ -29,7 +29,11 @@ async function open(page: Page, path = '/data'): Promise<void> {
 }
 
 const figure = (page: Page, name: string): Locator =>
-  page.locator('.data-figures > div').filter({ hasText: name }).locator('dd');
+  page
+    .locator('.data-figures > div')
+    .filter({ has: page.locator('dt', { hasText: name }) })
+    .locator('dd')
+    .first();
 const question = (page: Page): Locator => page.getByRole('alertdialog');
 const cell = (page: Page, row: string, column: number): Locator =>
   rowOf(page, row).getByRole('gridcell').nth(column);

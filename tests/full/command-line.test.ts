@@ -82,7 +82,7 @@ describe('trainyard server', () => {
     [['server', '--nonsense'], 2, /unknown option/],
     [['nonsense'], 2, /unknown command/],
     [['server', '--config', '/nowhere/config.json'], 2, /--config \/nowhere\/config\.json/],
-    [['server', '--port', '0', '--host', '192.0.2.1'], 1, /192\.0\.2\.1 is no address of this machine/],
+    [['server', '--port', '0', '--host', '192.0.2.1'], 1, /192\.0\.2\.1 is not an address of this machine/],
   ])('exits with a reason for trainyard %j: exit code %i', async (args, code, message) => {
     const program = trainyard(args, { env: { XDG_DATA_HOME: temporaryFolder() } });
     expect((await program.exited).code).toBe(code);

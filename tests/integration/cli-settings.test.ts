@@ -61,7 +61,7 @@ test.each([
   [['set', 'audit_retention_days=soon'], 2, /^audit_retention_days: expected number/],
   [['set', 'public_url=yard'], 2, /^public_url: expected an http or https address/],
   [['set', 'shared=yes', 'host=127.0.0.1'], 2, /use either shared or host/],
-  [['set', 'host=203.0.113.9'], 5, /203\.0\.113\.9 is no address of this machine/],
+  [['set', 'host=203.0.113.9'], 5, /203\.0\.113\.9 is not an address of this machine/],
 ])('refuses settings %j with a reason, and changes nothing', async (args, code, reason) => {
   const { run } = await openServer();
   const before = (await run('settings', '--json')).out;

@@ -57,7 +57,13 @@ describe('invalid input', () => {
       'malformed_json',
       /more than 200 deep/,
     ],
-    ['an array as body', { path: submit, body: '[]' }, 400, 'invalid_request', /body/],
+    [
+      'an empty list of jobs',
+      { path: submit, body: '[]' },
+      400,
+      'invalid_request',
+      /jobs: must have at least 1/,
+    ],
     ['an empty body', { path: submit }, 400, 'invalid_request', /config_name/],
     [
       'a misspelled key',

@@ -82,7 +82,9 @@ function isRefused(row: Call, value: string, { status, code, text }: RawAnswer):
   return (
     row.method === 'PUT' ||
     isPlain(value) ||
-    errors.some(({ field }) => ['id', 'name', 'confirm', 'bucket', 'key', 'digest'].includes(field)) ||
+    errors.some(({ field }) =>
+      ['id', 'name', 'confirm', 'bucket', 'key', 'digest', 'template'].includes(field),
+    ) ||
     detail === 'The request could not be read' ||
     /name/.test(detail)
   );

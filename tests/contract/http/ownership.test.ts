@@ -173,7 +173,9 @@ describe('calls about several jobs', () => {
       const { status } = await callFor(
         {
           ...row,
-          path: row.path.replace(':name', 'none').replace(':digest', '0'.repeat(64)) as `/${string}`,
+          path: row.path
+            .replace(/:name|:template/, 'none')
+            .replace(':digest', '0'.repeat(64)) as `/${string}`,
         },
         bob,
         '',

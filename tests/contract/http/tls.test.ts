@@ -326,7 +326,7 @@ describe('certificate files', () => {
     writeFileSync(files.key, makeKey());
     writeFileSync(files.certificate, await makeCertificate(makeKey(), ['a'], Date.now()));
     await expect(openTlsServer({ config: { certificateFiles: files } })).rejects.toThrow(
-      /cert\.pem \(--ssl-cert\) and .*key\.pem \(--ssl-key\): the key is not the one/,
+      /cert\.pem \(--ssl-cert\) and .*key\.pem \(--ssl-key\): the key does not belong to the certificate/,
     );
   });
 });
@@ -391,7 +391,7 @@ describe('the TLS setting', () => {
     expect((await view(server)).network).toMatchObject({ tls: null, tls_fixed_by: '--host' });
     expect(await patch(server, { tls: true })).toMatchObject({
       status: 409,
-      body: { code: 'setting_fixed', detail: expect.stringContaining('--ssl beside it') },
+      body: { code: 'setting_fixed', detail: expect.stringContaining('or also with --ssl') },
     });
   });
 

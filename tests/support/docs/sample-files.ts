@@ -40,7 +40,7 @@ export function sampleFiles(home: string): Readonly<Record<string, string>> {
   return {
     'photos/a.jpg': 'one',
     'photos/a.txt': 'a photo',
-    ...['my-config', 'my-lora', 'flowers'].reduce(
+    ...['my-config', 'my-lora', 'my-base', 'flowers'].reduce(
       (all, name) => ({ ...all, ...simpletunerFiles(`${configs}/${name}`, photos) }),
       {},
     ),
@@ -62,5 +62,9 @@ export function sampleFiles(home: string): Readonly<Record<string, string>> {
       checkpointing_steps: 50,
     }),
     'work/lora.json': JSON.stringify({ learning_rate: 0.0001 }),
+    ...Object.fromEntries(
+      ['a', 'b', 'c'].map(name => [`work/${name}.json`, JSON.stringify({ learning_rate: 0.0001 })]),
+    ),
+    'work/style.json': JSON.stringify({ init_lora: '{{inputs.lora}}' }),
   };
 }
