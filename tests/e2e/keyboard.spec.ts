@@ -175,11 +175,13 @@ test('performs actions from the palette: theme, pause, drain and cancel', async 
   const pause = page.getByRole('dialog', { name: 'Pause queue' });
   await tabTo(page, pause.getByRole('button', { name: 'Pause', exact: true }));
   await page.keyboard.press('Enter');
+  await expect(pause).toBeHidden();
   await perform('resume', 'Resume queue');
 
   await perform('drain rig-b', 'Drain: rig-b');
   await tabTo(page, page.getByRole('alertdialog').getByRole('button', { name: 'Drain', exact: true }));
   await page.keyboard.press('Enter');
+  await expect(page.getByRole('alertdialog')).toBeHidden();
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-b')).toContainText('by admin');
 

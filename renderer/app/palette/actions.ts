@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useCallback, useState } from 'react';
 import { useLocation } from 'wouter';
 import { shownName } from '../../../protocol/job-about.ts';
 import { workersApi } from '../../../protocol/admin-api.ts';
@@ -11,9 +11,12 @@ import { useStartAction } from '../../pages/workers/actions.ts';
 import { useRevert } from '../../pages/workers/worker-menu.tsx';
 import { showFailure } from '../../ui/toast.tsx';
 import { useMay, usePanel } from '../context.ts';
+import { useEventReads } from '../use-event-reads.ts';
 import type { ActionEntry } from './entries.ts';
 
 const themes = ['system', 'light', 'dark'] as const;
+/** Pause between an event and the next read of the queue's status. */
+const readDelayMs = 300;
 
 /** Returns whether the queue is paused; null until that is known, and for users who may not change it. */
 function useIsPaused(): boolean | null {
@@ -21,14 +24,16 @@ function useIsPaused(): boolean | null {
   const may = useMay();
   const isAllowed = may(queueApi.pause) && may(queueApi.status);
   const [isPaused, setPaused] = useState<boolean | null>(null);
-  useEffect(() => {
-    if (!isAllowed) return undefined;
-    const controller = new AbortController();
-    void client.call(queueApi.status, { signal: controller.signal }).then(answer => {
-      if (answer.ok) setPaused(answer.value.paused !== null);
-    });
-    return () => controller.abort();
-  }, [client, isAllowed]);
+  const read = useCallback(
+    async (signal: AbortSignal): Promise<void> => {
+      if (!isAllowed) return;
+      const answer = await client.call(queueApi.status, { signal });
+      if (answer.ok && !signal.aborted) setPaused(answer.value.paused !== null);
+    },
+    [client, isAllowed],
+  );
+  // The palette may open while the queue is being paused.
+  useEventReads(read, readDelayMs);
   return isPaused;
 }
 
