@@ -37,7 +37,7 @@ export type {
 } from './engines.ts';
 export type { LogFacts, LogFiles, LogPiece, LogSearch, OrphanMarks, StoredLine } from './logs.ts';
 export type { Bucket, MetricRun, SeriesTail } from './outputs.ts';
-export type { DependencyReads, PendingCandidate } from './jobs.ts';
+export type { DependencyReads, OpenChildren, OpenLink, PendingCandidate } from './jobs.ts';
 export type { Clock, ClockMark, ClockReading, TrustedTime } from './system.ts';
 export type {
   AuditRow,

@@ -1,3 +1,4 @@
+import type { AfterOn } from '../../../protocol/job-dependencies.ts';
 import type { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { JobSort, JobSearch } from '../../../protocol/job-search.ts';
 import type {
@@ -165,18 +166,23 @@ export interface JobReads {
 export interface OpenChildren {
   /** The first job of the chain of retries. */
   readonly root: JobId;
-  /** Whether to include the children that wait for the completion of any job of the chain. */
-  readonly forSuccess: boolean;
-  /** Includes the children that wait for any end of this job. */
-  readonly forEndOf: JobId;
-  /** Only children with a later id, for the next batch; null or absent for the first. */
-  readonly after?: JobId | null;
+  readonly on: AfterOn;
+  /** Only children that named this job; null for those that named any of its retries. */
+  readonly parent: JobId | null;
+  /** Only links behind this one, for the next batch; null or absent for the first. */
+  readonly after?: OpenLink | null;
+}
+
+/** A job that a pending job named as its parent, and still waits for. */
+export interface OpenLink {
+  readonly parent: JobId;
+  readonly child: JobId;
 }
 
 /** Which jobs wait for which. */
 export interface DependencyReads {
-  /** Sorted by id. */
-  openChildren(which: OpenChildren, limit: number): readonly JobId[];
+  /** Sorted by parent, then by child. A child can be in it twice, if it named two jobs of the chain. */
+  openChildren(which: OpenChildren, limit: number): readonly OpenLink[];
   /** Returns the roots of all chains that pending jobs still wait for. */
   openRoots(): readonly JobId[];
   /** Returns the jobs that named this one as a parent, the oldest first. */

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { DependencyReads, Job, PendingJob } from '../../orchestrator/ports/index.ts';
+import type { DependencyReads, Job, OpenLink, PendingJob } from '../../orchestrator/ports/index.ts';
 
 type Id = Job['id'];
 
@@ -14,15 +14,18 @@ export const isAwaited = (j: string): string => `EXISTS (
 
 const isOpen = 'job_parents INDEXED BY job_parents_open WHERE is_open = 1';
 
+/** In the order of the index, because a parent can have many thousands of children. @internal */
+export const openQueries = {
+  ofRoot: `SELECT parent_id AS parent, job_id AS child FROM ${isOpen} AND root_id = @root AND needs = @on
+    AND (parent_id, job_id) > (@afterParent, @afterChild) ORDER BY parent_id, job_id LIMIT @limit`,
+  ofParent: `SELECT parent_id AS parent, job_id AS child FROM ${isOpen} AND root_id = @root AND needs = @on
+    AND parent_id = @parent AND job_id > @afterChild ORDER BY job_id LIMIT @limit`,
+} as const;
+
 /** Finds the children of a job. */
 export function createDependencyRows(db: Database): DependencyReads {
-  const open = db
-    .prepare<[Record<string, unknown>], Id>(
-      `SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = 'success' AND @forSuccess AND job_id > @after
-       UNION SELECT job_id FROM ${isOpen} AND root_id = @root AND needs = 'end' AND parent_id = @forEndOf AND job_id > @after
-       ORDER BY job_id LIMIT @limit`,
-    )
-    .pluck();
+  const ofRoot = db.prepare<[Record<string, unknown>], OpenLink>(openQueries.ofRoot);
+  const ofParent = db.prepare<[Record<string, unknown>], OpenLink>(openQueries.ofParent);
   const roots = db.prepare<[], Id>(`SELECT DISTINCT root_id FROM ${isOpen}`).pluck();
   const children = db
     .prepare<[string, number], Id>(
@@ -48,8 +51,12 @@ export function createDependencyRows(db: Database): DependencyReads {
     )
     .pluck();
   return {
-    openChildren: ({ root, forSuccess, forEndOf, after = null }, limit) =>
-      open.all({ root, forSuccess: forSuccess ? 1 : 0, forEndOf, after: after ?? '', limit }),
+    openChildren({ root, on, parent, after = null }, limit) {
+      const behind = { afterParent: after?.parent ?? '', afterChild: after?.child ?? '' };
+      return parent === null
+        ? ofRoot.all({ root, on, limit, ...behind })
+        : ofParent.all({ root, on, parent, limit, ...behind });
+    },
     openRoots: () => roots.all(),
     children: (parent, limit) => children.all(parent, limit),
     countChildren: parent => count.get(parent) ?? 0,

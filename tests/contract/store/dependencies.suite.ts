@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { AfterOn } from '../../../protocol/job-dependencies.ts';
 import type { Job, PendingJob, Store, Tx } from '../../../main/orchestrator/ports/index.ts';
 import { parseSearch } from '../../../protocol/job-search.ts';
 import { everyJob } from '../../support/every-job.ts';
@@ -80,16 +81,27 @@ export function describeDependencies(open: OpenStore): void {
       ];
       await put(store, makeJob(1));
       for (const child of [first, second, third]) await put(store, child);
-      const open1 = (forSuccess: boolean, forEndOf: string, limit = 9) =>
-        store.openChildren({ root: jobId('j_1'), forSuccess, forEndOf: jobId(forEndOf) }, limit);
-      expect(open1(true, 'j_9')).toEqual(['j_2', 'j_3']);
-      expect(open1(true, 'j_1')).toEqual(['j_2', 'j_3', 'j_4']);
-      expect(open1(true, 'j_1', 1)).toEqual(['j_2']);
-      expect([open1(false, 'j_1'), open1(false, 'j_9')]).toEqual([['j_4'], []]);
+      const open1 = (on: AfterOn, parent: string | null, { limit = 9, after = '' } = {}) =>
+        store
+          .openChildren(
+            {
+              root: jobId('j_1'),
+              on,
+              parent: parent === null ? null : jobId(parent),
+              after: after === '' ? null : { parent: jobId('j_1'), child: jobId(after) },
+            },
+            limit,
+          )
+          .map(({ child }) => child);
+      expect(open1('success', null)).toEqual(['j_2', 'j_3']);
+      expect(open1('success', null, { limit: 1 })).toEqual(['j_2']);
+      expect(open1('success', null, { after: 'j_2' })).toEqual(['j_3']);
+      expect([open1('end', 'j_1'), open1('end', 'j_9')]).toEqual([['j_4'], []]);
+      expect(open1('end', 'j_1', { after: 'j_4' })).toEqual([]);
       expect(store.starvingJobs(at(9), 9)).toEqual([]);
       await release(store, first);
       await store.write(tx => tx.replaceJob(second, asEnded(second, 'cancelled')));
-      expect([open1(true, 'j_9'), store.isAwaited(jobId('j_1'))]).toEqual([[], true]);
+      expect([open1('success', null), store.isAwaited(jobId('j_1'))]).toEqual([[], true]);
       await store.write(tx => tx.removeJob(third.id));
       expect(store.isAwaited(jobId('j_1'))).toBe(false);
       expect(store.children(jobId('j_1'), 9)).toEqual(['j_2', 'j_3']);
@@ -99,8 +111,8 @@ export function describeDependencies(open: OpenStore): void {
     test('are found again after a command that released them, or one that added them, was rolled back', async () => {
       const store = open();
       const child = dependent(2, needs('success', 1));
-      const children = (root: string) =>
-        store.openChildren({ root: jobId(root), forSuccess: true, forEndOf: jobId(root) }, 9);
+      const children = (root: string, on: AfterOn = 'success') =>
+        store.openChildren({ root: jobId(root), on, parent: null }, 9).map(({ child }) => child);
       const undone = (command: (tx: Tx) => void) =>
         expect(
           store.write(tx => {
@@ -122,7 +134,7 @@ export function describeDependencies(open: OpenStore): void {
       await release(store, child);
       expect(children('j_1')).toEqual([]);
       await put(store, dependent(3, needs('end', 1)));
-      expect(children('j_1')).toEqual(['j_3']);
+      expect(children('j_1', 'end')).toEqual(['j_3']);
     });
 
     test('keep an ended parent from being listed for deletion', async () => {

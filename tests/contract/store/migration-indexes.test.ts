@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { openQueries } from '../../../main/store/rows/dependency-rows.ts';
 import { sampleQueries } from '../../../main/store/rows/artifact-rows.ts';
 import { alikeQuery } from '../../../main/store/rows/queue-rows.ts';
 import type { SqliteStore } from '../../../main/store/sqlite-store.ts';
@@ -118,6 +119,19 @@ test('finds alike jobs by an index, newest first without sorting', () => {
   expect(text).toMatch(/SEARCH jobs USING INDEX jobs_alike \(likeness=\?\)/);
   expect(text).not.toMatch(/TEMP B-TREE|SCAN jobs/);
 });
+
+test.each(Object.entries(openQueries))(
+  'finds waiting children by an index, without sorting: %s',
+  (_which, sql) => {
+    const { file } = openBench(newFile());
+    const plan = connect(file)
+      .prepare<[object], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all({ root: 'j_1', on: 'end', parent: 'j_1', afterParent: '', afterChild: '', limit: 9 });
+    expect(plan.map(({ detail }) => detail)).toEqual([
+      expect.stringMatching(/^SEARCH job_parents USING COVERING INDEX job_parents_open .*>/),
+    ]);
+  },
+);
 
 // Stores the same jobs as in the older file.
 async function fill(store: SqliteStore): Promise<void> {

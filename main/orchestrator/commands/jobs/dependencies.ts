@@ -12,7 +12,7 @@ import {
   type Parent,
   system,
 } from '../../model.ts';
-import type { Read, Tx } from '../../ports/index.ts';
+import type { OpenChildren, Read, Tx } from '../../ports/index.ts';
 import { troubleText, troubleWith } from '../../views/inputs.ts';
 import { seesAllJobs } from '../../views/visibility.ts';
 import { afterEnd, rootOf, unmetOf } from '../../rules/dependencies.ts';
@@ -85,17 +85,25 @@ export function refuseAwaited(read: Read, id: JobId): Outcome<never> {
 /** Maximum number of children that one transaction releases. Other commands can run in between. */
 const batch = 100;
 
-/**
- * Lets the children of a job that has just ended start, unless they wait for something else, such as its files. `after`: the last
- * child of the batch before.
- */
-export function releaseChildren(core: Core, tx: Tx, ended: EndedJob, after: JobId | null = null): void {
-  const which = { root: rootOf(ended), forSuccess: ended.status === 'completed', forEndOf: ended.id, after };
-  const found = tx.openChildren(which, batch);
-  for (const id of found) releaseChild(core, tx, id, ended);
-  const last = found.at(-1);
-  if (last !== undefined && found.length === batch)
-    tx.afterCommit(() => core.after(0, () => releaseMore(core, [ended.id], last)));
+/** Lets the children of a job that has just ended start, unless they wait for something else, such as its files. */
+export function releaseChildren(core: Core, tx: Tx, ended: EndedJob): void {
+  const root = rootOf(ended);
+  if (ended.status === 'completed') releaseBatch(core, tx, ended, { root, on: 'success', parent: null });
+  releaseBatch(core, tx, ended, { root, on: 'end', parent: ended.id });
+}
+
+function releaseBatch(core: Core, tx: Tx, ended: EndedJob, which: OpenChildren): void {
+  const links = tx.openChildren(which, batch);
+  for (const { child } of links) releaseChild(core, tx, child, ended);
+  const last = links.at(-1);
+  if (last === undefined || links.length < batch) return;
+  const next = { ...which, after: last };
+  tx.afterCommit(() => core.after(0, () => core.later(0, later => releaseNext(core, later, ended.id, next))));
+}
+
+function releaseNext(core: Core, tx: Tx, id: JobId, which: OpenChildren): void {
+  const parent = tx.job(id);
+  if (parent !== null && 'endedAt' in parent) releaseBatch(core, tx, parent, which);
 }
 
 /** Called when the files of a completed job have become complete, or are given up: children may take them now. */
@@ -129,18 +137,22 @@ const maxNotified = 100;
 
 /** Tells observers of the jobs that still wait for this one that its status has changed, or that it is a new retry. */
 export function notifyChildren(core: Core, tx: Tx, parent: Job): void {
-  const which = { root: rootOf(parent), forSuccess: true, forEndOf: parent.id };
-  for (const id of tx.openChildren(which, maxNotified)) {
+  const root = rootOf(parent);
+  const links = [
+    ...tx.openChildren({ root, on: 'success', parent: null }, maxNotified),
+    ...tx.openChildren({ root, on: 'end', parent: parent.id }, maxNotified),
+  ];
+  for (const id of new Set(links.map(({ child }) => child))) {
     const child = tx.job(id);
     if (child !== null) recordJobEvent(core, tx, 'job.parent_changed', child, system);
   }
 }
 
-/** Continues after a first batch, a restart, or a time in which the disk refused changes. */
-export function releaseMore(core: Core, parents: readonly JobId[], after: JobId | null = null): void {
+/** Continues after a restart, or a time in which the disk refused changes. */
+export function releaseMore(core: Core, parents: readonly JobId[]): void {
   for (const id of parents)
     core.later(0, tx => {
       const parent = tx.job(id);
-      if (parent !== null && 'endedAt' in parent) releaseChildren(core, tx, parent, after);
+      if (parent !== null && 'endedAt' in parent) releaseChildren(core, tx, parent);
     });
 }
