@@ -21,7 +21,7 @@ export interface TrialDeps {
   readonly onSignals: (pass: (signal: WorkerSignal) => void) => void;
 }
 
-/** The options that make a worker a trial. It leaves when its parent ends, and its training goes on. */
+/** The options that make a worker a trial. A trial leaves when its parent ends. Its training continues. */
 const trialArguments = ['--trial', '--leave-with-parent'];
 /** File descriptor of the pipe in which a trial writes that it works. */
 const trialPipe = 3;
@@ -89,7 +89,7 @@ function passOutput(child: ChildProcess): () => string {
   return () => cleanLine(last).slice(0, 300);
 }
 
-/** Ends a trial. Its training goes on under its guard. */
+/** Ends a trial. Its training continues under its guard. */
 async function endTrial(child: ChildProcess, exited: Promise<unknown>, clock: Clock): Promise<void> {
   child.stdin?.end();
   const cancel = clock.after(leaveMs, () => child.kill('SIGKILL'));

@@ -1,7 +1,7 @@
 /** Limits of MLflow's REST API (mlflow/utils/validation.py). A request beyond them is refused as a whole. */
 export const limits = {
   metricsOfBatch: 1_000,
-  /** Of params, and of tags. */
+  /** Maximum number of params in a request, and also of tags. */
   pairsOfBatch: 100,
   /** MLflow allows 1,000,000; the rest is for the frame of the request. */
   bytesOfBatch: 900_000,

@@ -21,9 +21,13 @@ export interface Draft {
   readonly noWait: boolean;
   readonly retryOf: JobId | null;
   readonly retryRoot: JobId | null;
-  readonly dependencies: Dependencies | null;
   /** Notes of the submitter; null for none. */
   readonly notes: string | null;
+}
+
+/** A draft whose parents were checked in the transaction that stores it. */
+export interface BoundDraft extends Draft {
+  readonly dependencies: Dependencies | null;
 }
 
 /** Builds the draft from the request and its config. Synchronous if the request contains the config. */
@@ -124,7 +128,6 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
     noWait: request.no_wait,
     retryOf: null,
     retryRoot: null,
-    dependencies: null,
     notes: request.notes?.trim() ? request.notes : null,
   });
 }

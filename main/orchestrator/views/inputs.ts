@@ -120,7 +120,7 @@ function isIntact(read: Read, user: string, { jobId, files }: AttemptInput): boo
   return files.every(({ key, sha256 }) => read.artifact(jobId, key)?.sha256 === sha256);
 }
 
-/** The same as a sentence. */
+/** Says in a sentence which parent causes the trouble, and why. */
 export function troubleText(read: Read, { id }: Pick<Parent, 'id'>, { text }: InputTrouble): string {
   const job = read.job(id);
   const name = job === null ? id : `${nameOfJob(job)} (${id})`;

@@ -58,5 +58,5 @@ export const turnMigrations: readonly string[] = [
   `,
 ];
 
-/** Adds the files of other jobs that an attempt takes, as JSON. Those that a job wants are in its `dependencies`. */
+/** Adds the files that an attempt gets from other jobs, as JSON. `dependencies` has the files that the job asked for. */
 export const inputMigrations: readonly string[] = ['ALTER TABLE attempts ADD COLUMN inputs TEXT;'];

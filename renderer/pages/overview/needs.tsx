@@ -20,7 +20,7 @@ const shownAtFirst = 12;
 
 /** Lists the needs, most urgent first; renders nothing without any. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
-  /** The workers when the dialog was opened. Those that are being updated leave the list, but not the dialog. */
+  /** The workers at the time when the dialog was opened. It keeps showing them while they are updated. */
   const [updating, setUpdating] = useState<readonly WorkerView[] | null>(null);
   return (
     <>

@@ -132,7 +132,7 @@ describe('the wait for files', () => {
     expect((await rig.offered()).jobId).toBe(child);
   });
 
-  test('goes on with the reason if the missing files are given up, and ends when a retry has them', async () => {
+  test('keeps the reason if the missing files are given up, and loses it when a retry has the files', async () => {
     const child = await server.submit(taking('result'));
     await complete(parent, true);
     await server.admin.call(artifactsApi.giveUp, { params: { id: parent.jobId } });

@@ -112,7 +112,7 @@ export function describeDependencies(open: OpenStore): void {
       const store = open();
       const child = dependent(2, needs('success', 1));
       const children = (root: string, on: AfterOn = 'success') =>
-        store.openChildren({ root: jobId(root), on, parent: null }, 9).map(({ child }) => child);
+        store.openChildren({ root: jobId(root), on, parent: null }, 9).map(link => link.child);
       const undone = (command: (tx: Tx) => void) =>
         expect(
           store.write(tx => {

@@ -7,13 +7,13 @@ import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
 import type { Core } from '../../core.ts';
 import type { Actor } from '../../model.ts';
 import type { Configs, Read } from '../../ports/index.ts';
-import { type Draft, prepare } from '../../rules/drafts.ts';
+import { type BoundDraft, type Draft, prepare } from '../../rules/drafts.ts';
 import { configWarnings } from '../../rules/job-warnings.ts';
 import { command } from '../command.ts';
 import { dependenciesFor } from './dependencies.ts';
 import { dataFor } from './job-data.ts';
 import { draftWithData, insertJob, noLocalRuns } from './new-job.ts';
-import { earlierJobs, type IdempotencyKey, rememberJobs } from './submission-keys.ts';
+import { earlierJobs, type IdempotencyKey, jobsOfKey, rememberJobs } from './submission-keys.ts';
 
 /** A job to submit together with others. */
 export interface Entry {
@@ -40,7 +40,7 @@ export async function enterJobs(
   return command(core, (tx): Outcome<Entered> => {
     const known = earlierJobs(core, tx, by, idempotency);
     if (known !== null) return known.ok ? accept({ ids: known.value, isRepeat: true }) : known;
-    const bound: Draft[] = [];
+    const bound: BoundDraft[] = [];
     for (const [place, { request, draft }] of entries.entries()) {
       // A dataset or a parent may have been removed since the drafts were made.
       const checked = named(bindingsOf(tx, request, by), place);
@@ -54,7 +54,11 @@ export async function enterJobs(
 }
 
 /** Returns the dependencies of a job. Refuses one whose data or parents do not exist. */
-export function bindingsOf(read: Read, request: Entry['request'], by: Actor): Outcome<Draft['dependencies']> {
+export function bindingsOf(
+  read: Read,
+  request: Entry['request'],
+  by: Actor,
+): Outcome<BoundDraft['dependencies']> {
   const data = request.data === undefined ? accept([]) : dataFor(read, request.data, by);
   return data.ok ? dependenciesFor(read, request, by) : data;
 }
@@ -154,9 +158,13 @@ export function createBatches(core: Core, configs: Configs) {
 }
 
 function repeated(core: Core, ids: readonly JobId[]): Outcome<Batch> {
-  const jobs = ids.map(id => core.store.job(id)).filter(job => job !== null);
-  if (jobs.length === 0) return refuse('job_not_found', 'The jobs that this key stands for were deleted');
-  const shown = jobs.map(({ id, spec: { configName, about } }) => ({ id, configName, name: about.name }));
+  const jobs = jobsOfKey(core.store, ids);
+  if (!jobs.ok) return jobs;
+  const shown = jobs.value.map(({ id, spec: { configName, about } }) => ({
+    id,
+    configName,
+    name: about.name,
+  }));
   return accept({ jobs: shown, warnings: [], isRepeat: true });
 }
 

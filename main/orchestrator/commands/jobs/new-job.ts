@@ -6,7 +6,7 @@ import { notifyChildren } from './dependencies.ts';
 import { dataFor } from './job-data.ts';
 import { type Actor, adminPrincipal, nameOf, type PendingJob } from '../../model.ts';
 import type { Read, Tx } from '../../ports/index.ts';
-import { type Draft, withData } from '../../rules/drafts.ts';
+import { type BoundDraft, type Draft, withData } from '../../rules/drafts.ts';
 import { freshRank } from '../../rules/queue-rules.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
 
@@ -30,7 +30,7 @@ export function draftWithData(
 }
 
 /** Stores the job of a draft, and records its submission. */
-export function insertJob(core: Core, tx: Tx, draft: Draft, by: Actor): PendingJob {
+export function insertJob(core: Core, tx: Tx, draft: BoundDraft, by: Actor): PendingJob {
   const job = newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
   tx.insertJob(job, draft.payload);
   if (draft.notes !== null) tx.setNotes(job.id, draft.notes);
@@ -46,7 +46,7 @@ export function insertJob(core: Core, tx: Tx, draft: Draft, by: Actor): PendingJ
   return job;
 }
 
-export function newJob(core: Core, read: Read, order: number, draft: Draft, user: string): PendingJob {
+export function newJob(core: Core, read: Read, order: number, draft: BoundDraft, user: string): PendingJob {
   const now = core.clock.wall();
   const token = read.apiTokenByName(user);
   const mayManage = user === adminPrincipal.user || token?.permissions.includes('queue.manage') === true;

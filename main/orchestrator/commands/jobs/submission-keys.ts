@@ -2,7 +2,7 @@ import type { JobId } from '../../../../protocol/ids.ts';
 import { maxBatchJobs } from '../../../../protocol/batch.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { Core } from '../../core.ts';
-import { type Actor, nameOf } from '../../model.ts';
+import { type Actor, type Job, nameOf } from '../../model.ts';
 import type { Read, Tx } from '../../ports/index.ts';
 
 /** The client's key for this submission, and the hash of the whole request. */
@@ -59,6 +59,14 @@ export function earlierJobs(
     ids.push(found.value);
   }
   return ids.length === 0 ? null : accept(ids);
+}
+
+/** The jobs of a key that were not deleted since. Refused if none is left. */
+export function jobsOfKey(read: Read, ids: readonly JobId[]): Outcome<readonly Job[]> {
+  const jobs = ids.map(id => read.job(id)).filter(job => job !== null);
+  return jobs.length === 0
+    ? refuse('job_not_found', 'The jobs to which this idempotency key belongs were deleted')
+    : accept(jobs);
 }
 
 /** Stores which jobs a key refers to, for 24 hours. */

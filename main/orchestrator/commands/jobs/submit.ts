@@ -13,7 +13,7 @@ import { type Actor, type Dependencies, isLive, type Job, nameOf } from '../../m
 import type { Configs, Read } from '../../ports/index.ts';
 import { rootOf } from '../../rules/dependencies.ts';
 import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
-import { type Draft, fromTemplate, prepare } from '../../rules/drafts.ts';
+import { type BoundDraft, type Draft, fromTemplate, prepare } from '../../rules/drafts.ts';
 import { createEarlierRuns } from '../../views/earlier-runs.ts';
 import { createJobViewer, gpusOf } from '../../views/job-views.ts';
 import { seesAllJobs } from '../../views/visibility.ts';
@@ -53,7 +53,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     dependenciesIn: (read: Read) => Outcome<Dependencies | null>,
   ): Promise<Outcome<Submitted>> => {
     let isRepeat = false;
-    const stored = await command(core, (tx): Outcome<JobId> | Draft => {
+    const stored = await command(core, (tx): Outcome<JobId> | BoundDraft => {
       const earlier = earlierJob(core, tx, by, idempotency);
       isRepeat = earlier !== null;
       if (earlier !== null) return earlier;
@@ -125,7 +125,6 @@ export function createSubmissions(core: Core, configs: Configs) {
         noWait: false,
         retryOf: id,
         retryRoot: rootOf(job),
-        dependencies: job.dependencies,
         notes: null,
       };
       return submitDraft(draft, by, null, read => dependenciesAgain(read, job, by));
@@ -178,7 +177,7 @@ function statusOf(job: Job): Accepted['status'] {
   return isLive(job) ? 'running' : job.status;
 }
 
-function rejected(core: Core, draft: Draft, user: string): Rejected {
+function rejected(core: Core, draft: BoundDraft, user: string): Rejected {
   const { reason } = createJobViewer(core, core.store)(newJob(core, core.store, 0, draft, user));
   return { status: 'rejected', reason };
 }

@@ -1,7 +1,7 @@
 import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobAbout } from '../../../../protocol/job-about.ts';
 import type { JobWarning } from '../../../../protocol/job.ts';
-import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
+import { accept, type Outcome } from '../../../../protocol/problem.ts';
 import type { SweepRequest } from '../../../../protocol/sweep.ts';
 import type { Core } from '../../core.ts';
 import type { Actor } from '../../model.ts';
@@ -10,7 +10,7 @@ import { type Draft, prepareSweep } from '../../rules/drafts.ts';
 import { sweepGroup } from '../../rules/sweeps.ts';
 import { bindingsOf, enterJobs, warningsOf } from './batches.ts';
 import { draftWithData, noLocalRuns } from './new-job.ts';
-import { earlierJobs, type IdempotencyKey } from './submission-keys.ts';
+import { earlierJobs, type IdempotencyKey, jobsOfKey } from './submission-keys.ts';
 
 export interface Sweep {
   /** Null if the group was removed since. */
@@ -82,12 +82,13 @@ const sweepOf = (drafts: readonly Draft[], ids: readonly JobId[]): Pick<Sweep, '
 
 function repeated(core: Core, earlier: Outcome<readonly JobId[]>): Outcome<Sweep> {
   if (!earlier.ok) return earlier;
-  const jobs = earlier.value.map(id => core.store.job(id)).filter(job => job !== null);
-  const [first] = jobs;
-  if (first === undefined)
-    return refuse('job_not_found', 'The jobs to which this idempotency key belongs were deleted');
-  const shown = jobs.map(({ id, spec: { about } }) => ({ id, name: about.name, sweep: about.sweep }));
-  return accept({ group: first.spec.about.group, jobs: shown, warnings: [], isRepeat: true });
+  const jobs = jobsOfKey(core.store, earlier.value);
+  if (!jobs.ok) return jobs;
+  const shown = jobs.value.map(({ id, spec: { about } }) => ({ id, name: about.name, sweep: about.sweep }));
+  return accept({
+    group: jobs.value[0]?.spec.about.group ?? null,
+    jobs: shown,
+    warnings: [],
+    isRepeat: true,
+  });
 }
-
-/** Returns the warnings about all configs, each of them once. */
