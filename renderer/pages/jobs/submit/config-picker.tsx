@@ -7,6 +7,7 @@ import { Button } from '../../../ui/button.tsx';
 import { relative, useNow } from '../../../ui/time.tsx';
 import { showFailure } from '../../../ui/toast.tsx';
 import { Field } from '../field.tsx';
+import { PickerOption } from '../picker-option.tsx';
 import { useCombobox } from '../use-combobox.ts';
 import { type FoundConfigs, useConfigs } from './configs.ts';
 import { type Draft, fromFolder, isReplaceable } from './draft.ts';
@@ -54,13 +55,15 @@ export function ConfigPicker({ draft, error, change }: PickerProps) {
             />
             <div {...box.list} aria-label={t('jobs.configs.list')} className="picker-list">
               {entries.map((entry, place) => (
-                <ConfigOption
+                <PickerOption
                   key={entry.name}
                   {...box.option(place)}
-                  entry={entry}
+                  name={entry.name}
                   isChosen={entry.name === name}
                   onChoose={() => box.take(entry.name)}
-                />
+                >
+                  <ConfigAbout entry={entry} />
+                </PickerOption>
               ))}
             </div>
           </div>
@@ -106,43 +109,12 @@ function hintOf(found: FoundConfigs | null, t: SubmitTranslator): string {
   return found.hasMore ? t('jobs.configs.more', { count: found.entries.length }) : t('jobs.submit.nameHint');
 }
 
-interface OptionProps {
-  readonly id: string;
-  readonly entry: ConfigView;
-  readonly isActive: boolean;
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
-}
-
-/** Selects on mouse down, because a click would arrive after the field has lost the focus. */
-function ConfigOption({ id, entry, isActive, isChosen, onChoose }: OptionProps) {
+function ConfigAbout({ entry }: { readonly entry: ConfigView }) {
   const t = useT();
   const now = useNow(60_000);
+  if (entry.problem !== null) return <span className="trouble">{entry.problem}</span>;
   const ago = relative(Date.parse(entry.changed_at), now, t.language);
-  return (
-    <div
-      id={id}
-      role="option"
-      tabIndex={-1}
-      aria-selected={isChosen}
-      data-active={isActive}
-      className="picker-option"
-      ref={element => {
-        if (isActive) element?.scrollIntoView({ block: 'nearest' });
-      }}
-      onMouseDown={event => {
-        event.preventDefault();
-        onChoose();
-      }}
-    >
-      <span className="picker-name">{entry.name}</span>
-      {entry.problem === null ? (
-        <span className="muted">{aboutConfig(entry, ago, t)}</span>
-      ) : (
-        <span className="trouble">{entry.problem}</span>
-      )}
-    </div>
-  );
+  return <span className="muted">{aboutConfig(entry, ago, t)}</span>;
 }
 
 /** Returns a summary such as "flux · lora · 2 GPUs · changed 3 hr. ago". @internal */

@@ -17,6 +17,7 @@ import { ConfigEditor } from './config-editor.tsx';
 import { ConfigForm } from './config-form.tsx';
 import { ConfigDiff } from './config-parts.tsx';
 import { ConfigPicker } from './config-picker.tsx';
+import { Send } from './send.tsx';
 import { readText, type ReadText } from './config-text.ts';
 import { DataCard } from './data-card.tsx';
 import { checkDraft, errorText, type PartProps, toFieldErrors } from './draft-check.ts';
@@ -71,15 +72,7 @@ export function SubmitForm({ model: { from, isConfigLost }, draft, setDraft, onT
       </div>
       <div className="submit-aside">
         <LiveAnswer {...live} problem={problem} isEmpty={isEmpty} />
-        {trouble !== null && (
-          <p className="trouble" role="alert">
-            {trouble}
-          </p>
-        )}
-        <div className="answer-foot">
-          <Button kind="primary" type="submit" disabled={isSending}>
-            {t(isSending ? 'jobs.submit.sending' : 'jobs.submit.send')}
-          </Button>
+        <Send trouble={trouble} isSending={isSending}>
           <Button disabled={isEmpty} onClick={() => setDraft(emptyDraft)}>
             {t('submit.clear')}
           </Button>
@@ -88,7 +81,7 @@ export function SubmitForm({ model: { from, isConfigLost }, draft, setDraft, onT
               {templateT('templates.save')}
             </Button>
           </Allowed>
-        </div>
+        </Send>
       </div>
     </form>
   );

@@ -11,6 +11,7 @@ import { showFailure, showToast } from '../../../../ui/toast.tsx';
 import { TextField } from '../../field.tsx';
 import { ConfigDiff } from '../config-parts.tsx';
 import { LiveAnswer } from '../live-answer.tsx';
+import { Send } from '../send.tsx';
 import { keepDraft } from '../stored-draft.ts';
 import { SubmitAnswer } from '../submit-answer.tsx';
 import { useSubmitT } from '../texts.tsx';
@@ -126,16 +127,7 @@ function TemplateForm({ template, onEdit }: FormProps) {
       </div>
       <div className="submit-aside">
         <LiveAnswer {...live} problem={summaryOf(checked, template.parameters, t)} isEmpty={false} />
-        {trouble !== null && (
-          <p className="trouble" role="alert">
-            {trouble}
-          </p>
-        )}
-        <div className="answer-foot">
-          <Button kind="primary" type="submit" disabled={isSending}>
-            {submitT(isSending ? 'jobs.submit.sending' : 'jobs.submit.send')}
-          </Button>
-        </div>
+        <Send trouble={trouble} isSending={isSending} />
       </div>
     </form>
   );

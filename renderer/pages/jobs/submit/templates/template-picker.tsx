@@ -2,8 +2,9 @@ import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { TemplateView } from '../../../../../protocol/template.ts';
 import { Field } from '../../field.tsx';
+import { PickerOption } from '../../picker-option.tsx';
 import { useCombobox } from '../../use-combobox.ts';
-import { useTemplateT } from './texts.tsx';
+import { type TemplateTranslator, useTemplateT } from './texts.tsx';
 import { addressOf, useTemplates } from './use-templates.ts';
 
 const maxShown = 50;
@@ -56,13 +57,15 @@ export function TemplatePicker({ current }: { readonly current: string | null })
             />
             <div {...box.list} aria-label={t('templates.pick.list')} className="picker-list">
               {found.map((template, place) => (
-                <TemplateOption
+                <PickerOption
                   key={template.name}
                   {...box.option(place)}
-                  template={template}
+                  name={template.name}
                   isChosen={template.name === current}
                   onChoose={() => box.take(template.name)}
-                />
+                >
+                  <span className="muted">{aboutTemplate(template, t)}</span>
+                </PickerOption>
               ))}
             </div>
           </div>
@@ -73,37 +76,8 @@ export function TemplatePicker({ current }: { readonly current: string | null })
   );
 }
 
-interface OptionProps {
-  readonly id: string;
-  readonly template: TemplateView;
-  readonly isActive: boolean;
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
-}
-
-/** Selects on mouse down, because a click would arrive after the field has lost the focus. */
-function TemplateOption({ id, template, isActive, isChosen, onChoose }: OptionProps) {
-  const t = useTemplateT();
-  const { name, description, trainer, parameters } = template;
-  const about = [description, trainer, t('templates.asks', { count: parameters.length })];
-  return (
-    <div
-      id={id}
-      role="option"
-      tabIndex={-1}
-      aria-selected={isChosen}
-      data-active={isActive}
-      className="picker-option"
-      ref={element => {
-        if (isActive) element?.scrollIntoView({ block: 'nearest' });
-      }}
-      onMouseDown={event => {
-        event.preventDefault();
-        onChoose();
-      }}
-    >
-      <span className="picker-name">{name}</span>
-      <span className="muted">{about.filter(part => part !== null).join(' · ')}</span>
-    </div>
-  );
+/** A summary such as "For faces · kohya · asks for 3 values". */
+function aboutTemplate({ description, trainer, parameters }: TemplateView, t: TemplateTranslator): string {
+  const parts = [description, trainer, t('templates.asks', { count: parameters.length })];
+  return parts.filter(part => part !== null).join(' · ');
 }
