@@ -163,6 +163,8 @@ test('saves a job as a template from its menu, without a secret', async ({ page 
   await page.getByLabel('huggingface_token').check();
   await expect(parameterOf(page, 'huggingface_token')).toContainText('does not store this secret');
   await page.getByRole('button', { name: 'Save template' }).click();
+  await expect(page).toHaveURL(/template=From/);
+  await expect(page.getByRole('button', { name: 'Edit template' })).toBeVisible();
   await expect(page.getByLabel('seed')).toHaveValue('4');
   await expect(page.getByLabel('huggingface_token')).toHaveAttribute('type', 'password');
 });
