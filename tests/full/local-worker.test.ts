@@ -413,7 +413,7 @@ test.each([
   [
     '--local-worker-gpus without --local-worker',
     ['--local-worker-gpus', '0'],
-    /--local-worker starts: give that/,
+    /--local-worker-gpus has no effect without --local-worker/,
   ],
   ['GPUs that are not numbers', ['--local-worker', '--local-worker-gpus', 'all'], /numbers of GPUs/],
 ])('exits with 2 for %s', async (_what, args, message) => {
