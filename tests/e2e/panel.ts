@@ -120,7 +120,7 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
   const programs = createPrograms(folder);
   const clockFile = join(folder, 'clock-order');
   writeFileSync(clockFile, String(options.clockShiftMs ?? 0));
-  const clock = failpoint(new URL('../support/failpoint-clock.ts', import.meta.url), clockFile);
+  const clock = failpoint(new URL('../support/failpoint-calendar.ts', import.meta.url), clockFile);
   const startServer = (port: string): Promise<Server> =>
     programs.server(
       ['server', '--port', port, '--data-dir', folder, '--json', ...(options.args ?? [])],

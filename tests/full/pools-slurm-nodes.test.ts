@@ -102,7 +102,12 @@ test('trains one job on two nodes of one allocation as one distributed training'
   expect(first?.['MASTER_PORT']).toBe(second?.['MASTER_PORT']);
   expect(first?.['SLURM_JOB_ID']).toBe(second?.['SLURM_JOB_ID']);
   expect(saidBy('trained')).toHaveLength(2);
-  expect(await fleet.launches(pool)).toMatchObject([{ nodes: 2, machines: ['rig1', 'rig2'], job_id: job }]);
+  // The next list of the cluster names them.
+  const launches = await fleet.until('machines of the launch', async () => {
+    const found = await fleet.launches(pool);
+    return (found[0]?.machines.length ?? 0) > 0 ? found : null;
+  });
+  expect(launches).toMatchObject([{ nodes: 2, machines: ['rig1', 'rig2'], job_id: job }]);
 }, 120_000);
 
 test('fails the attempt on both nodes when one of them fails, and retries in a new allocation', async () => {

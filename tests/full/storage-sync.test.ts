@@ -28,7 +28,7 @@ test('exits with 75 after a failed sync, confirms no further write, and keeps co
   expect(events.at(-1)).toMatchObject({
     event: 'store.fatal',
     cause: expect.stringContaining('disk I/O error'),
-    note: expect.stringContaining('look at the disk'),
+    note: expect.stringContaining('check the disk'),
   });
 
   const again = await openServer(dataDir);

@@ -1,23 +1,5 @@
-/**
- * Shifts the wall clock of a program by the number of milliseconds in the first order and each later one, and the time since the machine was
- * booted as well. So the program trusts its wall clock.
- */
-import { readFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
-import os from 'node:os';
-import { onOrder, setting } from './failpoint.ts';
+/** Shifts the wall clock of a program by the number of milliseconds in each order. */
+import { onOrder } from './failpoint.ts';
 import { shiftClock } from './shifted-clock.ts';
 
-const realUptime = os.uptime;
-let shiftS = 0;
-os.uptime = () => realUptime() + shiftS;
-syncBuiltinESMExports();
-
-function obey(order: string): void {
-  shiftClock(Number(order));
-  shiftS = Number(order) / 1_000;
-}
-
-// The audit trail never goes back in time, so the first shift applies before the program starts.
-obey(readFileSync(setting(), 'utf8').trim());
-onOrder(obey);
+onOrder(order => shiftClock(Number(order)));
