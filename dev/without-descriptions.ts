@@ -1,6 +1,7 @@
 /**
- * Removes from the panel the descriptions of the API, and Zod's generator of JSON Schema. Only the server needs them. Without
- * them, the scripts of the first page have 152 KB compressed instead of 173 KB.
+ * Removes from the panel and the worker programs the descriptions of the API, and Zod's generator of JSON Schema. Only the server
+ * needs them. Without them, the scripts of the first page have 152 KB compressed instead of 173 KB, and an idle worker uses
+ * 1 MiB less memory.
  */
 import { parseSync } from 'vite';
 
@@ -78,10 +79,12 @@ export function removeFunctions(code: string): string {
   return `const nothing = () => undefined;\nexport { ${exported.join(', ')} };\n`;
 }
 
+const environments: readonly string[] = ['client', 'agent', 'executable'];
+
 export const withoutDescriptions = {
   name: 'without-descriptions',
   apply: 'build' as const,
-  applyToEnvironment: ({ name }: { readonly name: string }) => name === 'client',
+  applyToEnvironment: ({ name }: { readonly name: string }) => environments.includes(name),
   transform(code: string, id: string) {
     if (schemaGenerator.test(id)) return { code: removeFunctions(code), map: null };
     return /[\\/]protocol[\\/][\w-]+\.ts$/.test(id) ? { code: removeDescriptions(code), map: null } : null;

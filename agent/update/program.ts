@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { accessSync, constants, createReadStream, existsSync, realpathSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { Registration } from '../../protocol/worker-api.ts';
 import type { AgentConfig } from '../config/index.ts';
 
@@ -31,10 +31,20 @@ export function ownProgram(
     : null;
 }
 
+/** Reads into one buffer, because an idle worker would keep the memory of the pieces of a stream. */
 export async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: 1_048_576 }), hash);
-  return hash.digest('hex');
+  const file = await open(path);
+  try {
+    const piece = Buffer.allocUnsafe(262_144);
+    for (;;) {
+      const { bytesRead } = await file.read(piece);
+      if (bytesRead === 0) return hash.digest('hex');
+      hash.update(piece.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
 }
 
 /** Returns whether an attacker on the network could replace what the worker downloads. */
