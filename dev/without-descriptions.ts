@@ -15,8 +15,9 @@ interface Node {
   /** The object and the name of a member. */
   readonly object?: Node;
   readonly property?: Node;
-  /** The name of a property. */
+  /** The name and the value of a property. */
   readonly key?: Node;
+  readonly value?: Node;
   readonly name?: string;
 }
 
@@ -35,8 +36,10 @@ function rangeOfDescription({ type, callee, end }: Node): Range | null {
 }
 
 /** Returns the `summary: …` of a call, with the comma that follows it. */
-function rangeOfSummary({ type, key, start, end }: Node, code: string): Range | null {
-  if (type !== 'Property' || key?.name !== 'summary') return null;
+function rangeOfSummary({ type, key, value, start, end }: Node, code: string): Range | null {
+  // Schemas may have a field of this name.
+  const isText = value?.type === 'Literal' || value?.type === 'TemplateLiteral';
+  if (type !== 'Property' || key?.name !== 'summary' || !isText) return null;
   const comma = /^\s*,/.exec(code.slice(end))?.[0].length ?? 0;
   return { start, end: end + comma };
 }
