@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
 import type { Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
@@ -17,12 +17,16 @@ import {
 import { openStream } from '../api/stream/index.ts';
 import { type LanguageTexts, loadLanguage, TextsProvider } from '../i18n/index.ts';
 import { createFleetStore, type PreferencesStore, usePreferences } from '../state/stores.ts';
-import { Toaster } from '../ui/toast.tsx';
 import { type Panel, PanelProvider, signingOut } from './context.ts';
 import { desktop, Refused } from './desktop.tsx';
 import { loadPart } from './part.ts';
 import { Shell } from './shell.tsx';
 import { SignIn, type SignInProps } from './sign-in.tsx';
+import { Boundary } from './unavailable.tsx';
+
+const ToastRegion = lazy(() =>
+  loadPart(async () => ({ default: (await import('../ui/toast-region.tsx')).ToastRegion })),
+);
 
 interface AppProps {
   readonly client: Client;
@@ -62,7 +66,11 @@ export function App({ client, baseUrl, preferences }: AppProps) {
       ) : (
         <SignedIn {...{ client, baseUrl, preferences }} person={access} onPerson={updatePerson} />
       )}
-      <Toaster />
+      <Boundary onFailure={() => null}>
+        <Suspense fallback={null}>
+          <ToastRegion />
+        </Suspense>
+      </Boundary>
     </TextsProvider>
   );
 }

@@ -1,34 +1,30 @@
-import { Toaster as Sonner, toast } from 'sonner';
-import 'sonner/dist/styles.css';
+import type { toast as Show } from 'sonner';
 import type { CallFailure } from '../../protocol/client.ts';
 import { detailOf } from '../api/session.ts';
-import { type Translator, useT } from '../i18n/index.ts';
+import type { Translator } from '../i18n/index.ts';
 
-export function Toaster() {
-  const t = useT();
-  return (
-    <Sonner
-      position="bottom-right"
-      closeButton
-      containerAriaLabel={t('toast.all')}
-      toastOptions={{ closeButtonAriaLabel: t('toast.close') }}
-    />
-  );
-}
+/** Resolves once `ToastRegion` can show messages. The first page loads without its code. */
+const { promise: ready, resolve: noteReady } = Promise.withResolvers<typeof Show>();
+export { noteReady };
 
-export const showToast = (text: string): void => void toast(text);
+/** Calls `show` as soon as messages can be shown. */
+const whenReady = (show: (toast: typeof Show) => void): void => void ready.then(show);
+
+export const showToast = (text: string): void => whenReady(toast => void toast(text));
 
 /** Shows the server's error message, which names the object and the remedy. */
 export const showFailure = (t: Translator, failure: CallFailure): void =>
-  void toast.error(t('error.title'), { description: detailOf(failure) ?? t('error.unreachable') });
+  showTrouble(t, detailOf(failure) ?? t('error.unreachable'));
 
 /** Shows an error message of the desktop app. */
 export const showTrouble = (t: Translator, detail: string): void =>
-  void toast.error(t('error.title'), { description: detail });
+  whenReady(toast => void toast.error(t('error.title'), { description: detail }));
 
 /** Shows a message with an action, until the user chooses it or closes the message. */
 export const showOffer = (text: string, label: string, onClick: () => void): void =>
-  void toast(text, { id: text, duration: Number.POSITIVE_INFINITY, action: { label, onClick } });
+  whenReady(
+    toast => void toast(text, { id: text, duration: Number.POSITIVE_INFINITY, action: { label, onClick } }),
+  );
 
 interface Undoable {
   readonly text: string;
@@ -52,16 +48,19 @@ export function showUndo({ text, undo, afterMs, act, onDone }: Undoable): void {
     isDone = true;
     clearTimeout(timer);
     removeEventListener('pagehide', leave);
-    toast.dismiss(note);
+    void note.then(({ toast, id }) => toast.dismiss(id));
     onDone();
     then();
   };
   const leave = (): void => end(() => act(true));
   const timer = setTimeout(() => end(() => act(false)), afterMs);
-  const note = toast(text, {
-    duration: Number.POSITIVE_INFINITY,
-    action: { label: undo, onClick: () => end(() => undefined) },
-    onDismiss: () => end(() => act(false)),
-  });
+  const note = ready.then(toast => ({
+    toast,
+    id: toast(text, {
+      duration: Number.POSITIVE_INFINITY,
+      action: { label: undo, onClick: () => end(() => undefined) },
+      onDismiss: () => end(() => act(false)),
+    }),
+  }));
   addEventListener('pagehide', leave);
 }
