@@ -18,11 +18,11 @@ const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports/index.ts'],
   'tests browser': ['tests/support/browser.ts'],
   'trainers face': ['trainers/index.ts'],
-  'main/cli feed': ['main/cli/event-feed.ts'],
+  'main/cli face': ['main/cli/event-feed.ts', 'main/cli/doctor/report.ts'],
   'main/cli toolkit': [
     'main/cli/{failure,flags,invocation,output,program,remote,remote-command,table,terminal}.ts',
   ],
-  'agent face': ['agent/cli/command.ts', 'agent/connection/network.ts', 'agent/simulated/sample.ts'],
+  'agent face': ['agent/{cli/command,connection/network,logs/redact,simulated/sample}.ts'],
   'agent simulation': ['agent/simulated/simulated-worker.ts'],
 };
 
@@ -152,7 +152,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'main/config',
       'main/gateway',
       'main/host',
-      'main/cli feed',
+      'main/cli face',
       'protocol',
     ],
     packages: ['electron', 'zod'],

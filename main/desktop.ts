@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { app } from 'electron';
+import { appLogIn } from './cli/doctor/report.ts';
 import { loadServerConfig, type ServerConfig } from './config.ts';
 import { startApp, type AppOptions, type DesktopApp } from './desktop/app.ts';
 import {
@@ -10,17 +11,25 @@ import {
   scheme,
   localAgent,
 } from './desktop/arguments.ts';
+import { logCrashes, storeCrashDumps } from './desktop/diagnostics/crashes.ts';
+import { openLogFile } from './desktop/diagnostics/log-file.ts';
 import { createLoginItem } from './desktop/platform.ts';
 import { openDesktopSettings } from './desktop/settings.ts';
 import { makeFolder } from './host/data-folder.ts';
-import { createLog } from './host/log.ts';
+import { batchLines, createLog } from './host/log.ts';
 
 const dist = join(import.meta.dirname, '..');
 const exitCodes = { failed: 1, usage: 2, diskFailed: 75 } as const;
 
 function toAppOptions(config: ServerConfig, { isHidden }: Arguments): AppOptions {
   const { env } = process;
-  const log = createLog(line => void process.stderr.write(line()), false);
+  const writeToFile = openLogFile(appLogIn(config.dataDir));
+  const write = batchLines(text => {
+    process.stderr.write(text);
+    writeToFile(text);
+  });
+  const log = createLog(write, false);
+  logCrashes(log);
   const icons = join(import.meta.dirname, 'icons');
   const places = {
     isPackaged: app.isPackaged,
@@ -32,6 +41,7 @@ function toAppOptions(config: ServerConfig, { isHidden }: Arguments): AppOptions
   return {
     log,
     isHidden,
+    dataDir: config.dataDir,
     own: {
       config,
       log,
@@ -91,6 +101,7 @@ if (config.ok) {
   const folder = join(config.value.dataDir, 'desktop');
   makeFolder(folder);
   app.setPath('userData', folder);
+  storeCrashDumps();
   // As root, for example in a container, the user has to disable Electron's sandbox for all processes.
   if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox();
   // Arguments after `--` are never parsed as options. That matters because any web page can choose the text of a link.

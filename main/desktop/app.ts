@@ -2,6 +2,7 @@ import { app, dialog, session } from 'electron';
 import type { DesktopAnswer, DesktopRequest } from '../../protocol/desktop-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { ScopedLog } from '../host/log.ts';
+import { copyDiagnostics } from './diagnostics/copy.ts';
 import { createIpcHandlers, answerPanel } from './ipc-handlers.ts';
 import { createFleets, type Fleets } from './fleets.ts';
 import { type LoginItem, systemVault, createPower, type Power, createNotifications } from './platform.ts';
@@ -24,6 +25,7 @@ export interface AppOptions {
   readonly icons: { readonly window: string; readonly tray: string };
   readonly login: LoginItem;
   readonly isHidden: boolean;
+  readonly dataDir: string;
 }
 
 export interface DesktopApp {
@@ -149,6 +151,7 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
       show: fleet => openAt(fleet, null),
       hide: window.close,
       quit: () => void quitFlow.quit(),
+      copyDiagnostics: () => void copyDiagnostics({ ...setup, connection: activeFleet.connection() }),
     });
     updateStatus();
   };

@@ -51,6 +51,7 @@ export interface MenuDeps {
   readonly show: (fleet: string | null) => void;
   readonly hide: () => void;
   readonly quit: () => void;
+  readonly copyDiagnostics: () => void;
 }
 
 const pages = ['overview', 'workers', 'jobs', 'queue', 'data', 'audit'] as const;
@@ -64,7 +65,7 @@ export function setMenu(deps: MenuDeps): void {
 }
 
 function menuOf(
-  { words, fleets, shown, go, show, hide, quit }: MenuDeps,
+  { words, fleets, shown, go, show, hide, quit, copyDiagnostics }: MenuDeps,
   isMac: boolean,
   isPackaged: boolean,
 ): readonly MenuItemConstructorOptions[] {
@@ -131,7 +132,11 @@ function menuOf(
     {
       label: menu.help,
       role: 'help',
-      submenu: [{ label: menu.keys, click: () => go('/help') }, ...(isMac ? [] : [separator, about])],
+      submenu: [
+        { label: menu.keys, click: () => go('/help') },
+        { label: menu.copyDiagnostics, click: copyDiagnostics },
+        ...(isMac ? [] : [separator, about]),
+      ],
     },
   ];
 }

@@ -1,4 +1,4 @@
-import { app, BrowserWindow, screen, shell, type WebContents, type Session } from 'electron';
+import { app, BrowserWindow, dialog, screen, shell, type WebContents, type Session } from 'electron';
 import {
   mayOpenOutside,
   pagePreferences,
@@ -9,6 +9,7 @@ import {
   smallest,
 } from './window-rules.ts';
 import type { DesktopSettingsFile } from './settings.ts';
+import type { Words } from './words/index.ts';
 
 /** Origin of the page in the window, and the bearer token for its calls. */
 export interface Shown {
@@ -52,6 +53,7 @@ export interface WindowDeps {
   readonly isHidden: boolean;
   /** Called when the user closes the window, which only hides it. */
   readonly onClosed: () => void;
+  readonly words: Pick<Words, 'pageHangs' | 'pageHangsDetail' | 'wait' | 'reloadPage'>;
   readonly log: { readonly warn: (event: string, fields?: Readonly<Record<string, unknown>>) => void };
 }
 
@@ -97,6 +99,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
     if (now !== null) await window.loadURL(now.origin + page).catch(() => undefined);
   };
   reloadWhenLost(window, load, deps.log);
+  askWhenHung(window, deps);
   saveBounds(window, settings);
   window.on('page-title-updated', event => event.preventDefault());
   window.on('close', event => {
@@ -165,6 +168,28 @@ function reloadWhenLost(
       },
       reloadDelayMs(losses, now),
     );
+  });
+}
+
+/** Asks the user whether to reload a page that does not respond. The question closes when the page responds again. */
+function askWhenHung(window: BrowserWindow, { words, log }: WindowDeps): void {
+  window.on('unresponsive', () => {
+    log.warn('desktop.page_hangs');
+    const controller = new AbortController();
+    window.once('responsive', () => controller.abort());
+    const question = {
+      type: 'warning' as const,
+      message: words.pageHangs,
+      detail: words.pageHangsDetail,
+      buttons: [words.wait, words.reloadPage],
+      defaultId: 0,
+      cancelId: 0,
+      signal: controller.signal,
+    };
+    void dialog.showMessageBox(window, question).then(({ response }) => {
+      // A page that hangs cannot reload itself. `reloadWhenLost` loads the page again.
+      if (response === 1) window.webContents.forcefullyCrashRenderer();
+    });
   });
 }
 

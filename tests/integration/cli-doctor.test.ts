@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import dns from 'node:dns';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -116,6 +116,26 @@ test('keeps the server running and logs the failure when its url file cannot be 
   expect([code, err]).toEqual([6, expect.stringContaining('give its address with --url')]);
   server.kill('SIGTERM');
   expect(await server.exited).toEqual({ code: 0, signal: null });
+});
+
+test('writes a report with checks and settings to a new file, without tokens', async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const { dataDir, adminToken } = server;
+  mkdirSync(join(dataDir, 'desktop/logs'), { recursive: true });
+  writeFileSync(join(dataDir, 'desktop/logs/main.log'), `seen Bearer ${adminToken}\n`);
+  const file = join(temporaryFolder(), 'report.txt');
+  const run = () => runTrainyard(['doctor', '--data-dir', dataDir, '--bundle', file]);
+  const written = await run();
+  expect(written).toMatchObject({ code: 0, err: expect.stringContaining(`Wrote ${file}`) });
+  const report = readFileSync(file, 'utf8');
+  expect(report).toContain('Database: ok. In use by the orchestrator\n');
+  expect(report).toContain(`data_dir: ${dataDir}\n`);
+  expect(report).toContain('seen Bearer [redacted]\n');
+  expect(report).not.toContain(adminToken);
+  const again = await run();
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('Cannot write the report') });
+  expect(readFileSync(file, 'utf8')).toBe(report);
 });
 
 test('skips the checks and explains how to start when there is no data folder', async () => {

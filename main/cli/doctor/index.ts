@@ -6,20 +6,21 @@ import { version } from '../../../protocol/version.ts';
 import type { Env, Flags } from '../../config.ts';
 import { findConnection, findLocalFolder, findNetwork, findUrl, tokenFetch } from '../connection.ts';
 import { exitCodes, failureOf } from '../failure.ts';
-import { flagsOf } from '../flags.ts';
+import { flagsOf, textOf } from '../flags.ts';
 import type { Invocation } from '../invocation.ts';
 import { printRows } from '../output.ts';
 import { warnOfToken, withConnection, withOutput } from '../remote-command.ts';
 import type { Column } from '../table.ts';
+import { writeBundle } from './bundle.ts';
 import { type Check, checkFolder, failed, passed, skipped } from './folder.ts';
 
 const timeoutMs = 5_000;
 
 /** Checks everything that other commands depend on, and prints how to mend each problem. */
 export function doctorCommand({ env, terminal, exit }: Invocation): Command {
-  const command = new Command('doctor').description(
-    'Check the data folder, the connection to the orchestrator, and the token',
-  );
+  const command = new Command('doctor')
+    .description('Check the data folder, the connection to the orchestrator, and the token')
+    .option('--bundle <file>', 'also write a report for a bug report to this new file; it has no secrets');
   return withConnection(withOutput(command)).action(async () => {
     const flags = flagsOf(command);
     warnOfToken(terminal, flags);
@@ -29,6 +30,16 @@ export function doctorCommand({ env, terminal, exit }: Invocation): Command {
       { terminal: { ...terminal, outScreen: () => null }, flags },
       { answer: checks, rows: checks, columns, none: '' },
     );
+    const file = textOf(flags, 'bundle');
+    if (file !== null) {
+      const failure = await writeBundle(file, { flags, env, checks, timeoutMs });
+      terminal.err(
+        failure === null
+          ? `Wrote ${file}. It names folders, workers and jobs: read it before you share it\n`
+          : `Cannot write the report: ${failure}\n`,
+      );
+      if (failure !== null) return exit(exitCodes.failed);
+    }
     exit(checks.some(({ result }) => result === 'failed') ? exitCodes.failed : exitCodes.done);
   });
 }

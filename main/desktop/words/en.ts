@@ -32,6 +32,12 @@ export interface Words {
   readonly otherPort: string;
   readonly notStarted: string;
   readonly restored: string;
+  readonly wait: string;
+  readonly reloadPage: string;
+  readonly pageHangs: string;
+  readonly pageHangsDetail: string;
+  readonly diagnosticsCopied: string;
+  readonly diagnosticsCopiedDetail: string;
   readonly menu: Readonly<Record<MenuWord, string>>;
 }
 
@@ -53,6 +59,7 @@ type MenuWord =
   | 'audit'
   | 'keys'
   | 'reload'
+  | 'copyDiagnostics'
   | 'about';
 
 const count = (one: string, several: string) => (n: number) =>
@@ -93,6 +100,13 @@ export const en: Words = {
   otherPort: 'Use another port',
   notStarted: 'The orchestrator cannot start',
   restored: 'The database was damaged and was replaced by a backup. Changes made after that backup are lost',
+  wait: 'Wait',
+  reloadPage: 'Reload',
+  pageHangs: 'The window does not respond',
+  pageHangsDetail: 'Only the window is affected. The orchestrator and all jobs keep running.',
+  diagnosticsCopied: 'The diagnostics are on the clipboard',
+  diagnosticsCopiedDetail:
+    'Secrets are removed. The text has versions, settings and the end of the log, with names of folders, workers and jobs: read it before you share it.',
   menu: {
     file: 'File',
     edit: 'Edit',
@@ -111,6 +125,7 @@ export const en: Words = {
     audit: 'Audit',
     keys: 'Keyboard shortcuts and help',
     reload: 'Reload',
+    copyDiagnostics: 'Copy diagnostics',
     about: 'About Trainyard',
   },
 };

@@ -39,6 +39,13 @@ export const es: Words = {
   notStarted: 'El orquestador no puede iniciarse',
   restored:
     'La base de datos estaba dañada y se sustituyó por una copia de seguridad. Los cambios posteriores a esa copia se han perdido',
+  wait: 'Esperar',
+  reloadPage: 'Recargar',
+  pageHangs: 'La ventana no responde',
+  pageHangsDetail: 'Solo afecta a la ventana. El orquestador y todos los trabajos siguen en marcha.',
+  diagnosticsCopied: 'El diagnóstico está en el portapapeles',
+  diagnosticsCopiedDetail:
+    'No contiene secretos. El texto incluye versiones, ajustes y el final del registro, con nombres de carpetas, workers y trabajos: léalo antes de compartirlo.',
   menu: {
     file: 'Archivo',
     edit: 'Edición',
@@ -57,6 +64,7 @@ export const es: Words = {
     audit: 'Auditoría',
     keys: 'Atajos de teclado y ayuda',
     reload: 'Recargar',
+    copyDiagnostics: 'Copiar el diagnóstico',
     about: 'Acerca de Trainyard',
   },
 };

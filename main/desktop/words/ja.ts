@@ -35,6 +35,13 @@ export const ja: Words = {
   otherPort: '別のポートを使う',
   notStarted: 'オーケストレーターを起動できません',
   restored: 'データベースが壊れていたため、バックアップに置き換えました。それ以降の変更は失われています',
+  wait: '待つ',
+  reloadPage: '再読み込み',
+  pageHangs: 'ウィンドウが応答しません',
+  pageHangsDetail: '影響があるのはウィンドウだけです。オーケストレーターとすべてのジョブは動き続けています。',
+  diagnosticsCopied: '診断情報をクリップボードにコピーしました',
+  diagnosticsCopiedDetail:
+    '機密情報は取り除かれています。バージョン、設定、ログの末尾と、フォルダー、ワーカー、ジョブの名前が含まれます。共有する前に内容を確認してください。',
   menu: {
     file: 'ファイル',
     edit: '編集',
@@ -53,6 +60,7 @@ export const ja: Words = {
     audit: '監査',
     keys: 'キーボードショートカットとヘルプ',
     reload: '再読み込み',
+    copyDiagnostics: '診断情報をコピー',
     about: 'Trainyard について',
   },
 };

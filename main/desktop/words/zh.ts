@@ -34,6 +34,13 @@ export const zh: Words = {
   otherPort: '使用其他端口',
   notStarted: '调度服务器无法启动',
   restored: '数据库已损坏，已由备份替换。备份之后的更改已丢失',
+  wait: '等待',
+  reloadPage: '重新加载',
+  pageHangs: '窗口没有响应',
+  pageHangsDetail: '只影响窗口。调度器和所有任务继续运行。',
+  diagnosticsCopied: '诊断信息已复制到剪贴板',
+  diagnosticsCopiedDetail:
+    '密钥已移除。内容包括版本、设置和日志末尾，其中有文件夹、工作节点和任务的名称：分享前请先阅读。',
   menu: {
     file: '文件',
     edit: '编辑',
@@ -52,6 +59,7 @@ export const zh: Words = {
     audit: '审计',
     keys: '键盘快捷键与帮助',
     reload: '重新加载',
+    copyDiagnostics: '复制诊断信息',
     about: '关于 Trainyard',
   },
 };

@@ -19,6 +19,8 @@ export interface Recorded {
   isVisible: boolean;
   isMaximized: boolean;
   title: string;
+  clipboard: string;
+  killedRenderers: number;
 }
 
 export const seen: Recorded = {
@@ -32,6 +34,8 @@ export const seen: Recorded = {
   isVisible: false,
   isMaximized: false,
   title: '',
+  clipboard: '',
+  killedRenderers: 0,
 };
 
 /** The buttons, by index, that are pressed in the next dialogs. */

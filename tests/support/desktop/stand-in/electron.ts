@@ -119,17 +119,29 @@ export class Notification extends EventEmitter {
   }
 }
 
+interface Box {
+  readonly message: string;
+  readonly detail: string;
+  readonly cancelId?: number;
+}
+
 export const dialog = {
-  async showMessageBox(box: {
-    readonly message: string;
-    readonly detail: string;
-    readonly cancelId: number;
-  }) {
+  /** As in Electron, the window may be given first. */
+  async showMessageBox(...given: readonly [Box] | readonly [BrowserWindow, Box]) {
+    const box = given.length === 1 ? given[0] : given[1];
     seen.questions.push({ message: box.message, detail: box.detail });
-    return { response: answers.shift() ?? box.cancelId };
+    return { response: answers.shift() ?? box.cancelId ?? 0 };
   },
   showErrorBox: (message: string, detail: string): void => void seen.questions.push({ message, detail }),
 };
+
+export const clipboard = {
+  writeText(text: string): void {
+    seen.clipboard = text;
+  },
+};
+
+export const crashReporter = { start(): void {} };
 
 export const powerMonitor = Object.assign(new EventEmitter(), { isOnBatteryPower: () => false });
 

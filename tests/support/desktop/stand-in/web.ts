@@ -1,6 +1,7 @@
 /** The windows of the stand-in: pages in Debian's Chromium, with the app's own preload script. */
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { seen } from './control.ts';
 import { type BrowserContext, chromium, type Frame, type Page, type Route } from '@playwright/test';
 import { chromium as executablePath } from '../../../../playwright.config.ts';
 
@@ -127,6 +128,10 @@ export class WebContents extends EventEmitter {
 
   getURL(): string {
     return this.mainFrame.url;
+  }
+
+  forcefullyCrashRenderer(): void {
+    seen.killedRenderers += 1;
   }
 
   isLoadingMainFrame = (): boolean => this.#isLoading;

@@ -1,0 +1,26 @@
+import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+const maxBytes = 2 * 1024 ** 2;
+
+/**
+ * Returns a function that appends text to a log file. At 2 MiB, the file becomes `<file>.1` and replaces the earlier one of that
+ * name. Writing is synchronous, so that the last lines before a crash are in the file. Errors are ignored: the app must also run
+ * when its disk is full.
+ */
+export function openLogFile(file: string, limit = maxBytes): (text: string) => void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  let size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return text => {
+    try {
+      if (size > 0 && size + text.length > limit) {
+        renameSync(file, `${file}.1`);
+        size = 0;
+      }
+      appendFileSync(file, text, { mode: 0o600 });
+      size += Buffer.byteLength(text);
+    } catch {
+      // See above.
+    }
+  };
+}
