@@ -6,7 +6,7 @@
  */
 import { type Line, median, percentile } from './figures.ts';
 import { fetchPackages } from './peers/packages.ts';
-import { openBullMq, openGraphileWorker, openTrainyard, type System } from './peers/systems.ts';
+import { openBullMq, openGraphileWorker, openPlainjob, openTrainyard, type System } from './peers/systems.ts';
 
 const concurrency = 10;
 const jobsPerRound = 5_000;
@@ -51,6 +51,8 @@ async function openAll(systems: System[]): Promise<void> {
   systems.push(await openTrainyard(concurrency));
   const packages = fetchPackages(console.log);
   if (packages === null) return;
+  for (const synchronous of ['FULL', 'NORMAL'] as const)
+    systems.push(await openPlainjob(synchronous, packages));
   const bullmq = await openBullMq(concurrency, packages);
   if (bullmq === null)
     console.log('Skipped BullMQ: redis-server is not installed (apt-get install redis-server).');
@@ -60,6 +62,9 @@ async function openAll(systems: System[]): Promise<void> {
     console.log('Skipped graphile-worker: PostgreSQL is not installed (apt-get install postgresql).');
   else systems.push(graphile);
 }
+
+/** Queues with the same durability, and a database that writes each change to disk, too. */
+const isAsDurable = (name: string): boolean => name === 'graphile-worker' || name === 'plainjob, FULL';
 
 function linesOf(found: ReadonlyMap<System, readonly Round[]>): readonly Line[] {
   const sides = [...found].map(([{ name }, rounds]) => ({
@@ -78,7 +83,7 @@ function linesOf(found: ReadonlyMap<System, readonly Round[]>): readonly Line[] 
       what: `  relative to ${name}`,
       figure: ours.pace / pace,
       unit: 'x' as const,
-      ...(name === 'graphile-worker' ? { atLeast: 1 } : {}),
+      ...(isAsDurable(name) ? { atLeast: 1 } : {}),
     })),
     ...sides.flatMap(({ name, p50, p99 }) => [
       { what: `${started}: ${name}: p50`, figure: p50, unit: 'ms' as const },

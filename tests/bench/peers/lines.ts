@@ -2,9 +2,15 @@ import { createInterface } from 'node:readline';
 import { bullmq } from './bullmq.ts';
 import { graphileWorker } from './graphile-worker.ts';
 import { type Peer, placeVariable } from './peer.ts';
+import { plainjob } from './plainjob.ts';
 import { trainyard } from './trainyard.ts';
 
-const peers: Readonly<Record<string, Peer>> = { trainyard, bullmq, 'graphile-worker': graphileWorker };
+const peers: Readonly<Record<string, Peer>> = {
+  trainyard,
+  bullmq,
+  'graphile-worker': graphileWorker,
+  plainjob,
+};
 
 /** Reads the arguments and the environment of an adder or a worker. */
 export function readStart(): { readonly peer: Peer; readonly place: string; readonly atOnce: number } {

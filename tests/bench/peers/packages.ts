@@ -19,7 +19,7 @@ export function fetchPackages(print: (line: string) => void): string | null {
   mkdirSync(cache, { recursive: true });
   const work = mkdtempSync(join(cache, 'fetch-'));
   try {
-    print('Downloading BullMQ and graphile-worker from the npm registry…');
+    print('Downloading BullMQ, graphile-worker and plainjob from the npm registry…');
     for (const name of ['package.json', 'package-lock.json'])
       copyFileSync(join(import.meta.dirname, name), join(work, name));
     const { status, stderr, error } = spawnSync(
@@ -35,7 +35,7 @@ export function fetchPackages(print: (line: string) => void): string | null {
       return folder;
     }
     const cause = error?.message ?? stderr.split('\n').find(line => line.startsWith('npm error')) ?? '';
-    print(`Skipped BullMQ and graphile-worker: npm could not download them (${cause}).`);
+    print(`Skipped the other queues: npm could not download them (${cause}).`);
     return null;
   } finally {
     rmSync(work, { recursive: true, force: true });

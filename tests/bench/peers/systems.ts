@@ -1,9 +1,12 @@
-import { adminTokenOf, startServer } from '../program.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { adminTokenOf, benchFolder, startServer } from '../program.ts';
 import { enrol } from '../workers.ts';
 import type { AddOrder, AddedMs } from './adder.ts';
 import type { RedisPlace } from './bullmq.ts';
 import type { PostgresPlace } from './graphile-worker.ts';
 import { placeVariable } from './peer.ts';
+import type { PlainjobPlace } from './plainjob.ts';
 import { redisSocketOf, startPostgres, startRedis } from './servers.ts';
 import { startLineProgram } from './talker.ts';
 import type { TrainyardPlace } from './trainyard.ts';
@@ -78,4 +81,15 @@ export async function openGraphileWorker(atOnce: number, packages: string): Prom
   if (server === null) return null;
   const place: PostgresPlace = { packages, host: server.folder };
   return connect('graphile-worker', 'graphile-worker', place, atOnce, server);
+}
+
+/** plainjob has no server. Its file is removed at the end. */
+export async function openPlainjob(
+  synchronous: PlainjobPlace['synchronous'],
+  packages: string,
+): Promise<System> {
+  const folder = benchFolder();
+  const place: PlainjobPlace = { packages, file: join(folder, 'queue.db'), synchronous };
+  const close = async (): Promise<void> => rmSync(folder, { recursive: true, force: true });
+  return connect(`plainjob, ${synchronous}`, 'plainjob', place, 1, { close });
 }

@@ -1,0 +1,69 @@
+/**
+ * plainjob, a queue in the same process as its users, on better-sqlite3. The process that adds jobs and the one that runs
+ * them open the same file.
+ */
+import Database from 'better-sqlite3';
+import { configOf } from '../workers.ts';
+import { loadPackage } from './packages.ts';
+import type { Peer } from './peer.ts';
+
+/** The part of the package's API that is used here. */
+interface Package {
+  better(database: Database.Database): unknown;
+  defineQueue(options: { readonly connection: unknown; readonly logger: object }): Queue;
+  defineWorker(
+    type: string,
+    run: (job: { readonly data: string }) => void,
+    options: WorkerOptions,
+  ): { start(): Promise<void> };
+}
+
+interface Queue {
+  add(type: string, data: object): unknown;
+}
+
+interface WorkerOptions {
+  readonly queue: Queue;
+  readonly logger: object;
+  readonly pollIntervall: number;
+  readonly onCompleted: () => void;
+}
+
+export interface PlainjobPlace {
+  readonly packages: string;
+  readonly file: string;
+  /** plainjob sets NORMAL, with which SQLite syncs only at checkpoints. FULL syncs each commit, as Trainyard does. */
+  readonly synchronous: 'FULL' | 'NORMAL';
+}
+
+const type = 'bench';
+const ignore = (): void => {};
+const logger = { debug: ignore, info: ignore, warn: ignore, error: console.error };
+/** The default is 1,000, which would dominate the latency. */
+const pollMs = 1;
+
+function open(place: string): { readonly plainjob: Package; readonly queue: Queue } {
+  const { packages, file, synchronous } = JSON.parse(place) as PlainjobPlace;
+  const plainjob = loadPackage(packages, 'plainjob') as Package;
+  const database = new Database(file);
+  const queue = plainjob.defineQueue({ connection: plainjob.better(database), logger });
+  database.pragma(`synchronous = ${synchronous}`);
+  return { plainjob, queue };
+}
+
+export const plainjob: Peer = {
+  openAdder: async place => {
+    const { queue } = open(place);
+    return { add: async mark => void queue.add(type, configOf(mark)) };
+  },
+
+  // One worker is the fastest: every call blocks the process, and the jobs do nothing.
+  openWorker: async (place, _atOnce, callbacks) => {
+    const { plainjob, queue } = open(place);
+    const run = ({ data }: { readonly data: string }): void =>
+      callbacks.started((JSON.parse(data) as { readonly mark: number }).mark);
+    const options = { queue, logger, pollIntervall: pollMs, onCompleted: callbacks.ended };
+    void plainjob.defineWorker(type, run, options).start();
+    return { untilDurable: async () => {} };
+  },
+};
