@@ -22,6 +22,7 @@ import { measureRestart } from './restart.ts';
 import { measureSoak } from './soak.ts';
 import { measureStart } from './start.ts';
 import { measureStorm } from './storm.ts';
+import { measureStreams } from './streams.ts';
 import { measureTransfer } from './transfer.ts';
 import { measureWorker } from './worker.ts';
 
@@ -40,6 +41,7 @@ const benches: Readonly<Record<string, (rounds: number) => Promise<readonly Line
   held: measureHeld,
   restart: measureRestart,
   storm: measureStorm,
+  streams: measureStreams,
   start: measureStart,
   readers: measureReaders,
   reads: measureReads,
