@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { lives, type Rig, startRig, stepsTold, until } from '../unit/agent/guard-rig.ts';
+import { isAlive, type Rig, startRig, reportedSteps, until } from '../unit/agent/guard-rig.ts';
 import { refused, registerReply } from '../unit/agent/scripted-orchestrator.ts';
 import { offerOf, writeFile } from '../unit/agent/builders.ts';
 
@@ -21,12 +21,12 @@ const registered = async ({ orchestrator }: Rig, nth: number) =>
 describe('an agent that is killed and started again', () => {
   test('adopts the running trainer after a kill, and reports its progress and end', async () => {
     const rig = await startRig(training);
-    const first = await rig.startBusy();
+    const first = await rig.startAgentWithJob();
     const trainer = await rig.trainer();
-    await until(() => (stepsTold(rig).length > 0 ? true : null));
+    await until(() => (reportedSteps(rig).length > 0 ? true : null));
     first.kill('SIGKILL');
     await first.exited;
-    const before = stepsTold(rig).at(-1) ?? 0;
+    const before = reportedSteps(rig).at(-1) ?? 0;
 
     const second = rig.startAgent();
     await second.said(new RegExp(`^Job j1 goes on: sample \\(pid ${trainer.pid}\\)`));
@@ -36,11 +36,11 @@ describe('an agent that is killed and started again', () => {
       instance_id: (await registered(rig, 1))['instance_id'],
     });
     expect((await registered(rig, 2))['start_id']).not.toBe((await registered(rig, 1))['start_id']);
-    const count = stepsTold(rig).length;
-    await until(() => (stepsTold(rig).length > count + 1 ? true : null));
-    expect(await lives(trainer)).toBe(true);
+    const count = reportedSteps(rig).length;
+    await until(() => (reportedSteps(rig).length > count + 1 ? true : null));
+    expect(await isAlive(trainer)).toBe(true);
     // The agent reports only the newest progress of that time.
-    expect(stepsTold(rig)[count]).toBeGreaterThan(before);
+    expect(reportedSteps(rig)[count]).toBeGreaterThan(before);
     finish(rig, 0);
     expect((await rig.orchestrator.reported('completed')).body).toMatchObject({
       attempt_id: 'a1',
@@ -52,12 +52,12 @@ describe('an agent that is killed and started again', () => {
 
   test('reports exit code, last lines and progress of a trainer that ended while the agent was dead', async () => {
     const rig = await startRig(training);
-    const first = await rig.startBusy();
+    const first = await rig.startAgentWithJob();
     const guard = await rig.guard();
     first.kill('SIGKILL');
     await first.exited;
     finish(rig, 7);
-    await until(async () => ((await lives(guard)) ? null : true));
+    await until(async () => ((await isAlive(guard)) ? null : true));
     rig.startAgent();
     expect((await rig.orchestrator.reported('failed')).body).toMatchObject({
       attempt_id: 'a1',
@@ -70,7 +70,7 @@ describe('an agent that is killed and started again', () => {
 
   test('exits after the adopted job when the restarted agent is not persistent', async () => {
     const rig = await startRig(training);
-    const first = await rig.startBusy();
+    const first = await rig.startAgentWithJob();
     first.kill('SIGKILL');
     await first.exited;
     const second = rig.startAgent([], { SIMPLETUNER_WORKER_PERSISTENT: '' });
@@ -84,12 +84,12 @@ describe('an agent that is killed and started again', () => {
 
 test('exits immediately on SIGUSR2 without a goodbye, and the next agent adopts the training', async () => {
   const rig = await startRig(training);
-  const first = await rig.startBusy();
+  const first = await rig.startAgentWithJob();
   const trainer = await rig.trainer();
   first.kill('SIGUSR2');
   expect(await first.exited).toEqual({ code: 0, signal: null });
   expect(rig.orchestrator.count('disconnect')).toBe(0);
-  expect(await lives(trainer)).toBe(true);
+  expect(await isAlive(trainer)).toBe(true);
   const second = rig.startAgent();
   await second.said(new RegExp(`goes on: sample \\(pid ${trainer.pid}\\)`));
   finish(rig, 0);
@@ -114,13 +114,13 @@ test('exits with 0 on SIGUSR2 while the agent still probes its GPUs', async () =
 
 test('exits with 3 when its token is refused during a job, and an agent with a new token adopts the job', async () => {
   const rig = await startRig(training);
-  const first = await rig.startBusy();
+  const first = await rig.startAgentWithJob();
   const trainer = await rig.trainer();
   for (const call of ['register', 'stream', 'heartbeat', 'status'] as const)
     rig.orchestrator.answers[call] = () => refused(401);
   rig.orchestrator.endStream();
   expect(await first.exited).toEqual({ code: 3, signal: null });
-  expect(await lives(trainer)).toBe(true);
+  expect(await isAlive(trainer)).toBe(true);
   const { register } = rig.orchestrator.answers;
   expect(register).toBeDefined();
   rig.orchestrator.answers.register = call => (call.token === 'wt_2' ? registerReply() : refused(401));
@@ -135,7 +135,7 @@ test('exits with 3 when its token is refused during a job, and an agent with a n
 
 test('exits with 73 when another agent uses the same state folder, and names that agent', async () => {
   const rig = await startRig(training);
-  const first = await rig.startBusy();
+  const first = await rig.startAgentWithJob();
   const second = rig.startAgent();
   await second.said(new RegExp(`^Another worker \\(pid ${first.pid}\\) uses .*trainyard/rig`));
   expect((await second.exited).code).toBe(73);

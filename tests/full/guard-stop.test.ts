@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readExit } from '../../agent/guard/guard-files.ts';
 import { attemptId, jobId } from '../unit/agent/builders.ts';
-import { lives, type Rig, startRig, until, untilGone } from '../unit/agent/guard-rig.ts';
+import { isAlive, type Rig, startRig, until, untilGone } from '../unit/agent/guard-rig.ts';
 import { refused } from '../unit/agent/scripted-orchestrator.ts';
 
 /** Script of a trainer that ignores SIGTERM, as do its child and grandchild. It is ready when all three run. */
@@ -22,7 +22,7 @@ const ofStatus = ({ orchestrator }: Rig, status: string) =>
 describe('stopping a trainer', () => {
   test('kills a trainer that ignores SIGTERM and all its descendants within the grace period', async () => {
     const rig = await startRig(deafFamily, { graceMs: 500 });
-    await rig.startBusy();
+    await rig.startAgentWithJob();
     const trainer = await rig.trainer();
     cancel(rig);
     expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGKILL' });
@@ -32,15 +32,15 @@ describe('stopping a trainer', () => {
 
   test('completes a stop through the guard when the agent dies, and the next agent reports it', async () => {
     const rig = await startRig(deafFamily, { graceMs: 2_000 });
-    const first = await rig.startBusy();
+    const first = await rig.startAgentWithJob();
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
     cancel(rig);
     await rig.note('asked');
     first.kill('SIGKILL');
     await first.exited;
-    expect(await lives(trainer)).toBe(true);
+    expect(await isAlive(trainer)).toBe(true);
     await untilGone(trainer);
-    await until(async () => ((await lives(guard)) ? null : true));
+    await until(async () => ((await isAlive(guard)) ? null : true));
     expect(readExit(rig.run)).toMatchObject({ signal: 'SIGKILL', stopped: 'cancel' });
     rig.startAgent();
     expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ attempt_id: 'a1' });
@@ -48,7 +48,7 @@ describe('stopping a trainer', () => {
 
   test('signals the trainer directly when the stop file cannot be written', async () => {
     const rig = await startRig(obedient);
-    await rig.startBusy();
+    await rig.startAgentWithJob();
     mkdirSync(join(rig.run.path, 'stop.json'));
     cancel(rig);
     expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGTERM' });
@@ -56,7 +56,7 @@ describe('stopping a trainer', () => {
 
   test('stops a superseded training that a restarted agent finds, without a final report', async () => {
     const rig = await startRig(obedient);
-    const first = await rig.startBusy();
+    const first = await rig.startAgentWithJob();
     const trainer = await rig.trainer();
     first.kill('SIGKILL');
     await first.exited;
@@ -71,7 +71,7 @@ describe('stopping a trainer', () => {
 describe('a killed guard', () => {
   test('ends the training and reports it as lost when only its guard is killed', async () => {
     const rig = await startRig(obedient);
-    await rig.startBusy();
+    await rig.startAgentWithJob();
     const trainer = await rig.trainer();
     process.kill((await rig.guard()).pid, 'SIGKILL');
     expect((await rig.orchestrator.reported('failed')).body).toMatchObject({
@@ -83,7 +83,7 @@ describe('a killed guard', () => {
 
   test('ends the orphaned training before a restarted agent registers, and names no job', async () => {
     const rig = await startRig(deafFamily);
-    const first = await rig.startBusy();
+    const first = await rig.startAgentWithJob();
     const trainer = await rig.trainer();
     process.kill((await rig.guard()).pid, 'SIGKILL');
     first.kill('SIGKILL');
@@ -106,7 +106,7 @@ describe('on_lost_contact: stop', () => {
 
   test('stops a training at T after the last answered heartbeat while its agent is suspended', async () => {
     const rig = await startRig(deafFamily, profile);
-    const agent = await rig.startBusy(offer);
+    const agent = await rig.startAgentWithJob(offer);
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
     onTestFinished(() => agent.kill('SIGCONT'));
     // Each heartbeat restarts T. Without that, less than two seconds would remain after three seconds.
@@ -115,7 +115,7 @@ describe('on_lost_contact: stop', () => {
     const goneAfterMs = await untilGone(trainer);
     expect(goneAfterMs).toBeGreaterThan(2_500);
     expect(goneAfterMs).toBeLessThan(profile.timeoutMs + profile.graceMs + 1_500);
-    await until(async () => ((await lives(guard)) ? null : true));
+    await until(async () => ((await isAlive(guard)) ? null : true));
     agent.kill('SIGCONT');
     expect((await rig.orchestrator.reported('failed')).body).toMatchObject({
       cause: 'worker_lost',
@@ -126,7 +126,7 @@ describe('on_lost_contact: stop', () => {
 
   test('stops a training when the orchestrator stops answering', async () => {
     const rig = await startRig(obedient, { timeoutMs: 2_000, graceMs: 500 });
-    await rig.startBusy(offer);
+    await rig.startAgentWithJob(offer);
     const trainer = await rig.trainer();
     rig.orchestrator.vanish(true);
     await untilGone(trainer);

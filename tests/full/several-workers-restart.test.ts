@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attemptId, jobId, offerOf, writeFile } from '../unit/agent/builders.ts';
-import { lives, type Rig, startRig, until } from '../unit/agent/guard-rig.ts';
+import { isAlive, type Rig, startRig, until } from '../unit/agent/guard-rig.ts';
 
 /** Trains until a file appears. */
 const training = `
@@ -79,7 +79,7 @@ describe('an agent that is killed, and is not the first of its attempt', () => {
     const trainer = await rig.trainer();
     await rig.startAgent().said(/^Job j1 goes on/);
     expect(await introduction(rig)).toMatchObject({ current_job_id: 'j1', current_attempt_id: 'a1' });
-    expect(await lives(trainer)).toBe(true);
+    expect(await isAlive(trainer)).toBe(true);
     finish(rig, 0);
     expect((await rig.orchestrator.reported('completed')).body).toMatchObject({ exit_code: 0 });
     await expectKeptLog(rig);
@@ -101,7 +101,7 @@ describe('an agent that is killed, and is not the first of its attempt', () => {
     const guard = await rig.guard();
     await kill(agent);
     finish(rig, 7);
-    await until(async () => ((await lives(guard)) ? null : true));
+    await until(async () => ((await isAlive(guard)) ? null : true));
     rig.startAgent();
     expect((await rig.orchestrator.reported('failed')).body).toMatchObject({
       exit_code: 7,

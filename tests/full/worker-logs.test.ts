@@ -40,7 +40,7 @@ describe('trainer output', () => {
   test('delivers the log complete and once, though the agent is killed and the orchestrator is unreachable', async () => {
     const rig = await startRig(talking);
     const { logs } = rig.orchestrator;
-    const first = await rig.startBusy({ hf_token: secret });
+    const first = await rig.startAgentWithJob({ hf_token: secret });
     await until(() => (logs.of().text.includes('line 20 ') ? true : null));
     first.kill('SIGKILL');
     await first.exited;
@@ -69,7 +69,7 @@ describe('trainer output', () => {
     const rig = await startRig(talking);
     const { logs } = rig.orchestrator;
     const release = refuseLogs(rig, 'a1');
-    const first = await rig.startBusy();
+    const first = await rig.startAgentWithJob();
     finish(rig);
     await rig.orchestrator.reported('completed', 'a1');
     rig.orchestrator.push(offerOf('j1', 'a2'));
@@ -135,7 +135,7 @@ describe.skipIf(process.platform !== 'linux')('an agent with a verbose trainer',
         process.stdout.write(piece, () => (left > 0 ? setTimeout(print, 40) : process.stdout.write('\\nthe end')));
       };
       print();`);
-      const agent = await rig.startBusy();
+      const agent = await rig.startAgentWithJob();
       const { logs } = rig.orchestrator;
       await until(() => (rig.orchestrator.count('heartbeat') > 1 ? true : null));
       const before = peakOf(agent.pid);

@@ -81,22 +81,25 @@ export const minimalFlags: Flags = {
 };
 
 /** Loads the settings from these sources only, without the machine's own config file. */
-export function load(
+export function loadConfig(
   flags: Flags,
   env: Readonly<Record<string, string | undefined>> = {},
 ): ReturnType<typeof loadAgentConfig> {
   return loadAgentConfig(flags, { XDG_CONFIG_HOME: tempFolder(), ...env });
 }
 
-export function loaded(flags: Flags, env: Readonly<Record<string, string | undefined>> = {}): AgentConfig {
-  const config = load(flags, env);
+export function loadValidConfig(
+  flags: Flags,
+  env: Readonly<Record<string, string | undefined>> = {},
+): AgentConfig {
+  const config = loadConfig(flags, env);
   if (!config.ok) throw new Error(config.message);
   return config.value;
 }
 
 /** Returns the error for invalid settings. */
-export function refusal(flags: Flags, env: Readonly<Record<string, string | undefined>> = {}): string {
-  const config = load(flags, env);
+export function configError(flags: Flags, env: Readonly<Record<string, string | undefined>> = {}): string {
+  const config = loadConfig(flags, env);
   if (config.ok) throw new Error('the settings were taken');
   return config.message;
 }
@@ -123,7 +126,7 @@ export const unreachable = (code = 'ECONNREFUSED'): CallFailure => ({
  * Returns a function that gives these answers one after the other, repeating the last one. `calls` records its
  * arguments.
  */
-export function scripted<A extends readonly unknown[], R>(
+export function scriptAnswers<A extends readonly unknown[], R>(
   answers: readonly R[],
 ): { readonly calls: readonly A[]; readonly answer: (...args: A) => Promise<R> } {
   const calls: A[] = [];
@@ -139,7 +142,7 @@ export function scripted<A extends readonly unknown[], R>(
 }
 
 /** Returns the URL of a closed port. */
-export async function nobodyThere(): Promise<string> {
+export async function closedPortUrl(): Promise<string> {
   const server = createServer();
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

@@ -6,9 +6,9 @@ import { isRunning, type ProcessRef } from '../../../agent/process/processes.ts'
 import { type Program, startProgram } from '../../support/processes.ts';
 import { endTraining } from '../../support/trainings.ts';
 import { offerOf, tempFolder, writeFile } from './builders.ts';
-import { launching, processes } from './guard-bench.ts';
+import { launchDeps, processes } from './guard-fixture.ts';
 import {
-  beatReply,
+  heartbeatReply,
   registerReply,
   type ScriptedOrchestrator,
   startOrchestrator,
@@ -28,7 +28,7 @@ export interface Rig {
   /** Starts the worker's program, which is killed after the test. */
   startAgent(args?: readonly string[], env?: Readonly<Record<string, string>>): Program;
   /** Starts the worker and offers it a job. Resolves when the trainer has written the note `ready`. */
-  startBusy(offer?: Parameters<typeof offerOf>[2], args?: readonly string[]): Promise<Program>;
+  startAgentWithJob(offer?: Parameters<typeof offerOf>[2], args?: readonly string[]): Promise<Program>;
   readonly run: RunFolder;
   guard(): Promise<ProcessRef>;
   trainer(): Promise<ProcessRef>;
@@ -49,7 +49,7 @@ export const until = <T>(look: () => T | null | Promise<T | null>, timeout = 15_
     { interval: 20, timeout },
   );
 
-export const lives = (ref: ProcessRef): Promise<boolean> => isRunning(processes, ref);
+export const isAlive = (ref: ProcessRef): Promise<boolean> => isRunning(processes, ref);
 
 /** Waits until all processes of the group have ended. Resolves with the duration in ms. */
 export async function untilGone({ pid }: ProcessRef, timeout = 15_000): Promise<number> {
@@ -87,7 +87,7 @@ export async function startRig(script: string, times: Partial<RigTimes> = {}): P
   const interval = { heartbeat_interval_s: Math.min(1, timeoutMs / 4_000) };
   orchestrator.answers.register = () =>
     registerReply({ ...interval, heartbeat_timeout_s: timeoutMs / 1000, stop_grace_s: graceMs / 1000 });
-  orchestrator.answers.heartbeat = () => beatReply(interval);
+  orchestrator.answers.heartbeat = () => heartbeatReply(interval);
   const folder = tempFolder();
   const trainer = writeFile(folder, 'trainer.cjs', prelude + script);
   const stateDir = join(folder, 'trainyard/rig');
@@ -97,7 +97,13 @@ export async function startRig(script: string, times: Partial<RigTimes> = {}): P
   const startAgent: Rig['startAgent'] = (args = [], env = {}) => {
     const own = ['--orchestrator-url', orchestrator.url, '--name', 'rig'];
     const agent = startProgram(
-      [...launching.ownCommand, ...own, '--trainer', `${process.execPath} ${trainer} {config_path}`, ...args],
+      [
+        ...launchDeps.ownCommand,
+        ...own,
+        '--trainer',
+        `${process.execPath} ${trainer} {config_path}`,
+        ...args,
+      ],
       {
         cwd: folder,
         env: {
@@ -123,7 +129,7 @@ export async function startRig(script: string, times: Partial<RigTimes> = {}): P
     folder,
     stateDir,
     startAgent,
-    async startBusy(offer = {}, args = []) {
+    async startAgentWithJob(offer = {}, args = []) {
       const agent = startAgent(args);
       await agent.said(/^Connected/);
       orchestrator.push(offerOf('j1', 'a1', offer));
@@ -143,7 +149,7 @@ export async function startRig(script: string, times: Partial<RigTimes> = {}): P
 }
 
 /** The steps that the orchestrator was told about, in order. */
-export const stepsTold = ({ orchestrator }: Rig): readonly number[] =>
+export const reportedSteps = ({ orchestrator }: Rig): readonly number[] =>
   orchestrator.calls.flatMap(({ body }) => {
     const progress = body['progress'];
     return typeof progress === 'object' && progress !== null && 'step' in progress

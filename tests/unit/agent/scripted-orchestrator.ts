@@ -72,7 +72,7 @@ export const registerReply = (parts: object = {}): Answer =>
     ...parts,
   });
 
-export const beatReply = (parts: object = {}): Answer =>
+export const heartbeatReply = (parts: object = {}): Answer =>
   ok({ success: true, cancel: null, abandon_job: null, heartbeat_interval_s: 30, ...parts });
 
 /** Accepts all metric points. */
@@ -104,7 +104,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     join: () => ok({ worker_id: 'w_1', name: 'rig-3', worker_type: 'persistent' }),
     register: () => registerReply(),
     stream: () => ok({}),
-    heartbeat: () => beatReply(),
+    heartbeat: () => heartbeatReply(),
     status: () => ok({ success: true }),
     logs: ({ body }) => ok({ success: true, next: logs.accept(body) }),
     metrics: ({ body }) => metricsReply(body),

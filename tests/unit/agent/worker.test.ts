@@ -5,13 +5,13 @@ import type { Flags } from '../../../agent/config/index.ts';
 import { readExit } from '../../../agent/guard/guard-files.ts';
 import { type Host, runWorker } from '../../../agent/worker.ts';
 import { endTraining } from '../../support/trainings.ts';
-import { launching } from './guard-bench.ts';
-import { loaded, minimalFlags, nobodyThere, offerOf, tempFolder, writeFile } from './builders.ts';
+import { launchDeps } from './guard-fixture.ts';
+import { loadValidConfig, minimalFlags, closedPortUrl, offerOf, tempFolder, writeFile } from './builders.ts';
 import { refused, startOrchestrator } from './scripted-orchestrator.ts';
 
 type SignalName = Parameters<Host['onSignal']>[0];
 
-interface WorkerBench {
+interface StartedWorker {
   /** Resolves with the exit code when the worker ends. */
   readonly exit: Promise<number>;
   readonly logged: readonly string[];
@@ -30,16 +30,16 @@ function machineWith(rows: string): string {
   return bin;
 }
 
-function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): WorkerBench {
+function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): StartedWorker {
   const home = tempFolder();
   const env = { PATH: bin, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
   const logged: string[] = [];
   const waiters = new Set<() => void>();
   const acts = new Map<SignalName, () => void>();
   const inputEnds = new Set<() => void>();
-  const exit = runWorker(loaded({ ...minimalFlags, name: 'rig-3', ...flags }, env), {
+  const exit = runWorker(loadValidConfig({ ...minimalFlags, name: 'rig-3', ...flags }, env), {
     env,
-    ownCommand: launching.ownCommand,
+    ownCommand: launchDeps.ownCommand,
     version: '1.2.3',
     log: message => {
       logged.push(message);
@@ -99,7 +99,7 @@ describe('failed starts', () => {
 
   it('exits when the state folder cannot be created', async () => {
     const file = writeFile(tempFolder(), 'file', '');
-    const config = { ...loaded(minimalFlags), stateDir: join(file, 'state') };
+    const config = { ...loadValidConfig(minimalFlags), stateDir: join(file, 'state') };
     const logged: string[] = [];
     const host = {
       env: {},
@@ -125,7 +125,7 @@ describe('failed starts', () => {
 describe('self-description of a worker', () => {
   it('logs its GPUs and questionable settings for users', async () => {
     const { waitForLog, logged } = startWorker(
-      { 'orchestrator-url': await nobodyThere(), 'ssl-no-verify': true },
+      { 'orchestrator-url': await closedPortUrl(), 'ssl-no-verify': true },
       twoGpus,
     );
     await waitForLog('Connection refused');
@@ -382,7 +382,7 @@ describe('join tokens', () => {
 
   it('exits on SIGTERM while joining an unreachable server', async () => {
     const { exit, waitForLog, signal } = startWorker({
-      'orchestrator-url': await nobodyThere(),
+      'orchestrator-url': await closedPortUrl(),
       'worker-token': 'tj_1',
     });
     await waitForLog('Connection refused');

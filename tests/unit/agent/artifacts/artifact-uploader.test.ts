@@ -10,17 +10,17 @@ import { CheckpointManifest } from '../../../../protocol/artifact.ts';
 import { createNotices } from '../../../support/notices.ts';
 import { tempFolder } from '../builders.ts';
 import {
-  createHastyClock,
-  createShelf,
-  type Fate,
+  createInstantClock,
+  createStorageServer,
+  type InjectedFault,
   proxyAnswerOf,
   refusalOf,
   sha256Of,
-  type Shelf,
-} from '../storage-bench.ts';
+  type StorageServer,
+} from '../storage-server.ts';
 
-interface Bench extends ArtifactUploader {
-  readonly shelf: Shelf;
+interface UploaderFixture extends ArtifactUploader {
+  readonly server: StorageServer;
   readonly logged: readonly string[];
   write(path: string, text: string): void;
   remove(path: string): void;
@@ -32,10 +32,10 @@ interface Bench extends ArtifactUploader {
   sentKeys(): readonly string[];
 }
 
-function openBench(
-  shelf = createShelf(),
+function startUploader(
+  server = createStorageServer(),
   parts: Partial<ArtifactUploaderDeps> & { readonly files?: Record<string, string> } = {},
-): Bench {
+): UploaderFixture {
   const root = tempFolder();
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -44,10 +44,10 @@ function openBench(
   for (const [path, text] of Object.entries(parts.files ?? {})) write(path, text);
   const logged: string[] = [];
   const notices = createNotices();
-  shelf.onCall = notices.changed;
+  server.onCall = notices.changed;
   const uploader = createArtifactUploader({
-    storage: shelf.storage,
-    clock: createHastyClock(),
+    storage: server.storage,
+    clock: createInstantClock(),
     random: () => 0,
     signal: new AbortController().signal,
     root,
@@ -62,10 +62,10 @@ function openBench(
     await uploader.done;
   });
   const sentKeys = () =>
-    shelf.calls.filter(call => call.startsWith('PUT')).map(call => call.slice(4).replace(/ \d+$/, ''));
+    server.calls.filter(call => call.startsWith('PUT')).map(call => call.slice(4).replace(/ \d+$/, ''));
   return {
     ...uploader,
-    shelf,
+    server,
     logged,
     write,
     remove: path => rmSync(join(root, path), { recursive: true }),
@@ -73,7 +73,7 @@ function openBench(
     called: (call, times) =>
       notices.waitFor(
         `${call} for the ${times}th time`,
-        () => shelf.calls.filter(made => made === call).length >= times,
+        () => server.calls.filter(made => made === call).length >= times,
       ),
     sent: (key, times = 1) =>
       notices.waitFor(
@@ -82,49 +82,49 @@ function openBench(
       ),
   };
 }
-const textOf = ({ files }: Shelf, key: string): string | undefined => files.get(key)?.toString();
+const textOf = ({ files }: StorageServer, key: string): string | undefined => files.get(key)?.toString();
 
 describe('outputs of a trainer', () => {
   it('uploads outputs while the trainer runs, checkpoints first, and changed files again', async () => {
-    const bench = openBench();
-    for (const name of ['notes.txt', 'a.png', 'checkpoint-1.bin']) bench.write(name, name);
-    await bench.sent('notes.txt');
-    expect(bench.sentKeys()).toEqual(['checkpoint-1.bin', 'a.png', 'notes.txt']);
-    expect(bench.logged).toEqual(['Uploaded checkpoint-1.bin (16 bytes)']);
-    bench.write('a.png', 'another one');
-    await bench.sent('a.png', 2);
-    bench.write('last.png', 'x');
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect(textOf(bench.shelf, 'a.png')).toBe('another one');
-    expect(bench.sentKeys().slice(3)).toEqual(['a.png', 'last.png']);
+    const uploader = startUploader();
+    for (const name of ['notes.txt', 'a.png', 'checkpoint-1.bin']) uploader.write(name, name);
+    await uploader.sent('notes.txt');
+    expect(uploader.sentKeys()).toEqual(['checkpoint-1.bin', 'a.png', 'notes.txt']);
+    expect(uploader.logged).toEqual(['Uploaded checkpoint-1.bin (16 bytes)']);
+    uploader.write('a.png', 'another one');
+    await uploader.sent('a.png', 2);
+    uploader.write('last.png', 'x');
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect(textOf(uploader.server, 'a.png')).toBe('another one');
+    expect(uploader.sentKeys().slice(3)).toEqual(['a.png', 'last.png']);
   });
 
   it('skips files that the trainer has uploaded itself meanwhile', async () => {
-    const bench = openBench();
-    bench.write('a.png', 'a');
-    await bench.sent('a.png');
-    bench.shelf.files.set('b.png', Buffer.from('b'));
-    bench.shelf.files.set('c.png', Buffer.from('another one'));
-    for (const name of ['b.png', 'c.png', 'notes.txt']) bench.write(name, name.slice(0, 1));
+    const uploader = startUploader();
+    uploader.write('a.png', 'a');
+    await uploader.sent('a.png');
+    uploader.server.files.set('b.png', Buffer.from('b'));
+    uploader.server.files.set('c.png', Buffer.from('another one'));
+    for (const name of ['b.png', 'c.png', 'notes.txt']) uploader.write(name, name.slice(0, 1));
     // Notes are uploaded after images, so the image has been uploaded by then.
-    await bench.sent('notes.txt');
-    expect(bench.sentKeys()).toEqual(['a.png', 'c.png', 'notes.txt']);
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
+    await uploader.sent('notes.txt');
+    expect(uploader.sentKeys()).toEqual(['a.png', 'c.png', 'notes.txt']);
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
   });
 
   it('uploads a checkpoint folder before its manifest, and writes nothing into the folder', async () => {
     const files = { 'checkpoint-2/b': 'bb', 'checkpoint-2/a/c': 'c' };
-    const bench = openBench(createShelf(), { files });
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
+    const uploader = startUploader(createStorageServer(), { files });
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
     // The files of a checkpoint upload concurrently and finish in any order.
-    const sent = bench.sentKeys();
+    const sent = uploader.sentKeys();
     expect(sent.slice(0, -1).toSorted()).toEqual(['checkpoint-2/a/c', 'checkpoint-2/b']);
     expect(sent.at(-1)).toBe('checkpoint-2/checkpoint-manifest.json');
     const manifest = CheckpointManifest.parse(
-      JSON.parse(textOf(bench.shelf, 'checkpoint-2/checkpoint-manifest.json') ?? ''),
+      JSON.parse(textOf(uploader.server, 'checkpoint-2/checkpoint-manifest.json') ?? ''),
     );
     expect(manifest.files).toEqual([
       { path: 'a/c', bytes: 1, sha256: sha256Of('c') },
@@ -139,123 +139,123 @@ describe('outputs of a trainer', () => {
       'a.png': 'here',
       'b.png': 'changed',
     };
-    const shelf = createShelf({ 'checkpoint-2.bin': 'new', 'a.png': 'here', 'b.png': 'before' });
-    const bench = openBench(shelf, { files });
-    bench.finish('completed');
-    await bench.done;
-    expect(bench.sentKeys()).toEqual(['b.png']);
-    expect(shelf.calls.filter(call => call === 'LIST')).toHaveLength(1);
-    expect(bench.logged).toEqual([
+    const server = createStorageServer({ 'checkpoint-2.bin': 'new', 'a.png': 'here', 'b.png': 'before' });
+    const uploader = startUploader(server, { files });
+    uploader.finish('completed');
+    await uploader.done;
+    expect(uploader.sentKeys()).toEqual(['b.png']);
+    expect(server.calls.filter(call => call === 'LIST')).toHaveLength(1);
+    expect(uploader.logged).toEqual([
       expect.stringContaining('checkpoint-1.bin (older than the newest checkpoint of the job on the server)'),
     ]);
   });
 
   it('reports only a few of the older checkpoints that it skips, if the server lacks them', async () => {
     const files = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map(n => [`checkpoint-${n}.bin`, `${n}`]));
-    const shelf = createShelf({ 'checkpoint-8.bin': '8', 'checkpoint-7.bin': '7' });
-    const bench = openBench(shelf, { files });
-    bench.finish('completed');
-    await bench.done;
-    expect(bench.sentKeys()).toEqual([]);
-    expect(bench.logged).toEqual([expect.stringMatching(/checkpoint-\d\.bin and 1 more \(older/)]);
-    expect(bench.logged[0]).not.toMatch(/checkpoint-[78]\.bin/);
+    const server = createStorageServer({ 'checkpoint-8.bin': '8', 'checkpoint-7.bin': '7' });
+    const uploader = startUploader(server, { files });
+    uploader.finish('completed');
+    await uploader.done;
+    expect(uploader.sentKeys()).toEqual([]);
+    expect(uploader.logged).toEqual([expect.stringMatching(/checkpoint-\d\.bin and 1 more \(older/)]);
+    expect(uploader.logged[0]).not.toMatch(/checkpoint-[78]\.bin/);
   });
 
   it('ignores a checkpoint from before the attempt, unless the trainer writes it again', async () => {
-    const bench = openBench(createShelf(), {
+    const uploader = startUploader(createStorageServer(), {
       startedAt: Date.now() + 10_000,
       files: { 'checkpoint-3.bin': 'half', 'a.png': 'a' },
     });
-    await bench.sent('a.png');
-    bench.write('checkpoint-3.bin', 'whole');
-    await bench.sent('checkpoint-3.bin');
-    bench.finish('completed');
-    await bench.done;
-    expect(textOf(bench.shelf, 'checkpoint-3.bin')).toBe('whole');
-    expect(bench.sentKeys()).toEqual(['a.png', 'checkpoint-3.bin']);
+    await uploader.sent('a.png');
+    uploader.write('checkpoint-3.bin', 'whole');
+    await uploader.sent('checkpoint-3.bin');
+    uploader.finish('completed');
+    await uploader.done;
+    expect(textOf(uploader.server, 'checkpoint-3.bin')).toBe('whole');
+    expect(uploader.sentKeys()).toEqual(['a.png', 'checkpoint-3.bin']);
   });
 
   it('skips a file that the trainer uploaded itself at its end', async () => {
-    const bench = openBench();
-    bench.write('a.png', 'a');
-    await bench.sent('a.png');
-    bench.write('result.json', '{}');
-    bench.shelf.files.set('result.json', Buffer.from('{}'));
-    bench.finish('completed');
-    await bench.done;
-    expect(bench.sentKeys()).toEqual(['a.png']);
+    const uploader = startUploader();
+    uploader.write('a.png', 'a');
+    await uploader.sent('a.png');
+    uploader.write('result.json', '{}');
+    uploader.server.files.set('result.json', Buffer.from('{}'));
+    uploader.finish('completed');
+    await uploader.done;
+    expect(uploader.sentKeys()).toEqual(['a.png']);
   });
 
   it('uploads only checkpoints with --upload checkpoints, and makes no call without outputs', async () => {
-    const bench = openBench(createShelf(), {
+    const uploader = startUploader(createStorageServer(), {
       which: 'checkpoints',
       files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' },
     });
-    bench.finish('completed');
-    await bench.done;
-    expect(bench.sentKeys()).toEqual(['checkpoint-1.bin']);
-    const idle = openBench();
+    uploader.finish('completed');
+    await uploader.done;
+    expect(uploader.sentKeys()).toEqual(['checkpoint-1.bin']);
+    const idle = startUploader();
     idle.finish('completed');
     expect(await idle.done).toBe(true);
-    expect(idle.shelf.calls).toEqual(['OUTSTANDING 0']);
+    expect(idle.server.calls).toEqual(['OUTSTANDING 0']);
   });
 
   it('ignores outputs that are removed before their upload', async () => {
-    const bench = openBench(createShelf(), {
+    const uploader = startUploader(createStorageServer(), {
       files: { 'checkpoint-1/a': 'a', 'checkpoint-1/b': 'b', 'c.png': 'c' },
     });
     const remove = (call: string): void => {
-      if (call === 'HEAD checkpoint-1/a') bench.remove('checkpoint-1');
+      if (call === 'HEAD checkpoint-1/a') uploader.remove('checkpoint-1');
     };
-    const { onCall } = bench.shelf;
-    bench.shelf.onCall = call => {
+    const { onCall } = uploader.server;
+    uploader.server.onCall = call => {
       remove(call);
       onCall(call);
     };
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect(bench.sentKeys()).toEqual(['c.png']);
-    expect(bench.logged).toEqual([]);
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect(uploader.sentKeys()).toEqual(['c.png']);
+    expect(uploader.logged).toEqual([]);
   });
 });
 
 describe('uploads to a failing server', () => {
   it('retries while the server does not answer', async () => {
-    const bench = openBench(createShelf(), { files: { a: 'a' } });
-    const release = bench.shelf.failAll('', refusalOf(503));
-    await bench.called('LIST', 3);
+    const uploader = startUploader(createStorageServer(), { files: { a: 'a' } });
+    const release = uploader.server.failAll('', refusalOf(503));
+    await uploader.called('LIST', 3);
     release();
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect(textOf(bench.shelf, 'a')).toBe('a');
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect(textOf(uploader.server, 'a')).toBe('a');
   });
 
   it('reports a file that the server has no room for once, uploads smaller ones, and retries', async () => {
-    const shelf = createShelf();
-    const release = shelf.failAll('PUT large', refusalOf(413));
-    const bench = openBench(shelf, { files: { 'large.png': 'large', 'small.png': 'small' } });
-    await bench.sent('small.png');
-    await bench.sent('large.png', 2);
-    expect(bench.logged).toEqual(['large.png is not uploaded: refused with 413']);
+    const server = createStorageServer();
+    const release = server.failAll('PUT large', refusalOf(413));
+    const uploader = startUploader(server, { files: { 'large.png': 'large', 'small.png': 'small' } });
+    await uploader.sent('small.png');
+    await uploader.sent('large.png', 2);
+    expect(uploader.logged).toEqual(['large.png is not uploaded: refused with 413']);
     release();
-    await bench.sent('large.png', 3);
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect([...shelf.files.keys()].toSorted()).toEqual(['large.png', 'small.png']);
+    await uploader.sent('large.png', 3);
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect([...server.files.keys()].toSorted()).toEqual(['large.png', 'small.png']);
   });
 
   it('reports outstanding files after a completed job when the server has no room, and uploads them later', async () => {
-    const shelf = createShelf();
-    const release = shelf.failAll('PUT a.png', refusalOf(507));
-    const bench = openBench(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
-    bench.finish('completed');
-    await bench.called('OUTSTANDING 1', 1);
-    expect(shelf.outstanding).toEqual({ files: 1, bytes: 4, reason: 'refused with 507' });
-    await bench.sent('a.png', 4);
+    const server = createStorageServer();
+    const release = server.failAll('PUT a.png', refusalOf(507));
+    const uploader = startUploader(server, { files: { 'a.png': 'four', 'b.png': 'b' } });
+    uploader.finish('completed');
+    await uploader.called('OUTSTANDING 1', 1);
+    expect(server.outstanding).toEqual({ files: 1, bytes: 4, reason: 'refused with 507' });
+    await uploader.sent('a.png', 4);
     release();
-    expect(await bench.done).toBe(true);
-    expect(textOf(shelf, 'a.png')).toBe('four');
-    expect(shelf.calls.filter(call => call.startsWith('OUTSTANDING'))).toEqual([
+    expect(await uploader.done).toBe(true);
+    expect(textOf(server, 'a.png')).toBe('four');
+    expect(server.calls.filter(call => call.startsWith('OUTSTANDING'))).toEqual([
       'OUTSTANDING 1',
       'OUTSTANDING 0',
     ]);
@@ -264,107 +264,107 @@ describe('uploads to a failing server', () => {
   it.each([413, 502, 503, 504])(
     'reports outstanding files when a proxy answers uploads with %i, and uploads them later',
     async status => {
-      const shelf = createShelf();
-      const release = shelf.failAll('PUT a.png', proxyAnswerOf(status));
-      const bench = openBench(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
-      bench.finish('completed');
-      await bench.called('OUTSTANDING 1', 1);
-      expect(shelf.outstanding).toEqual({
+      const server = createStorageServer();
+      const release = server.failAll('PUT a.png', proxyAnswerOf(status));
+      const uploader = startUploader(server, { files: { 'a.png': 'four', 'b.png': 'b' } });
+      uploader.finish('completed');
+      await uploader.called('OUTSTANDING 1', 1);
+      expect(server.outstanding).toEqual({
         files: 1,
         bytes: 4,
         reason: expect.stringMatching(
           new RegExp(`^A proxy between this worker and the server .* an upload of 4 bytes \\(${status}\\): `),
         ) as unknown,
       });
-      expect(textOf(shelf, 'b.png')).toBe('b');
+      expect(textOf(server, 'b.png')).toBe('b');
       release();
-      expect(await bench.done).toBe(true);
-      expect(textOf(shelf, 'a.png')).toBe('four');
-      expect(shelf.outstanding).toMatchObject({ files: 0 });
+      expect(await uploader.done).toBe(true);
+      expect(textOf(server, 'a.png')).toBe('four');
+      expect(server.outstanding).toMatchObject({ files: 0 });
     },
   );
 
   it('retries a file that a proxy refused while the trainer runs', async () => {
-    const shelf = createShelf();
-    const release = shelf.failAll('PUT a.png', proxyAnswerOf(413));
-    const bench = openBench(shelf, { files: { 'a.png': 'a' } });
-    await bench.sent('a.png', 2);
+    const server = createStorageServer();
+    const release = server.failAll('PUT a.png', proxyAnswerOf(413));
+    const uploader = startUploader(server, { files: { 'a.png': 'a' } });
+    await uploader.sent('a.png', 2);
     release();
-    await bench.sent('a.png', 3);
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect(textOf(shelf, 'a.png')).toBe('a');
+    await uploader.sent('a.png', 3);
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect(textOf(server, 'a.png')).toBe('a');
   });
 
   it.each(['LIST', 'PUT', 'OUTSTANDING'])(
     'uploads everything once the server accepts the completed end (%s: 401)',
     async call => {
-      const shelf = createShelf();
-      const release = shelf.failAll(call, refusalOf(401, 'upload_token_over'));
-      const bench = openBench(shelf, { files: { a: 'a' } });
-      bench.finish('completed');
+      const server = createStorageServer();
+      const release = server.failAll(call, refusalOf(401, 'upload_token_over'));
+      const uploader = startUploader(server, { files: { a: 'a' } });
+      uploader.finish('completed');
       const first = { LIST: 'LIST', PUT: 'PUT a 0', OUTSTANDING: 'OUTSTANDING 0' }[call] ?? '';
-      await bench.called(first, 4);
+      await uploader.called(first, 4);
       release();
-      expect(await bench.done).toBe(true);
-      expect(textOf(shelf, 'a')).toBe('a');
+      expect(await uploader.done).toBe(true);
+      expect(textOf(server, 'a')).toBe('a');
     },
   );
 
-  it.each<[string, Fate]>([
+  it.each<[string, InjectedFault]>([
     ['LIST', refusalOf(401, 'uploads_closed')],
     ['PUT', refusalOf(401, 'uploads_closed')],
     ['LIST', refusalOf(403)],
-  ])('stops when the server closes the uploads (%s: %j)', async (call, fate) => {
-    const shelf = createShelf();
-    shelf.failAll(call, fate);
-    const bench = openBench(shelf, { files: { a: 'a' } });
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect(shelf.files.size).toBe(0);
-    expect(shelf.calls.filter(made => made.startsWith(call))).toHaveLength(1);
+  ])('stops when the server closes the uploads (%s: %j)', async (call, fault) => {
+    const server = createStorageServer();
+    server.failAll(call, fault);
+    const uploader = startUploader(server, { files: { a: 'a' } });
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect(server.files.size).toBe(0);
+    expect(server.calls.filter(made => made.startsWith(call))).toHaveLength(1);
   });
 
   it('stops waiting when the server closes the uploads while files are outstanding', async () => {
-    const shelf = createShelf();
-    shelf.failAll('PUT', refusalOf(413));
-    const bench = openBench(shelf, { files: { a: 'a' } });
-    bench.finish('completed');
-    await bench.called('OUTSTANDING 1', 1);
-    shelf.failFirst('PUT', refusalOf(401, 'uploads_closed'));
-    expect(await bench.done).toBe(true);
+    const server = createStorageServer();
+    server.failAll('PUT', refusalOf(413));
+    const uploader = startUploader(server, { files: { a: 'a' } });
+    uploader.finish('completed');
+    await uploader.called('OUTSTANDING 1', 1);
+    server.failFirst('PUT', refusalOf(401, 'uploads_closed'));
+    expect(await uploader.done).toBe(true);
   });
 
   it('uploads the files to an older server that does not accept outstanding files', async () => {
-    const shelf = createShelf();
-    shelf.failAll('OUTSTANDING', refusalOf(404, 'route_not_found'));
-    const bench = openBench(shelf, { files: { a: 'a' } });
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect(textOf(shelf, 'a')).toBe('a');
+    const server = createStorageServer();
+    server.failAll('OUTSTANDING', refusalOf(404, 'route_not_found'));
+    const uploader = startUploader(server, { files: { a: 'a' } });
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect(textOf(server, 'a')).toBe('a');
   });
 
   it('makes one try for the checkpoints of a preempted attempt', async () => {
-    const shelf = createShelf();
-    shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
-    const bench = openBench(shelf, { files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' } });
-    bench.finish('preempted');
-    expect(await bench.done).toBe(true);
-    expect(bench.sentKeys()).toEqual(['checkpoint-1.bin']);
-    expect(shelf.outstanding).toBeNull();
+    const server = createStorageServer();
+    server.failAll('PUT', refusalOf(401, 'upload_token_over'));
+    const uploader = startUploader(server, { files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' } });
+    uploader.finish('preempted');
+    expect(await uploader.done).toBe(true);
+    expect(uploader.sentKeys()).toEqual(['checkpoint-1.bin']);
+    expect(server.outstanding).toBeNull();
   });
 
   it('uploads the rest when the server re-adopts the attempt', async () => {
-    const shelf = createShelf();
-    const release = shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
-    const bench = openBench(shelf, { files: { 'a.png': 'a' } });
-    await bench.sent('a.png');
+    const server = createStorageServer();
+    const release = server.failAll('PUT', refusalOf(401, 'upload_token_over'));
+    const uploader = startUploader(server, { files: { 'a.png': 'a' } });
+    await uploader.sent('a.png');
     release();
-    await bench.sent('a.png', 2);
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect(textOf(shelf, 'a.png')).toBe('a');
-    expect(bench.logged).toEqual([]);
+    await uploader.sent('a.png', 2);
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect(textOf(server, 'a.png')).toBe('a');
+    expect(uploader.logged).toEqual([]);
   });
 });
 
@@ -385,24 +385,27 @@ describe('images of event files', () => {
 
   it('uploads images of event files with the other outputs before it reports none outstanding', async () => {
     const images = imagesIn(20);
-    const bench = openBench(createShelf(), { images, files: { 'a.png': 'a' } });
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect([...bench.shelf.files.keys()].toSorted()).toEqual(['a.png', 'images/1.png', 'images/2.png']);
-    expect(bench.shelf.calls.at(-1)).toBe('OUTSTANDING 0');
+    const uploader = startUploader(createStorageServer(), { images, files: { 'a.png': 'a' } });
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect([...uploader.server.files.keys()].toSorted()).toEqual(['a.png', 'images/1.png', 'images/2.png']);
+    expect(uploader.server.calls.at(-1)).toBe('OUTSTANDING 0');
   });
 
   it('prefers a file of the trainer over an image with the same key', async () => {
-    const bench = openBench(createShelf(), { images: imagesIn(2), files: { 'images/1.png': 'own' } });
-    bench.finish('completed');
-    expect(await bench.done).toBe(true);
-    expect(textOf(bench.shelf, 'images/1.png')).toBe('own');
-    expect(textOf(bench.shelf, 'images/2.png')).toBe('2');
+    const uploader = startUploader(createStorageServer(), {
+      images: imagesIn(2),
+      files: { 'images/1.png': 'own' },
+    });
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
+    expect(textOf(uploader.server, 'images/1.png')).toBe('own');
+    expect(textOf(uploader.server, 'images/2.png')).toBe('2');
   });
 
   it('reads no images from event files when only checkpoints are uploaded', async () => {
     const images = imagesIn(1);
-    const some = openBench(createShelf(), {
+    const some = startUploader(createStorageServer(), {
       images,
       which: 'checkpoints',
       files: { 'checkpoint-1.bin': 'x' },
@@ -416,10 +419,10 @@ describe('images of event files', () => {
 
 it('reports uploads as unfinished when the agent leaves, and as finished when they are stopped', async () => {
   const ended = new AbortController();
-  const left = openBench(createShelf(), { signal: ended.signal, files: { a: 'a' } });
+  const left = startUploader(createStorageServer(), { signal: ended.signal, files: { a: 'a' } });
   ended.abort();
   expect(await left.done).toBe(false);
-  const stopped = openBench(createShelf(), { files: { a: 'a' } });
+  const stopped = startUploader(createStorageServer(), { files: { a: 'a' } });
   stopped.stop();
   expect(await stopped.done).toBe(true);
 });

@@ -21,7 +21,7 @@ import { quickSilenceMs } from '../../../../agent/artifacts/storage.ts';
 import { eventsName, imageEvent } from '../../../support/event-files.ts';
 import { eventually } from '../../../support/notices.ts';
 import { attemptId, offerOf, tempFolder } from '../builders.ts';
-import { createHastyClock } from '../storage-bench.ts';
+import { createInstantClock } from '../storage-server.ts';
 import { type Bucket, openBucket } from '../bucket.ts';
 
 const offer = offerOf('j1', 'a1', { upload_endpoint: '/store', upload_token: 'tu_1' });
@@ -29,8 +29,11 @@ const never = new AbortController().signal;
 
 /** A clock whose pauses end at once. Its calls never time out, because the test answers each of them. */
 function answeredClock(): Clock {
-  const hasty = createHastyClock(60_000);
-  return { ...hasty, after: (ms, run) => (ms === quickSilenceMs ? () => {} : hasty.after(ms, run)) };
+  const instantClock = createInstantClock(60_000);
+  return {
+    ...instantClock,
+    after: (ms, run) => (ms === quickSilenceMs ? () => {} : instantClock.after(ms, run)),
+  };
 }
 
 /** The outputs of a rig. The next process of the agent finds them in the same state folder. */

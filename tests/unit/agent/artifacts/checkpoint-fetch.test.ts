@@ -12,7 +12,13 @@ import { describe, expect, it } from 'vitest';
 import { type Fetched, fetchCheckpoint } from '../../../../agent/artifacts/checkpoint-fetch.ts';
 import { formatBytes } from '../../../../agent/files/failure-text.ts';
 import { tempFolder } from '../builders.ts';
-import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '../storage-bench.ts';
+import {
+  createInstantClock,
+  createStorageServer,
+  refusalOf,
+  sha256Of,
+  type StorageServer,
+} from '../storage-server.ts';
 
 const file = 'checkpoint-000500.bin';
 const folder = 'run/checkpoint-500';
@@ -31,16 +37,22 @@ const folderWith = (files: Readonly<Record<string, string>>): Record<string, str
 });
 
 function startFetch(
-  shelf: Shelf,
+  server: StorageServer,
   checkpoint: string,
   outputDir = tempFolder(),
   over = new AbortController(),
 ) {
-  const parts = { storage: shelf.storage, clock: createHastyClock(), random: () => 0, signal: over.signal };
+  const parts = {
+    storage: server.storage,
+    clock: createInstantClock(),
+    random: () => 0,
+    signal: over.signal,
+  };
   const fetched = fetchCheckpoint({ checkpoint, step: 500 }, outputDir, parts);
   return { fetched, outputDir, read: (path: string) => readFileSync(join(outputDir, path), 'utf8') };
 }
-const downloadsOf = ({ calls }: Shelf): readonly string[] => calls.filter(call => call.startsWith('GET'));
+const downloadsOf = ({ calls }: StorageServer): readonly string[] =>
+  calls.filter(call => call.startsWith('GET'));
 const failure = (message: string | RegExp): Fetched => ({
   kind: 'failed',
   message: expect.stringMatching(message) as string,
@@ -48,7 +60,10 @@ const failure = (message: string | RegExp): Fetched => ({
 
 describe('checkpoint files', () => {
   it('downloads a checkpoint file with a private mode, and reports its size', async () => {
-    const { fetched, outputDir, read } = startFetch(createShelf({ [file]: 'x'.repeat(1_234_567) }), file);
+    const { fetched, outputDir, read } = startFetch(
+      createStorageServer({ [file]: 'x'.repeat(1_234_567) }),
+      file,
+    );
     expect(await fetched).toEqual({
       kind: 'ready',
       message: `Resuming from ${file} (step 500), 1.2 MB fetched`,
@@ -59,43 +74,43 @@ describe('checkpoint files', () => {
   });
 
   it('keeps a checkpoint file that is already there, and replaces one with other content', async () => {
-    const shelf = createShelf({ [file]: 'right' });
+    const server = createStorageServer({ [file]: 'right' });
     const outputDir = tempFolder();
     writeFileSync(join(outputDir, file), 'right');
-    expect(await startFetch(shelf, file, outputDir).fetched).toMatchObject({
+    expect(await startFetch(server, file, outputDir).fetched).toMatchObject({
       message: `Resuming from ${file} (step 500), which is already on this rig`,
     });
-    expect(downloadsOf(shelf)).toEqual([]);
+    expect(downloadsOf(server)).toEqual([]);
     writeFileSync(join(outputDir, file), 'wrong');
-    const { fetched, read } = startFetch(shelf, file, outputDir);
+    const { fetched, read } = startFetch(server, file, outputDir);
     await fetched;
     expect(read(file)).toBe('right');
   });
 
   it('resumes a download that a broken connection or an earlier attempt left', async () => {
-    const shelf = createShelf({ [file]: '0123456789abcdef' });
-    shelf.fail(`GET ${file}`, 'cut', refusalOf(503), 'cut');
-    const { fetched, read } = startFetch(shelf, file);
+    const server = createStorageServer({ [file]: '0123456789abcdef' });
+    server.fail(`GET ${file}`, 'cut', refusalOf(503), 'cut');
+    const { fetched, read } = startFetch(server, file);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(read(file)).toBe('0123456789abcdef');
-    expect(downloadsOf(shelf)).toEqual([0, 8, 8, 12].map(at => `GET ${file} ${at}`));
+    expect(downloadsOf(server)).toEqual([0, 8, 8, 12].map(at => `GET ${file} ${at}`));
     const outputDir = tempFolder();
     writeFileSync(join(outputDir, `.${file}.fetching`), '0123');
-    await startFetch(shelf, file, outputDir).fetched;
-    expect(downloadsOf(shelf).at(-1)).toBe(`GET ${file} 4`);
+    await startFetch(server, file, outputDir).fetched;
+    expect(downloadsOf(server).at(-1)).toBe(`GET ${file} 4`);
   });
 
   it('downloads a checkpoint with a wrong digest once more, and then gives up', async () => {
     const outputDir = tempFolder();
     // A partial download with other content is left from an earlier attempt.
     writeFileSync(join(outputDir, `.${file}.fetching`), 'zzzz');
-    const shelf = createShelf({ [file]: '01234567' });
-    const { fetched, read } = startFetch(shelf, file, outputDir);
+    const server = createStorageServer({ [file]: '01234567' });
+    const { fetched, read } = startFetch(server, file, outputDir);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(read(file)).toBe('01234567');
-    const { storage } = createShelf({ [file]: 'true' });
-    const wrongDigest: Shelf = {
-      ...shelf,
+    const { storage } = createStorageServer({ [file]: 'true' });
+    const wrongDigest: StorageServer = {
+      ...server,
       storage: {
         ...storage,
         progress: async () => ({ ok: true, value: { offset: 4, total: 4, sha256: sha256Of('lies') } }),
@@ -112,7 +127,11 @@ describe('checkpoint files', () => {
 
   it("downloads ai-toolkit's optimizer state with the weights, if there is one", async () => {
     const weights = 'dog/dog_000000250.safetensors';
-    const all = createShelf({ [weights]: 'weights', 'dog/optimizer.pt': 'state', 'dog/other.pt': 'x' });
+    const all = createStorageServer({
+      [weights]: 'weights',
+      'dog/optimizer.pt': 'state',
+      'dog/other.pt': 'x',
+    });
     const { fetched, outputDir, read } = startFetch(all, weights);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(readdirSync(join(outputDir, 'dog')).toSorted()).toEqual([
@@ -120,31 +139,31 @@ describe('checkpoint files', () => {
       'optimizer.pt',
     ]);
     expect([read(weights), read('dog/optimizer.pt')]).toEqual(['weights', 'state']);
-    expect(await startFetch(createShelf({ [weights]: 'weights' }), weights).fetched).toMatchObject({
+    expect(await startFetch(createStorageServer({ [weights]: 'weights' }), weights).fetched).toMatchObject({
       kind: 'ready',
     });
   });
 
   it('reports a missing checkpoint, and one that the server refuses', async () => {
-    expect(await startFetch(createShelf(), file).fetched).toEqual(
+    expect(await startFetch(createStorageServer(), file).fetched).toEqual(
       failure(/neither the file nor checkpoint-manifest.json/),
     );
-    const over = createShelf({ [file]: 'x' });
+    const over = createStorageServer({ [file]: 'x' });
     over.failAll('', refusalOf(401));
     expect(await startFetch(over, file).fetched).toEqual(failure(/refused with 401/));
   });
 
   it('stops the download when it is aborted', async () => {
-    const shelf = createShelf({ [file]: '01234567' });
-    shelf.failAll('GET', 'cut');
+    const server = createStorageServer({ [file]: '01234567' });
+    server.failAll('GET', 'cut');
     const over = new AbortController();
-    shelf.onCall = () => void (shelf.calls.length > 3 && over.abort());
-    expect(await startFetch(shelf, file, tempFolder(), over).fetched).toEqual({ kind: 'aborted' });
+    server.onCall = () => void (server.calls.length > 3 && over.abort());
+    expect(await startFetch(server, file, tempFolder(), over).fetched).toEqual({ kind: 'aborted' });
   });
 
   it('reports a checkpoint that the disk cannot hold', async () => {
     const outputDir = join(tempFolder(), 'none');
-    expect(await startFetch(createShelf({ [file]: 'x' }), file, outputDir).fetched).toEqual(
+    expect(await startFetch(createStorageServer({ [file]: 'x' }), file, outputDir).fetched).toEqual(
       failure(/ENOENT/),
     );
   });
@@ -154,9 +173,9 @@ describe('checkpoint folders', () => {
   const files = { 'model.bin': 'weights', 'deep/er/.metadata': 'where', empty: '' };
 
   it('downloads a checkpoint folder, and shows it only when it is complete', async () => {
-    const shelf = createShelf(folderWith(files));
-    const { fetched, outputDir, read } = startFetch(shelf, folder);
-    shelf.onCall = () => expect(existsSync(join(outputDir, folder))).toBe(false);
+    const server = createStorageServer(folderWith(files));
+    const { fetched, outputDir, read } = startFetch(server, folder);
+    server.onCall = () => expect(existsSync(join(outputDir, folder))).toBe(false);
     expect(await fetched).toEqual({
       kind: 'ready',
       message: `Resuming from ${folder} (step 500), 12 bytes fetched`,
@@ -167,7 +186,7 @@ describe('checkpoint folders', () => {
   });
 
   it('keeps valid files of a checkpoint folder, replaces others, and removes extra ones', async () => {
-    const shelf = createShelf(folderWith(files));
+    const server = createStorageServer(folderWith(files));
     const outputDir = tempFolder();
     mkdirSync(join(outputDir, folder), { recursive: true });
     for (const [name, text] of [
@@ -176,12 +195,12 @@ describe('checkpoint folders', () => {
       ['more', ''],
     ] as const)
       writeFileSync(join(outputDir, folder, name), text);
-    const { fetched, read } = startFetch(shelf, folder, outputDir);
+    const { fetched, read } = startFetch(server, folder, outputDir);
     expect(await fetched).toMatchObject({ kind: 'ready' });
-    expect(downloadsOf(shelf).some(call => call.includes('model.bin'))).toBe(false);
+    expect(downloadsOf(server).some(call => call.includes('model.bin'))).toBe(false);
     expect([read(`${folder}/model.bin`), read(`${folder}/empty`)]).toEqual(['weights', '']);
     expect(existsSync(join(outputDir, folder, 'more'))).toBe(false);
-    expect(await startFetch(shelf, folder, outputDir).fetched).toMatchObject({
+    expect(await startFetch(server, folder, outputDir).fetched).toMatchObject({
       message: expect.stringMatching(/already on this rig/) as string,
     });
   });
@@ -202,8 +221,8 @@ describe('checkpoint folders', () => {
       JSON.stringify({ files: ['a', 'a'].map(path => ({ path, bytes: 1, sha256: sha256Of('x') })) }),
     ],
   ])('rejects a checkpoint manifest with %s', async (_what, manifest) => {
-    const shelf = createShelf({ [`${folder}/checkpoint-manifest.json`]: manifest });
-    const { fetched, outputDir } = startFetch(shelf, folder);
+    const server = createStorageServer({ [`${folder}/checkpoint-manifest.json`]: manifest });
+    const { fetched, outputDir } = startFetch(server, folder);
     expect(await fetched).toEqual(failure(/checkpoint-manifest.json (?:is invalid|has an invalid path)/));
     expect(readdirSync(outputDir)).toEqual([]);
   });
@@ -214,7 +233,7 @@ describe('checkpoint folders', () => {
       const [outputDir, elsewhere] = [tempFolder(), tempFolder()];
       mkdirSync(join(outputDir, path, '..'), { recursive: true });
       symlinkSync(elsewhere, join(outputDir, path));
-      const { fetched } = startFetch(createShelf(folderWith(files)), folder, outputDir);
+      const { fetched } = startFetch(createStorageServer(folderWith(files)), folder, outputDir);
       expect(await fetched).toEqual(failure(/exists and is not a folder/));
       expect(readdirSync(elsewhere)).toEqual([]);
     },
@@ -225,16 +244,20 @@ describe('checkpoint folders', () => {
     mkdirSync(join(outputDir, folder), { recursive: true });
     writeFileSync(join(elsewhere, 'model.bin'), 'weights');
     symlinkSync(join(elsewhere, 'model.bin'), join(outputDir, folder, 'model.bin'));
-    const { fetched } = startFetch(createShelf(folderWith({ 'model.bin': 'weights' })), folder, outputDir);
+    const { fetched } = startFetch(
+      createStorageServer(folderWith({ 'model.bin': 'weights' })),
+      folder,
+      outputDir,
+    );
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(statSync(join(outputDir, folder, 'model.bin')).isFile()).toBe(true);
     expect(readFileSync(join(elsewhere, 'model.bin'), 'utf8')).toBe('weights');
   });
 
   it('leaves nothing behind when a file of a checkpoint folder is missing', async () => {
-    const shelf = createShelf(folderWith(files));
-    shelf.files.delete(`${folder}/model.bin`);
-    const { fetched, outputDir } = startFetch(shelf, folder);
+    const server = createStorageServer(folderWith(files));
+    server.files.delete(`${folder}/model.bin`);
+    const { fetched, outputDir } = startFetch(server, folder);
     expect(await fetched).toEqual(failure(/run\/checkpoint-500\/model.bin: refused with 404/));
     expect(readdirSync(join(outputDir, 'run'))).toEqual([]);
   });

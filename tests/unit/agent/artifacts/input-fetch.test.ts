@@ -4,7 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { fetchInputs } from '../../../../agent/artifacts/input-fetch.ts';
 import type { OfferedInput } from '../../../../protocol/job-inputs.ts';
 import { tempFolder } from '../builders.ts';
-import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '../storage-bench.ts';
+import {
+  createInstantClock,
+  createStorageServer,
+  refusalOf,
+  sha256Of,
+  type StorageServer,
+} from '../storage-server.ts';
 
 /** An input that consists of these files, by path. The first name in their paths is the input. */
 const inputOf = (name: string, files: Readonly<Record<string, string>>): OfferedInput => ({
@@ -12,10 +18,10 @@ const inputOf = (name: string, files: Readonly<Record<string, string>>): Offered
   path: Object.keys(files)[0]?.split('/')[0] ?? '',
   files: Object.entries(files).map(([path, text]) => ({ path, bytes: text.length, sha256: sha256Of(text) })),
 });
-const shelfWith = (
+const serverWith = (
   ...inputs: readonly (readonly [name: string, files: Readonly<Record<string, string>>])[]
-): Shelf =>
-  createShelf(
+): StorageServer =>
+  createStorageServer(
     Object.fromEntries(
       inputs.flatMap(([name, files]) =>
         Object.entries(files).map(([path, text]) => [`inputs/${name}/${path}`, text] as const),
@@ -23,19 +29,24 @@ const shelfWith = (
     ),
   );
 
-function startFetch(shelf: Shelf, inputs: readonly OfferedInput[], workDir = tempFolder(), job = 'j_1') {
+function startFetch(
+  server: StorageServer,
+  inputs: readonly OfferedInput[],
+  workDir = tempFolder(),
+  job = 'j_1',
+) {
   const folder = join(workDir, job);
   mkdirSync(folder, { recursive: true });
   const stages: string[] = [];
   const over = new AbortController();
-  const clock = createHastyClock();
+  const clock = createInstantClock();
   const rest = {
     clock,
     random: () => 0,
     signal: over.signal,
     onStage: (stage: string) => stages.push(stage),
   };
-  const fetched = fetchInputs(inputs, folder, { storage: shelf.storage, workDir, ...rest });
+  const fetched = fetchInputs(inputs, folder, { storage: server.storage, workDir, ...rest });
   return {
     fetched,
     stages,
@@ -44,16 +55,17 @@ function startFetch(shelf: Shelf, inputs: readonly OfferedInput[], workDir = tem
     read: (path: string) => readFileSync(join(folder, 'inputs', path), 'utf8'),
   };
 }
-const downloadsOf = ({ calls }: Shelf): readonly string[] => calls.filter(call => call.startsWith('GET'));
+const downloadsOf = ({ calls }: StorageServer): readonly string[] =>
+  calls.filter(call => call.startsWith('GET'));
 
 const lora = { 'lora.safetensors': 'weights' };
 const run = { 'run/a.bin': 'aa', 'run/deep/b.bin': 'bbb' };
 
 describe('inputs', () => {
   it('are downloaded into folders with their names, and not again for the next attempt', async () => {
-    const shelf = shelfWith(['lora', lora], ['base', run]);
+    const server = serverWith(['lora', lora], ['base', run]);
     const inputs = [inputOf('lora', lora), inputOf('base', run)];
-    const { fetched, stages, workDir, read } = startFetch(shelf, inputs);
+    const { fetched, stages, workDir, read } = startFetch(server, inputs);
     expect(await fetched).toEqual({
       kind: 'ready',
       message: 'Inputs: lora (lora.safetensors), 7 bytes fetched; base (run), 5 bytes fetched',
@@ -64,32 +76,32 @@ describe('inputs', () => {
       'aa',
       'bbb',
     ]);
-    const count = downloadsOf(shelf).length;
-    expect(await startFetch(shelf, inputs, workDir).fetched).toEqual({
+    const count = downloadsOf(server).length;
+    expect(await startFetch(server, inputs, workDir).fetched).toEqual({
       kind: 'ready',
       message: 'Inputs: lora (lora.safetensors), already on this rig; base (run), already on this rig',
     });
-    expect(downloadsOf(shelf)).toHaveLength(count);
+    expect(downloadsOf(server)).toHaveLength(count);
   });
 
   it('are removed when another job with inputs starts', async () => {
-    const shelf = shelfWith(['lora', lora]);
-    const { fetched, workDir } = startFetch(shelf, [inputOf('lora', lora)]);
+    const server = serverWith(['lora', lora]);
+    const { fetched, workDir } = startFetch(server, [inputOf('lora', lora)]);
     await fetched;
     mkdirSync(join(workDir, 'mine', 'inputs'), { recursive: true });
-    await startFetch(shelf, [inputOf('lora', lora)], workDir, 'j_2').fetched;
+    await startFetch(server, [inputOf('lora', lora)], workDir, 'j_2').fetched;
     expect(existsSync(join(workDir, 'j_1', 'inputs'))).toBe(false);
     expect(existsSync(join(workDir, 'mine', 'inputs'))).toBe(true);
     expect(readdirSync(join(workDir, 'j_2', 'inputs'))).toEqual(['lora']);
   });
 
   it('fail with the name of the input when a file has other content or is gone', async () => {
-    const other = shelfWith(['lora', { 'lora.safetensors': 'changed' }]);
+    const other = serverWith(['lora', { 'lora.safetensors': 'changed' }]);
     expect(await startFetch(other, [inputOf('lora', lora)]).fetched).toMatchObject({
       kind: 'failed',
       message: expect.stringMatching(/^Input lora cannot be fetched: .*unexpected content$/),
     });
-    const gone = shelfWith(['lora', lora]);
+    const gone = serverWith(['lora', lora]);
     gone.fail('GET', refusalOf(404, 'artifact_not_found'));
     expect(await startFetch(gone, [inputOf('lora', lora)]).fetched).toMatchObject({
       kind: 'failed',
@@ -102,12 +114,12 @@ describe('inputs', () => {
     const link = join(workDir, 'j_1', at);
     mkdirSync(dirname(link), { recursive: true });
     symlinkSync(elsewhere, link);
-    await startFetch(shelfWith(['lora', lora]), [inputOf('lora', lora)], workDir).fetched;
+    await startFetch(serverWith(['lora', lora]), [inputOf('lora', lora)], workDir).fetched;
     expect(readdirSync(elsewhere)).toEqual([]);
   });
 
   it('stop when the job is cancelled', async () => {
-    const { fetched, over } = startFetch(shelfWith(['lora', lora]), [inputOf('lora', lora)]);
+    const { fetched, over } = startFetch(serverWith(['lora', lora]), [inputOf('lora', lora)]);
     over.abort();
     expect(await fetched).toEqual({ kind: 'aborted' });
   });

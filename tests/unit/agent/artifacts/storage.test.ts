@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../../../agent/clock.ts';
 import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
 import { openStorage, type Storage } from '../../../../agent/artifacts/storage.ts';
 import { decide } from '../../../../agent/retry/decisions.ts';
-import { createHastyClock, sha256Of } from '../storage-bench.ts';
+import { createInstantClock, sha256Of } from '../storage-server.ts';
 
 /** A storage client for an orchestrator with this answer. */
 async function storageAt(
@@ -40,7 +40,7 @@ test('encodes the key as a path, and sends the upload token of the attempt', asy
 });
 
 test('reports a server that stops answering as unreachable', async () => {
-  const silent = await storageAt(() => {}, createHastyClock());
+  const silent = await storageAt(() => {}, createInstantClock());
   const unreachable = { ok: false, failure: { kind: 'unreachable' } };
   expect(await silent.list(never)).toMatchObject(unreachable);
   expect(await silent.progress('a', never)).toMatchObject(unreachable);

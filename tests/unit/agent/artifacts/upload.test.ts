@@ -5,18 +5,18 @@ import { createRunningDigest } from '../../../../agent/files/file-digest.ts';
 import { uploadBytes, uploadFile } from '../../../../agent/artifacts/upload.ts';
 import { tempFolder, unreachable } from '../builders.ts';
 import {
-  createHastyClock,
-  createShelf,
+  createInstantClock,
+  createStorageServer,
   proxyAnswerOf,
   refusalOf,
   sha256Of,
-  type Shelf,
-} from '../storage-bench.ts';
+  type StorageServer,
+} from '../storage-server.ts';
 
 const sizes = { wholeUpTo: 10, part: 4 };
-const partsOf = ({ storage }: Shelf, over = new AbortController()) => ({
+const partsOf = ({ storage }: StorageServer, over = new AbortController()) => ({
   storage,
-  clock: createHastyClock(),
+  clock: createInstantClock(),
   random: () => 0,
   signal: over.signal,
   sizes,
@@ -32,32 +32,32 @@ function sourceOf(text: string) {
 
 describe('uploadFile', () => {
   it.each(['', 'x', '0123456789'])('uploads a file with the content %j', async text => {
-    const shelf = createShelf();
-    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'uploaded' });
-    expect(shelf.files.get('key')?.toString()).toBe(text);
-    expect(shelf.calls).toEqual(['PUT key 0']);
+    const server = createStorageServer();
+    expect(await uploadFile(sourceOf(text), partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(server.files.get('key')?.toString()).toBe(text);
+    expect(server.calls).toEqual(['PUT key 0']);
   });
 
   it('repeats an upload until it succeeds', async () => {
-    const shelf = createShelf();
-    shelf.fail('PUT', 'cut', unreachable(), refusalOf(503), refusalOf(429), refusalOf(409));
-    expect(await uploadFile(sourceOf('0123'), partsOf(shelf))).toEqual({ kind: 'uploaded' });
-    expect(shelf.calls).toHaveLength(6);
+    const server = createStorageServer();
+    server.fail('PUT', 'cut', unreachable(), refusalOf(503), refusalOf(429), refusalOf(409));
+    expect(await uploadFile(sourceOf('0123'), partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(server.calls).toHaveLength(6);
   });
 
   it('computes the digest of a large file while uploading, and sends it with the last part', async () => {
-    const shelf = createShelf();
+    const server = createStorageServer();
     const digests: (string | null)[] = [];
-    const storage: Shelf['storage'] = {
-      ...shelf.storage,
+    const storage: StorageServer['storage'] = {
+      ...server.storage,
       put: (key, upload, signal) => {
         digests.push(upload.sha256);
-        return shelf.storage.put(key, upload, signal);
+        return server.storage.put(key, upload, signal);
       },
     };
     const source = sourceOf('abcdefghijklmnop');
     const sha256 = createRunningDigest(source.path);
-    expect(await uploadFile({ ...source, sha256 }, { ...partsOf(shelf), storage })).toEqual({
+    expect(await uploadFile({ ...source, sha256 }, { ...partsOf(server), storage })).toEqual({
       kind: 'uploaded',
     });
     expect(digests).toEqual([null, null, null, source.sha256]);
@@ -65,21 +65,21 @@ describe('uploadFile', () => {
   });
 
   it('computes the right digest when parts of a large file are sent twice', async () => {
-    const shelf = createShelf();
-    shelf.fail('PUT key 4', 'cut', 'cut');
+    const server = createStorageServer();
+    server.fail('PUT key 4', 'cut', 'cut');
     const source = sourceOf('abcdefghijklmnop');
     const sha256 = createRunningDigest(source.path);
-    expect(await uploadFile({ ...source, sha256 }, partsOf(shelf))).toEqual({ kind: 'uploaded' });
-    expect(shelf.files.get('key')?.toString()).toBe('abcdefghijklmnop');
+    expect(await uploadFile({ ...source, sha256 }, partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(server.files.get('key')?.toString()).toBe('abcdefghijklmnop');
   });
 
   it('uploads a large file in parts, and resumes after the stored ones', async () => {
-    const shelf = createShelf();
-    shelf.fail('PUT key 4', 'cut', 'cut');
+    const server = createStorageServer();
+    server.fail('PUT key 4', 'cut', 'cut');
     const text = 'abcdefghijklmnop';
-    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'uploaded' });
-    expect(shelf.files.get('key')?.toString()).toBe(text);
-    expect(shelf.calls).toEqual([
+    expect(await uploadFile(sourceOf(text), partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(server.files.get('key')?.toString()).toBe(text);
+    expect(server.calls).toEqual([
       'HEAD key',
       'PUT key 0',
       'PUT key 4',
@@ -92,13 +92,13 @@ describe('uploadFile', () => {
 
   it('recognizes a large file that is stored already, and restarts one begun with other content', async () => {
     const text = 'abcdefghijklmnop';
-    const there = createShelf({ key: text });
+    const there = createStorageServer({ key: text });
     expect(await uploadFile(sourceOf(text), partsOf(there))).toEqual({ kind: 'uploaded' });
     expect(there.calls).toEqual(['HEAD key']);
-    const other = createShelf({ key: 'something else' });
+    const other = createStorageServer({ key: 'something else' });
     await uploadFile(sourceOf(text), partsOf(other));
     expect(other.files.get('key')?.toString()).toBe(text);
-    const begun = createShelf();
+    const begun = createStorageServer();
     const over = new AbortController();
     begun.onCall = call => void (call === 'PUT key 4' && over.abort());
     expect(await uploadFile(sourceOf('0000111122223333'), partsOf(begun, over))).toEqual({ kind: 'aborted' });
@@ -116,9 +116,9 @@ describe('uploadFile', () => {
     [refusalOf(400), { kind: 'refused', why: 'refused with 400' }],
   ])('does not repeat an upload that the server refuses (%j)', async (failure, end) => {
     for (const text of ['small', 'much larger than that']) {
-      const shelf = createShelf();
-      shelf.failAll('PUT', failure);
-      expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual(end);
+      const server = createStorageServer();
+      server.failAll('PUT', failure);
+      expect(await uploadFile(sourceOf(text), partsOf(server))).toEqual(end);
     }
   });
 
@@ -131,76 +131,76 @@ describe('uploadFile', () => {
   ])(
     'postpones a file that a proxy never accepts (%i), and names the remedy',
     async (status, what, remedy) => {
-      const shelf = createShelf();
-      shelf.failAll('PUT', proxyAnswerOf(status));
-      expect(await uploadFile(sourceOf('small'), partsOf(shelf))).toEqual({
+      const server = createStorageServer();
+      server.failAll('PUT', proxyAnswerOf(status));
+      expect(await uploadFile(sourceOf('small'), partsOf(server))).toEqual({
         kind: 'no_room',
         why: `A proxy between this worker and the server ${what} an upload of 5 bytes (${status}): ${remedy} (docs/network.md)`,
       });
       // 413 is permanent, so it is not repeated; the other errors are usually temporary.
-      expect(shelf.calls).toHaveLength(status === 413 ? 1 : 6);
+      expect(server.calls).toHaveLength(status === 413 ? 1 : 6);
     },
   );
 
   it('names the size of a part when a proxy refuses the parts', async () => {
-    const shelf = createShelf();
-    shelf.failAll('PUT', proxyAnswerOf(413));
-    expect(await uploadFile(sourceOf('much larger than that'), partsOf(shelf))).toMatchObject({
+    const server = createStorageServer();
+    server.failAll('PUT', proxyAnswerOf(413));
+    expect(await uploadFile(sourceOf('much larger than that'), partsOf(server))).toMatchObject({
       why: expect.stringContaining('an upload of 4 bytes (413)') as unknown,
     });
   });
 
   it.each(['PUT', 'HEAD'])('repeats an upload that a proxy delays for a moment (%s)', async call => {
-    const shelf = createShelf();
+    const server = createStorageServer();
     const busy = [502, 503, 504, 429, 502].map(proxyAnswerOf);
-    shelf.fail(call, ...busy);
+    server.fail(call, ...busy);
     const text = 'much larger than that';
-    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'uploaded' });
-    expect(shelf.files.get('key')?.toString()).toBe(text);
+    expect(await uploadFile(sourceOf(text), partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(server.files.get('key')?.toString()).toBe(text);
   });
 
   it('counts failures of a proxy separately for each part', async () => {
-    const shelf = createShelf();
-    for (const at of [0, 4, 8]) shelf.fail(`PUT key ${at}`, ...[502, 502, 502].map(proxyAnswerOf));
-    expect(await uploadFile(sourceOf('abcdefghijkl'), partsOf(shelf))).toEqual({ kind: 'uploaded' });
+    const server = createStorageServer();
+    for (const at of [0, 4, 8]) server.fail(`PUT key ${at}`, ...[502, 502, 502].map(proxyAnswerOf));
+    expect(await uploadFile(sourceOf('abcdefghijkl'), partsOf(server))).toEqual({ kind: 'uploaded' });
   });
 
   it('postpones a file when a proxy never answers the HEAD call', async () => {
-    const shelf = createShelf();
-    shelf.failAll('HEAD', proxyAnswerOf(502));
-    expect(await uploadFile(sourceOf('much larger than that'), partsOf(shelf))).toMatchObject({
+    const server = createStorageServer();
+    server.failAll('HEAD', proxyAnswerOf(502));
+    expect(await uploadFile(sourceOf('much larger than that'), partsOf(server))).toMatchObject({
       kind: 'no_room',
     });
-    expect(shelf.calls).toHaveLength(6);
+    expect(server.calls).toHaveLength(6);
   });
 
   it('reports a file that changes or disappears during the upload as changed', async () => {
-    const shelf = createShelf();
+    const server = createStorageServer();
     const grown = sourceOf('x');
-    shelf.onCall = () => appendFileSync(grown.path, 'y');
-    shelf.fail('PUT', 'cut');
-    expect(await uploadFile(grown, partsOf(shelf))).toEqual({ kind: 'changed' });
-    shelf.onCall = () => {};
+    server.onCall = () => appendFileSync(grown.path, 'y');
+    server.fail('PUT', 'cut');
+    expect(await uploadFile(grown, partsOf(server))).toEqual({ kind: 'changed' });
+    server.onCall = () => {};
     const gone = sourceOf('x');
     rmSync(gone.path);
-    expect(await uploadFile(gone, partsOf(shelf))).toEqual({ kind: 'changed' });
+    expect(await uploadFile(gone, partsOf(server))).toEqual({ kind: 'changed' });
     const shorter = sourceOf('0123456789');
     writeFileSync(shorter.path, '01');
-    expect(await uploadFile(shorter, partsOf(shelf))).toEqual({ kind: 'changed' });
+    expect(await uploadFile(shorter, partsOf(server))).toEqual({ kind: 'changed' });
   });
 
   it('reports a file that cannot be read', async () => {
     const source = { ...sourceOf('x'), path: tempFolder() };
-    expect(await uploadFile(source, partsOf(createShelf()))).toMatchObject({
+    expect(await uploadFile(source, partsOf(createStorageServer()))).toMatchObject({
       kind: expect.stringMatching(/changed|refused/) as string,
     });
   });
 });
 
 it('uploads bytes from memory in the same way', async () => {
-  const shelf = createShelf();
-  shelf.fail('PUT key 4', 'cut');
+  const server = createStorageServer();
+  server.fail('PUT key 4', 'cut');
   const bytes = Buffer.from('abcdefghijklmnop');
-  expect(await uploadBytes('key', bytes, partsOf(shelf))).toEqual({ kind: 'uploaded' });
-  expect(shelf.files.get('key')).toEqual(bytes);
+  expect(await uploadBytes('key', bytes, partsOf(server))).toEqual({ kind: 'uploaded' });
+  expect(server.files.get('key')).toEqual(bytes);
 });

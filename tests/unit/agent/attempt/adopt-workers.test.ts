@@ -18,15 +18,15 @@ import { ownProcesses } from '../../../../agent/process/own-processes.ts';
 import { openStateFolder } from '../../../../agent/state/state-folder.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId, scriptJob, tempFolder } from '../builders.ts';
-import { taskOf } from '../guard-bench.ts';
+import { taskOf } from '../guard-fixture.ts';
 import { until } from '../guard-rig.ts';
-import { newest, turn } from '../held-runs.ts';
-import { createSlotBench } from '../slot-bench.ts';
+import { newest, flushCallbacks } from '../controlled-runs.ts';
+import { createSlotFixture } from '../slot-fixture.ts';
 
 const exit: ExitRecord = { code: 3, signal: null, stopped: null, startError: null, tail: 'boom' };
 
 /** The state folder after a trainer of this rank has ended and printed something. */
-function createBench(rank: number) {
+function createFixture(rank: number) {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();
   const run: RunFolder = state.runOf(attemptId('a1'));
@@ -57,7 +57,7 @@ function createBench(rank: number) {
 /** A slot that has found this, and what it followed. */
 async function resumed(found: Found | null) {
   const followed: string[] = [];
-  const bench = createSlotBench({
+  const fixture = createSlotFixture({
     logs: { follow: () => void followed.push('log'), finish: () => {}, keepFor: () => {} },
     curve: () => {
       followed.push('curve');
@@ -65,14 +65,14 @@ async function resumed(found: Found | null) {
     },
   });
   if (found === null) throw new Error('nothing was found');
-  bench.slot.resume(found);
-  await turn();
-  return { ...bench, followed };
+  fixture.slot.resume(found);
+  await flushCallbacks();
+  return { ...fixture, followed };
 }
 
 describe('runs of a worker that is not the first of its attempt', () => {
   it('keeps the rank on disk', () => {
-    const { run } = createBench(2);
+    const { run } = createFixture(2);
     expect(readTask(run)?.rank).toBe(2);
     writeTask(run, taskOf(scriptJob(run.path, '')));
     expect(readTask(run)).not.toHaveProperty('rank');
@@ -82,7 +82,7 @@ describe('runs of a worker that is not the first of its attempt', () => {
     [0, ['curve', 'log']],
     [1, []],
   ])('reports the end of an adopted run of rank %d', async (rank, output) => {
-    const { clock, deps, state } = createBench(rank);
+    const { clock, deps, state } = createFixture(rank);
     const { reports, followed } = await resumed(await findRun(state.runsDir, deps));
     await until(async () => {
       await clock.advance(300);
@@ -98,7 +98,7 @@ describe('runs of a worker that is not the first of its attempt', () => {
     [0, ['log', 'curve', 'log']],
     [1, []],
   ])('sends a kept report of rank %d', async (rank, output) => {
-    const { deps, state } = createBench(rank);
+    const { deps, state } = createFixture(rank);
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
     const { reports, followed } = await resumed(await findRun(state.runsDir, deps));
     expect(newest(reports).body).toEqual({ status: 'failed' });
@@ -106,7 +106,7 @@ describe('runs of a worker that is not the first of its attempt', () => {
   });
 
   it('leaves the log in the folder of the job, and removes the run once its end is reported', async () => {
-    const { logs, clock, shipped, left, logFile } = createBench(1);
+    const { logs, clock, shipped, left, logFile } = createFixture(1);
     const following = logs();
     following.follow(attemptId('a1'), []);
     following.finish(attemptId('a1'));
@@ -118,7 +118,7 @@ describe('runs of a worker that is not the first of its attempt', () => {
   });
 
   it('sends no log or curve of a run whose end an earlier process reported', async () => {
-    const { run, deps, state, logs, clock, shipped, left } = createBench(1);
+    const { run, deps, state, logs, clock, shipped, left } = createFixture(1);
     acknowledgeRun(run);
     const followed: string[] = [];
     for (const found of findAcknowledged(state.runsDir, deps))

@@ -18,14 +18,14 @@ import type { Processes } from '../../../../agent/process/processes.ts';
 import { openStateFolder } from '../../../../agent/state/state-folder.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId, scriptJob, tempFolder } from '../builders.ts';
-import { taskOf } from '../guard-bench.ts';
+import { taskOf } from '../guard-fixture.ts';
 
 const guard = { pid: 70, start: 'g' };
 const trainer = { pid: 71, start: 't' };
 const exit: ExitRecord = { code: 3, signal: null, stopped: null, startError: null, tail: 'boom' };
 
 /** The state folder of an earlier agent on a machine where these processes are alive. */
-function createBench(
+function createFixture(
   living: readonly { readonly pid: number; readonly start: string }[],
   /** Called on each check whether a process is alive. */
   onLook: () => void = () => {},
@@ -74,11 +74,11 @@ function guarded(run: RunFolder): RunFolder {
 
 describe('runs of an earlier agent process', () => {
   it('finds no run in an empty state folder', async () => {
-    expect(await createBench([]).find()).toBeNull();
+    expect(await createFixture([]).find()).toBeNull();
   });
 
   it('finds a running training with the order it was given', async () => {
-    const { find, leave, left, signals } = createBench([guard, trainer]);
+    const { find, leave, left, signals } = createFixture([guard, trainer]);
     const run = guarded(leave('a1'));
     expect(await find()).toMatchObject({
       kind: 'running',
@@ -92,7 +92,7 @@ describe('runs of an earlier agent process', () => {
   });
 
   it('finds an ended training until its end is reported', async () => {
-    const { find, leave, left } = createBench([]);
+    const { find, leave, left } = createFixture([]);
     const run = guarded(leave('a1'));
     writeExit(run, exit);
     writeStop(run, { order: 'leave_now', graceMs: 0 });
@@ -101,7 +101,7 @@ describe('runs of an earlier agent process', () => {
   });
 
   it('finds a kept report before anything else', async () => {
-    const { state, find, leave } = createBench([guard, trainer]);
+    const { state, find, leave } = createFixture([guard, trainer]);
     writeExit(guarded(leave('a1')), exit);
     const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
     state.keepReport(report);
@@ -113,7 +113,7 @@ describe('runs of an earlier agent process', () => {
   });
 
   it('finds a kept report of a job that was never started', async () => {
-    const { state, find } = createBench([]);
+    const { state, find } = createFixture([]);
     const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
     state.keepReport(report);
     expect(await find()).toEqual({ kind: 'reported', report });
@@ -123,7 +123,7 @@ describe('runs of an earlier agent process', () => {
     ['was abandoned and has ended', 'a1'],
     ['is not a run', '..a1'],
   ])('removes a folder that %s', async (_what, name) => {
-    const { state, find, left } = createBench([]);
+    const { state, find, left } = createFixture([]);
     const run = { path: join(state.runsDir, name) };
     mkdirSync(run.path);
     writeExit(run, exit);
@@ -135,7 +135,7 @@ describe('runs of an earlier agent process', () => {
 
 describe('runs without a guard', () => {
   it('ends a training that lost its guard, with its children, and reports nothing', async () => {
-    const { find, leave, left, signals } = createBench([trainer]);
+    const { find, leave, left, signals } = createFixture([trainer]);
     guarded(leave('a1'));
     expect(await find()).toBeNull();
     expect(signals).toEqual(['SIGTERM 71', 'SIGKILL 71']);
@@ -148,7 +148,7 @@ describe('runs without a guard', () => {
   ])(
     'does not mistake a later process with the same number for the %s',
     async (_what, first, second, expected) => {
-      const { find, leave, left, signals } = createBench([first, second]);
+      const { find, leave, left, signals } = createFixture([first, second]);
       guarded(leave('a1'));
       expect(await find()).toBeNull();
       expect(signals).toEqual(expected);
@@ -157,7 +157,7 @@ describe('runs without a guard', () => {
   );
 
   it('cancels a run whose guard has not started yet, so that a late guard finds it taken', async () => {
-    const { find, leave, left } = createBench([]);
+    const { find, leave, left } = createFixture([]);
     const run = leave('a1');
     expect(await find()).toBeNull();
     expect(left()).toEqual([]);
@@ -165,7 +165,7 @@ describe('runs without a guard', () => {
   });
 
   it('gives up a run whose guard file stays unreadable', async () => {
-    const { find, leave, left } = createBench([guard]);
+    const { find, leave, left } = createFixture([guard]);
     const run = leave('a1');
     writeFileSync(join(run.path, 'guard.json'), '{"pid":');
     expect(await find()).toBeNull();
@@ -175,21 +175,21 @@ describe('runs without a guard', () => {
 
 it('stops a guard whose task cannot be read', async () => {
   let told = '';
-  const bench = createBench([guard, trainer], () => {
+  const fixture = createFixture([guard, trainer], () => {
     const file = join(run.path, 'stop.json');
     if (!existsSync(file)) return;
     told = readFileSync(file, 'utf8');
-    bench.die();
+    fixture.die();
   });
-  const run = guarded(bench.leave('a1'));
+  const run = guarded(fixture.leave('a1'));
   writeFileSync(join(run.path, 'task.json'), 'broken');
-  expect(await bench.find()).toBeNull();
+  expect(await fixture.find()).toBeNull();
   expect(JSON.parse(told)).toMatchObject({ order: 'abandon' });
-  expect([bench.left(), bench.signals]).toEqual([[], []]);
+  expect([fixture.left(), fixture.signals]).toEqual([[], []]);
 });
 
 it('adopts a running training first, and keeps a report for the next start', async () => {
-  const { state, find, leave, left } = createBench([guard, trainer]);
+  const { state, find, leave, left } = createFixture([guard, trainer]);
   const report = { jobId: jobId('j0'), attemptId: attemptId('a0'), body: { status: 'failed' as const } };
   state.keepReport(report);
   const run = guarded(leave('a1'));
@@ -199,7 +199,7 @@ it('adopts a running training first, and keeps a report for the next start', asy
 });
 
 it('stops the second of two running trainings', async () => {
-  const { find, leave } = createBench([guard, trainer]);
+  const { find, leave } = createFixture([guard, trainer]);
   guarded(leave('a1'));
   const second = guarded(leave('a2'));
   expect(await find()).toMatchObject({ kind: 'running', origin: { attemptId: 'a1' } });

@@ -3,7 +3,7 @@ import { systemClock } from '../../../../agent/clock.ts';
 import { createReporter } from '../../../../agent/attempt/reports.ts';
 import type { ApiClient } from '../../../../agent/connection/api-client.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
-import { attemptId, jobId, problemOf, scripted, unreachable } from '../builders.ts';
+import { attemptId, jobId, problemOf, scriptAnswers, unreachable } from '../builders.ts';
 
 type Result = Awaited<ReturnType<ApiClient['report']>>;
 const taken: Result = { ok: true, value: { success: true } };
@@ -13,7 +13,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function startReport(answers: readonly Result[], random = 1) {
-  const { calls, answer } = scripted<Parameters<ApiClient['report']>, Result>(answers);
+  const { calls, answer } = scriptAnswers<Parameters<ApiClient['report']>, Result>(answers);
   const troubles: CallFailure[] = [];
   const at: number[] = [];
   const began = Date.now();

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scriptJob, tempFolder, writeFile } from '../builders.ts';
-import { guardHere, runToEnd } from '../guard-bench.ts';
+import { startGuardInProcess, runToEnd } from '../guard-fixture.ts';
 
 describe('output of a trainer', () => {
   it('reads both output streams to the end, and keeps the last lines', async () => {
@@ -43,7 +43,7 @@ describe('output of a trainer', () => {
     const script = `console.log('\\u001b[34mwandb\\u001b[0m: View run at \\u001b[4mhttps://wandb.ai/a/b/runs/c\\u001b[0m')`;
     const links: object[] = [];
     const job = scriptJob(tempFolder(), script);
-    await guardHere(job).attend({ onLink: link => void links.push(link) }).finished;
+    await startGuardInProcess(job).attend({ onLink: link => void links.push(link) }).finished;
     expect(links).toEqual([{ kind: 'wandb', url: 'https://wandb.ai/a/b/runs/c' }]);
   });
 
@@ -84,7 +84,7 @@ it('reports a missing command as the end of the run, and leaves no log', async (
 it('keeps the output of a run that was stopped', async () => {
   const said = Promise.withResolvers<string>();
   const job = scriptJob(tempFolder(), `console.log('ready'); setInterval(() => {}, 1000)`);
-  const run = guardHere(job).attend({ onLine: said.resolve });
+  const run = startGuardInProcess(job).attend({ onLine: said.resolve });
   expect(await said.promise).toBe('ready');
   run.stop('cancel', 60_000);
   expect(await run.finished).toEqual({
@@ -111,12 +111,12 @@ describe('large outputs', () => {
     const job = scriptJob(tempFolder(), script);
     const before = process.memoryUsage().rss;
     let [beats, peak] = [0, before];
-    const beat = setInterval(() => {
+    const nextHeartbeat = setInterval(() => {
       peak = Math.max(peak, process.memoryUsage().rss);
       beats += 1;
     }, 20);
     const { exit, lines } = await runToEnd(job, { logMaxBytes: 8 * mib });
-    clearInterval(beat);
+    clearInterval(nextHeartbeat);
     expect(exit.code).toBe(0);
     // When output comes faster than it can be read, the newest is kept.
     expect(lines.length).toBeGreaterThan(50_000);

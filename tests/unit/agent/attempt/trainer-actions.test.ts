@@ -9,10 +9,10 @@ import { createRunCommand } from '../../../../agent/process/run-command.ts';
 import type { Processes } from '../../../../agent/process/processes.ts';
 import type { TrainerChoice } from '../../../../agent/trainers/index.ts';
 import { readFields } from '../../../../agent/files/whole-file.ts';
-import { startBusy } from '../agent-bench.ts';
+import { startAgentWithJob } from '../agent-fixture.ts';
 import { attemptId, jobId, scriptJob, tempFolder } from '../builders.ts';
-import { guardHere, processes } from '../guard-bench.ts';
-import { lives, until } from '../guard-rig.ts';
+import { startGuardInProcess, processes } from '../guard-fixture.ts';
+import { isAlive, until } from '../guard-rig.ts';
 
 const held = { jobId: jobId('j1'), attemptId: attemptId('a1') };
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
@@ -39,18 +39,18 @@ async function openTrainer(
     JSON.stringify({ $requests: requests, trainer: own.trainer ?? null }),
   );
   const lines: string[] = [];
-  const guard = guardHere(job);
+  const guard = startGuardInProcess(job);
   const run = guard.attend({ onLine: line => void lines.push(line) });
   const trainer = await until(() => readTrainer(guard.run));
   const prints = (line: string): Promise<true> => until(() => (lines.includes(line) ? true : null));
   await prints('ready');
-  const said: string[] = [];
+  const logLines: string[] = [];
   const ask = createAsk({
     runOf: () => guard.run,
     processes: { ...processes, ...over },
     trainers: own.trainers ?? [],
     run: createRunCommand({ environment: process.env }),
-    log: message => void said.push(message),
+    log: message => void logLines.push(message),
   });
   return {
     folder: job.folder,
@@ -65,7 +65,7 @@ async function openTrainer(
     /** Returns the logged lines. */
     ask: async (what: string) => {
       await ask(held, what);
-      return said.splice(0).join('\n');
+      return logLines.splice(0).join('\n');
     },
   };
 }
@@ -75,7 +75,7 @@ describe('actions by signal', () => {
     const { ask, prints, trainer, end } = await openTrainer(listening);
     expect(await ask('save')).toBe('Asked the trainer of job j1 to save (SIGUSR2)');
     await prints('heard');
-    expect(await lives(trainer)).toBe(true);
+    expect(await isAlive(trainer)).toBe(true);
     await end();
   });
 
@@ -84,7 +84,7 @@ describe('actions by signal', () => {
     expect(await ask('save')).toBe(
       'Did not ask the trainer of job j1 to save: it does not listen to SIGUSR2 now, and would be ended by it',
     );
-    expect(await lives(trainer)).toBe(true);
+    expect(await isAlive(trainer)).toBe(true);
     await end();
   });
 
@@ -240,8 +240,8 @@ while heard < 2:
     // The reader must open the pipe before a request, as the trainer does.
     const asked = (what: string) =>
       until(async () => {
-        const said = await ask(what);
-        return said.includes('does not listen') ? null : said;
+        const logLines = await ask(what);
+        return logLines.includes('does not listen') ? null : logLines;
       });
     expect(await asked('save')).toBe('Asked the trainer of job j1 to save (backup)');
     expect((await heard.next()).value).toBe('backup');
@@ -293,7 +293,7 @@ describe('impossible actions', () => {
   });
 
   it('does nothing when there is no run', async () => {
-    const said: string[] = [];
+    const logLines: string[] = [];
     const run = createRunCommand({ environment: {} });
     const folder = tempFolder();
     const ask = createAsk({
@@ -301,10 +301,10 @@ describe('impossible actions', () => {
       processes,
       trainers: [],
       run,
-      log: line => void said.push(line),
+      log: line => void logLines.push(line),
     });
     await ask(held, 'save');
-    expect(said).toEqual(['Did not ask the trainer of job j1 to save: it does not run']);
+    expect(logLines).toEqual(['Did not ask the trainer of job j1 to save: it does not run']);
   });
 });
 
@@ -315,7 +315,7 @@ describe('agent', () => {
       asked.push(`${job} ${attempt} ${what}`);
       return 'asked' as const;
     };
-    const { orchestrator, run, exit, agent } = await startBusy({ ask });
+    const { orchestrator, run, exit, agent } = await startAgentWithJob({ ask });
     const push = (attempt: string, what: string): void =>
       orchestrator.push({ type: 'job_ask', job_id: jobId('j1'), attempt_id: attemptId(attempt), what });
     push('a0', 'save');

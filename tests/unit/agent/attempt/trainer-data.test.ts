@@ -5,7 +5,7 @@ import { prepareJob, type Rig } from '../../../../agent/attempt/trainer.ts';
 import type { JobOffer } from '../../../../agent/job.ts';
 import { WorkerCommand } from '../../../../protocol/worker-api.ts';
 import { offerOf, rigOf, tempFolder } from '../builders.ts';
-import { runToEnd } from '../guard-bench.ts';
+import { runToEnd } from '../guard-fixture.ts';
 
 const environmentOf = (offer: Partial<JobOffer>, rig: Partial<Rig>) => {
   const prepared = prepareJob(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));

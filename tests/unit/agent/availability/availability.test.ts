@@ -57,16 +57,16 @@ it('notices within a minute that the wall clock was set', async () => {
 it('makes the rig unavailable while its keyboard is used, and available ten minutes later', async () => {
   let isUsed = false;
   let lastAt: number | null = null;
-  const bench = watch({
+  const fixture = watch({
     use: {
       lastInput: async () => {
-        if (isUsed) lastAt = bench.clock.wall();
+        if (isUsed) lastAt = fixture.clock.wall();
         return lastAt;
       },
       gpuTroubles: () => [],
     },
   });
-  const { clock, availability, changes } = bench;
+  const { clock, availability, changes } = fixture;
   await clock.advance(30 * minute);
   expect(changes).toEqual([]);
   isUsed = true;

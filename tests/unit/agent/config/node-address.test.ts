@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { loaded, minimalFlags, refusal, tempFolder, writeFile } from '../builders.ts';
+import { loadValidConfig, minimalFlags, configError, tempFolder, writeFile } from '../builders.ts';
 
 const variable = 'TRAINYARD_NODE_ADDRESS';
 const addressOf = (flag: object, env: object = {}) =>
-  loaded({ ...minimalFlags, ...flag }, { ...env }).nodeAddress;
+  loadValidConfig({ ...minimalFlags, ...flag }, { ...env }).nodeAddress;
 
 describe('node address', () => {
   it.each(['rig-0.example.org', '192.0.2.7', '2001:db8::7', 'fe80::7%eth0'])('reads %s', address => {
@@ -25,14 +25,14 @@ describe('node address', () => {
   it.each(['[2001:db8::7]', 'http://rig-0', 'rig 0', 'rig-0/x', 'a'.repeat(254)])(
     'rejects the node address %s',
     address => {
-      expect(refusal({ ...minimalFlags, 'node-address': address })).toBe(
+      expect(configError({ ...minimalFlags, 'node-address': address })).toBe(
         `--node-address "${address}" is not an address. Use a host name or an IP address, without a port`,
       );
     },
   );
 
   it('names the source of an invalid node address', () => {
-    expect(refusal(minimalFlags, { [variable]: 'http://rig-0' })).toContain(
+    expect(configError(minimalFlags, { [variable]: 'http://rig-0' })).toContain(
       `(given by the environment variable ${variable})`,
     );
   });

@@ -3,13 +3,20 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AgentConfig } from '../../../../agent/config/index.ts';
-import { load, loaded, minimalFlags, refusal, tempFolder, writeFile } from '../builders.ts';
+import {
+  loadConfig,
+  loadValidConfig,
+  minimalFlags,
+  configError,
+  tempFolder,
+  writeFile,
+} from '../builders.ts';
 
 /** Loads the settings with a config file. */
 function loadedWith(file: object, flags: object, env: Readonly<Record<string, string>> = {}): AgentConfig {
   const home = tempFolder();
   const config = writeFile(home, 'config.json', JSON.stringify(file));
-  return loaded({ ...flags, config }, { XDG_CONFIG_HOME: home, ...env });
+  return loadValidConfig({ ...flags, config }, { XDG_CONFIG_HOME: home, ...env });
 }
 
 type Row = readonly [
@@ -121,7 +128,7 @@ describe('options without a variable', () => {
   };
 
   it('has defaults for all options without a variable', () => {
-    const config = loaded(minimalFlags);
+    const config = loadValidConfig(minimalFlags);
     expect(read(config)).toEqual({
       verbose: false,
       labels: {},
@@ -151,20 +158,23 @@ describe('options without a variable', () => {
 
 describe('config file', () => {
   it('does not require the config file at its default path', () => {
-    expect(load(minimalFlags).ok).toBe(true);
+    expect(loadConfig(minimalFlags).ok).toBe(true);
   });
 
   it('finds the config file at its default path', () => {
     const home = tempFolder();
     mkdirSync(join(home, 'trainyard'));
     writeFile(join(home, 'trainyard'), 'config.json', JSON.stringify(minimalFlags));
-    expect(loaded({}, { XDG_CONFIG_HOME: home }).token).toEqual({ kind: 'value', token: 'wt_secret' });
+    expect(loadValidConfig({}, { XDG_CONFIG_HOME: home }).token).toEqual({
+      kind: 'value',
+      token: 'wt_secret',
+    });
   });
 
   it('refuses to start when the config file at its default path is unreadable', () => {
     const home = tempFolder();
     mkdirSync(join(home, 'trainyard', 'config.json'), { recursive: true });
-    expect(refusal(minimalFlags, { XDG_CONFIG_HOME: home })).toMatch(
+    expect(configError(minimalFlags, { XDG_CONFIG_HOME: home })).toMatch(
       /^The config file could not be read: EISDIR/,
     );
   });
@@ -176,14 +186,14 @@ describe('config file', () => {
     ['null', 'null', 'must contain a JSON object'],
   ])('names a config file that contains %s in the error', (_what, text, expected) => {
     const config = writeFile(tempFolder(), 'broken.json', text);
-    const message = refusal({ ...minimalFlags, config });
+    const message = configError({ ...minimalFlags, config });
     expect(message).toContain(config);
     expect(message).toContain(expected);
   });
 
   it('requires a config file that was named', () => {
     const config = join(tempFolder(), 'none.json');
-    expect(refusal({ ...minimalFlags, config })).toMatch(
+    expect(configError({ ...minimalFlags, config })).toMatch(
       /^The config file could not be read: ENOENT.*none\.json.*Check --config$/,
     );
   });

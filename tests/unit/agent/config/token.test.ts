@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readToken } from '../../../../agent/config/index.ts';
 import { openToken } from '../../../../agent/session/worker-token.ts';
-import { loaded, refusal, tempFolder, writeFile } from '../builders.ts';
+import { loadValidConfig, configError, tempFolder, writeFile } from '../builders.ts';
 
 const url = { 'orchestrator-url': 'http://rig:8001' };
 const inFile = (text: string, mode?: number) =>
@@ -10,8 +10,11 @@ const inFile = (text: string, mode?: number) =>
 
 describe('token option', () => {
   it.each([' wt_1', 'wt_1 ', '\twt_1\n', 'wt_1\r\n'])('removes white space around the token %j', given => {
-    expect(loaded({ ...url, 'worker-token': given }).token).toEqual({ kind: 'value', token: 'wt_1' });
-    expect(loaded(url, { SIMPLETUNER_WORKER_TOKEN: given }).token).toEqual({
+    expect(loadValidConfig({ ...url, 'worker-token': given }).token).toEqual({
+      kind: 'value',
+      token: 'wt_1',
+    });
+    expect(loadValidConfig(url, { SIMPLETUNER_WORKER_TOKEN: given }).token).toEqual({
       kind: 'value',
       token: 'wt_1',
     });
@@ -20,7 +23,7 @@ describe('token option', () => {
   it.each(['wt_ canary', 'wt_\ncanary', 'wt_\tcanary', 'wt_\u00a0canary'])(
     'rejects the token %j for its white space, without showing it',
     given => {
-      const message = refusal({ ...url, 'worker-token': given });
+      const message = configError({ ...url, 'worker-token': given });
       expect(message).toMatch(/^Invalid token: .*white space/);
       expect(message).not.toContain('canary');
     },
@@ -29,7 +32,7 @@ describe('token option', () => {
   it.each(['wt_\u200bcanary', 'wt_canary\u2026', '\u201cwt_canary\u201d', 'wt_\0canary'])(
     'rejects the token %j for its stray character, without showing it',
     given => {
-      const message = refusal({ ...url, 'worker-token': given });
+      const message = configError({ ...url, 'worker-token': given });
       expect(message).toMatch(/^Invalid token: .*character.*plain text/);
       expect(message).not.toContain('canary');
     },
@@ -38,7 +41,7 @@ describe('token option', () => {
   it.each([[{}], [{ 'worker-token': '' }], [{ 'worker-token': '  ' }], [{ 'worker-token-file': '' }]])(
     'accepts a missing token (%j), because the worker may have its own',
     flags => {
-      expect(loaded({ ...url, ...flags }).token).toBeNull();
+      expect(loadValidConfig({ ...url, ...flags }).token).toBeNull();
     },
   );
 });
@@ -57,20 +60,22 @@ describe('token and token file', () => {
     ['the token when both are flags', both, {}, value('wt_1')],
     ['the file as a flag over the variable', { 'worker-token-file': '/t' }, env, file],
   ])('prefers %s', (_what, flags, environment, expected) => {
-    expect(loaded({ ...url, ...flags }, { ...environment }).token).toEqual(expected);
+    expect(loadValidConfig({ ...url, ...flags }, { ...environment }).token).toEqual(expected);
   });
 
   it('prefers the token file when both are in the config file', () => {
-    expect(loaded(configFile(both)).token).toEqual(file);
+    expect(loadValidConfig(configFile(both)).token).toEqual(file);
   });
 
   it('prefers the token flag over the file in the config', () => {
-    expect(loaded({ ...configFile(both), 'worker-token': 'wt_flag' }).token).toEqual(value('wt_flag'));
+    expect(loadValidConfig({ ...configFile(both), 'worker-token': 'wt_flag' }).token).toEqual(
+      value('wt_flag'),
+    );
   });
 
   it('prefers the variable over both in the config', () => {
-    expect(loaded(configFile(both), env).token).toEqual(value('wt_env'));
-    expect(loaded(configFile(both), { SIMPLETUNER_WORKER_TOKEN: '' }).token).toEqual(file);
+    expect(loadValidConfig(configFile(both), env).token).toEqual(value('wt_env'));
+    expect(loadValidConfig(configFile(both), { SIMPLETUNER_WORKER_TOKEN: '' }).token).toEqual(file);
   });
 });
 

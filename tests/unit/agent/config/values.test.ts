@@ -1,7 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loaded, minimalFlags, refusal, tempFolder, writeFile } from '../builders.ts';
+import { loadValidConfig, minimalFlags, configError, tempFolder, writeFile } from '../builders.ts';
 
 const withFlag = (name: string, value: unknown) => ({ ...minimalFlags, [name]: value });
 
@@ -17,7 +17,7 @@ describe('orchestrator address', () => {
     ['HTTP://Rig:8001', 'http://rig:8001'],
     ['http://[::1]:8001', 'http://[::1]:8001'],
   ])('normalizes the address %j to %j', (given, expected) => {
-    expect(loaded(withFlag('orchestrator-url', given)).orchestratorUrl).toBe(expected);
+    expect(loadValidConfig(withFlag('orchestrator-url', given)).orchestratorUrl).toBe(expected);
   });
 
   it.each([
@@ -29,7 +29,7 @@ describe('orchestrator address', () => {
     'http://',
     '//rig:8001',
   ])('rejects the address %j with an example', given => {
-    const message = refusal(withFlag('orchestrator-url', given));
+    const message = configError(withFlag('orchestrator-url', given));
     expect(message).toContain(`"${given}" is not an http or https URL`);
     expect(message).toContain('--orchestrator-url http://HOST:8001');
   });
@@ -37,7 +37,7 @@ describe('orchestrator address', () => {
   it.each(['http://user:canary@rig', 'http://canary@rig:8001', 'https://:canary@rig'])(
     'rejects the address %j without showing its credentials',
     given => {
-      const message = refusal(withFlag('orchestrator-url', given));
+      const message = configError(withFlag('orchestrator-url', given));
       expect(message).toContain('contains a user name or password');
       expect(message).not.toContain('canary');
     },
@@ -46,7 +46,7 @@ describe('orchestrator address', () => {
   it.each([[{}], [{ 'orchestrator-url': '' }], [{ 'orchestrator-url': '   ' }]])(
     'asks for a missing address (%j)',
     flags => {
-      expect(refusal({ 'worker-token': 'wt_1', ...flags })).toMatch(
+      expect(configError({ 'worker-token': 'wt_1', ...flags })).toMatch(
         /--orchestrator-url .*SIMPLETUNER_ORCHESTRATOR_URL/,
       );
     },
@@ -66,7 +66,7 @@ describe('SIMPLETUNER_WORKER_PERSISTENT', () => {
     ['junk', false],
     ['truest', false],
   ])('reads SIMPLETUNER_WORKER_PERSISTENT=%j as %j', (value, expected) => {
-    expect(loaded(minimalFlags, { SIMPLETUNER_WORKER_PERSISTENT: value }).persistent).toBe(expected);
+    expect(loadValidConfig(minimalFlags, { SIMPLETUNER_WORKER_PERSISTENT: value }).persistent).toBe(expected);
   });
 });
 
@@ -81,7 +81,7 @@ describe('labels', () => {
     [undefined, {}],
     [null, {}],
   ])('reads the labels %j as %j', (given, expected) => {
-    expect(loaded(withFlag('label', given)).labels).toEqual(expected);
+    expect(loadValidConfig(withFlag('label', given)).labels).toEqual(expected);
   });
 
   it.each<[unknown, string]>([
@@ -92,7 +92,7 @@ describe('labels', () => {
     [{ rack: 4 }, '"rack"'],
     [{ rack: null }, '"rack"'],
   ])('rejects the labels %j', (given, named) => {
-    expect(refusal(withFlag('label', given))).toBe(`${named} is not a label. Use --label key=value`);
+    expect(configError(withFlag('label', given))).toBe(`${named} is not a label. Use --label key=value`);
   });
 });
 
@@ -104,11 +104,11 @@ describe('--gpus', () => {
     ['1,1,0', [1, 0]],
     [null, null],
   ])('reads --gpus %j as %j', (given, expected) => {
-    expect(loaded(withFlag('gpus', given)).gpus).toEqual(expected);
+    expect(loadValidConfig(withFlag('gpus', given)).gpus).toEqual(expected);
   });
 
   it.each(['', ',', '0,', 'all', '-1', '0.5', '0x1', '12345', 0, [0], true])('rejects --gpus %j', given => {
-    expect(refusal(withFlag('gpus', given))).toContain(
+    expect(configError(withFlag('gpus', given))).toContain(
       'is not a list of GPU numbers. Use numbers between commas, such as "0,1"',
     );
   });
@@ -124,13 +124,13 @@ describe('--allow-config-scripts', () => {
       ['env', 'output_dir'],
     ],
   ])('allows with --allow-config-scripts %j the keys %j', (given, expected) => {
-    expect(loaded(withFlag('allow-config-scripts', given)).allowedConfigKeys).toEqual(expected);
+    expect(loadValidConfig(withFlag('allow-config-scripts', given)).allowedConfigKeys).toEqual(expected);
   });
 
   it.each(['all', '*', 'output_dir,learning_rate', true])(
     'rejects --allow-config-scripts %j, and lists the keys',
     given => {
-      expect(refusal(withFlag('allow-config-scripts', given))).toMatch(
+      expect(configError(withFlag('allow-config-scripts', given))).toMatch(
         /^--allow-config-scripts ".*" is not a restricted key. Use one of: accelerate_config, .*webhook_config/,
       );
     },
@@ -145,37 +145,39 @@ describe('--upload', () => {
     ['checkpoints', 'checkpoints'],
     ['none', 'none'],
   ])('reads --upload %j as %j', (given, expected) => {
-    expect(loaded(withFlag('upload', given)).upload).toBe(expected);
+    expect(loadValidConfig(withFlag('upload', given)).upload).toBe(expected);
   });
 
   it('reads --upload from the environment', () => {
-    expect(loaded(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'checkpoints' }).upload).toBe('checkpoints');
+    expect(loadValidConfig(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'checkpoints' }).upload).toBe(
+      'checkpoints',
+    );
   });
 
   it('names the environment variable of an invalid --upload', () => {
-    expect(refusal(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'some' })).toBe(
+    expect(configError(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'some' })).toBe(
       '--upload "some" is not supported. Use one of: all, checkpoints, none (given by the environment variable SIMPLETUNER_WORKER_BRING)',
     );
   });
 
   it('names the key and the file of an invalid --upload', () => {
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ upload: 'some' }));
-    expect(refusal({ ...minimalFlags, config })).toBe(
+    expect(configError({ ...minimalFlags, config })).toBe(
       `--upload "some" is not supported. Use one of: all, checkpoints, none (given by "upload" in ${config})`,
     );
   });
 
   it.each(['ALL', 'samples', 'false'])('rejects --upload %j', given => {
-    expect(refusal(withFlag('upload', given))).toBe(
+    expect(configError(withFlag('upload', given))).toBe(
       `--upload "${given}" is not supported. Use one of: all, checkpoints, none`,
     );
   });
 
   it('accepts --bring, the older name of --upload, as a flag and in the file', () => {
-    expect(loaded(withFlag('bring', 'none')).upload).toBe('none');
+    expect(loadValidConfig(withFlag('bring', 'none')).upload).toBe('none');
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ bring: 'checkpoints' }));
-    expect(loaded({ ...minimalFlags, config }).upload).toBe('checkpoints');
-    expect(loaded({ ...minimalFlags, config, upload: 'none' }).upload).toBe('none');
+    expect(loadValidConfig({ ...minimalFlags, config }).upload).toBe('checkpoints');
+    expect(loadValidConfig({ ...minimalFlags, config, upload: 'none' }).upload).toBe('none');
   });
 });
 
@@ -201,7 +203,7 @@ describe('--trainer', () => {
     // A relative path starts at the folder in which the agent was started.
     ['./train.sh x', { kind: 'command', argv: [resolve('train.sh'), 'x'], takesAll: true }],
   ])('reads --trainer %j as %j', (given, expected) => {
-    expect(loaded(withFlag('trainer', given)).trainers).toEqual([expected]);
+    expect(loadValidConfig(withFlag('trainer', given)).trainers).toEqual([expected]);
   });
 
   it.each([
@@ -212,13 +214,13 @@ describe('--trainer', () => {
     'train `id`',
     'train "$HOME"',
   ])('rejects --trainer %j, because no shell runs it', given => {
-    expect(refusal(withFlag('trainer', given))).toMatch(/^--trainer: .* no shell is used/);
+    expect(configError(withFlag('trainer', given))).toMatch(/^--trainer: .* no shell is used/);
   });
 });
 
 describe('several trainers', () => {
   it('reads several trainers from repeated flags or a list in the file, with one Python', () => {
-    const config = loaded({
+    const config = loadValidConfig({
       ...minimalFlags,
       trainer: ['simpletuner', 'kohya=/opt/kohya'],
       python: '/opt/venv',
@@ -235,34 +237,36 @@ describe('several trainers', () => {
     [['onetrainer'], '--trainer onetrainer has no folder. Use --trainer onetrainer=/path/to/onetrainer'],
     [['command='], '--trainer: The command is empty.'],
   ])('rejects the trainers %j', (trainer, message) => {
-    expect(refusal({ ...minimalFlags, trainer })).toBe(message);
+    expect(configError({ ...minimalFlags, trainer })).toBe(message);
   });
 });
 
 describe('folders', () => {
   it('keeps the state in --state-dir, with the jobs below it', () => {
-    const config = loaded(withFlag('state-dir', 'some/state'), { XDG_STATE_HOME: '/elsewhere' });
+    const config = loadValidConfig(withFlag('state-dir', 'some/state'), { XDG_STATE_HOME: '/elsewhere' });
     expect(config.stateDir).toBe(resolve('some/state'));
     expect(config.workDir).toBe(resolve('some/state/jobs'));
   });
 
   it('keeps the state below XDG_STATE_HOME', () => {
     const home = tempFolder();
-    const config = loaded(withFlag('name', 'rig-3'), { XDG_STATE_HOME: home });
+    const config = loadValidConfig(withFlag('name', 'rig-3'), { XDG_STATE_HOME: home });
     expect(config.stateDir).toBe(join(home, 'trainyard/rig-3'));
     expect(config.workDir).toBe(join(home, 'trainyard/rig-3/jobs'));
   });
 
   it.runIf(process.platform === 'linux')('keeps the state in the home folder without XDG_STATE_HOME', () => {
-    expect(loaded(withFlag('name', 'rig-3')).stateDir).toBe(join(homedir(), '.local/state/trainyard/rig-3'));
+    expect(loadValidConfig(withFlag('name', 'rig-3')).stateDir).toBe(
+      join(homedir(), '.local/state/trainyard/rig-3'),
+    );
   });
 
   it('resolves a relative work folder from the current folder', () => {
-    expect(loaded(withFlag('work-dir', 'jobs')).workDir).toBe(resolve('jobs'));
+    expect(loadValidConfig(withFlag('work-dir', 'jobs')).workDir).toBe(resolve('jobs'));
   });
 
   const stateDirOf = (name: string): string =>
-    loaded(withFlag('name', name), { XDG_STATE_HOME: '/state' }).stateDir;
+    loadValidConfig(withFlag('name', name), { XDG_STATE_HOME: '/state' }).stateDir;
 
   it.each([
     '../x',
@@ -299,31 +303,31 @@ describe('trust options', () => {
   const overTls = { ...minimalFlags, 'orchestrator-url': 'https://rig:8001' };
 
   it('reads pins from repeated flags, or from the file as text or a list', () => {
-    expect(loaded({ ...overTls, pin: [pin, other] }).trust).toEqual({
+    expect(loadValidConfig({ ...overTls, pin: [pin, other] }).trust).toEqual({
       pins: [pin, other],
       caFile: null,
       verify: true,
     });
     for (const inFile of [`${pin}, ${other}`, [pin, other]]) {
       const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ pin: inFile }));
-      expect(loaded({ ...overTls, config }).trust.pins).toEqual([pin, other]);
-      expect(loaded({ ...overTls, config, pin: [other] }).trust.pins).toEqual([other]);
+      expect(loadValidConfig({ ...overTls, config }).trust.pins).toEqual([pin, other]);
+      expect(loadValidConfig({ ...overTls, config, pin: [other] }).trust.pins).toEqual([other]);
     }
   });
 
   it.each([['sha256:short'], ['']])('rejects the pin %j with an example', given => {
-    expect(refusal({ ...overTls, pin: [given] })).toMatch(/is not a pin: use --pin sha256:A+=/);
+    expect(configError({ ...overTls, pin: [given] })).toMatch(/is not a pin: use --pin sha256:A+=/);
   });
 
   it('rejects a pin for an http address, which it could not protect', () => {
-    expect(refusal({ ...minimalFlags, pin: [pin] })).toMatch(
+    expect(configError({ ...minimalFlags, pin: [pin] })).toMatch(
       /^--pin is for https:\/\/, but http:\/\/orchestrator\.test:8001 would get the token unencrypted\..*remove --pin$/,
     );
   });
 
   it('rejects a pin together with --ssl-no-verify, from any source', () => {
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ 'ssl-no-verify': true }));
-    expect(refusal({ ...overTls, pin: [pin], config })).toMatch(
+    expect(configError({ ...overTls, pin: [pin], config })).toMatch(
       /^--pin and --ssl-no-verify contradict each other/,
     );
   });

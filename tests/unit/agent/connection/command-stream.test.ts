@@ -6,7 +6,7 @@ import {
 } from '../../../../agent/connection/command-stream.ts';
 import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts';
 import type { WorkerCommand } from '../../../../protocol/worker-api.ts';
-import { nobodyThere, offerOf } from '../builders.ts';
+import { closedPortUrl, offerOf } from '../builders.ts';
 import { type SseServer, startSseServer } from '../sse-server.ts';
 
 const ping = 'data: {"type":"ping"}\n\n';
@@ -188,7 +188,7 @@ describe('end of a stream', () => {
   });
 
   it('reports an unreachable server as lost', async () => {
-    expect(await follow({ url: await nobodyThere() }).end).toBe('lost');
+    expect(await follow({ url: await closedPortUrl() }).end).toBe('lost');
   });
 
   it('closes the connection when aborted', async () => {

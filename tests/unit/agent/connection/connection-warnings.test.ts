@@ -6,19 +6,19 @@ import {
 } from '../../../../agent/connection/connection-warnings.ts';
 import { problemOf, unreachable } from '../builders.ts';
 
-let said: string[] = [];
+let logLines: string[] = [];
 let teller: ConnectionWarnings;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  said = [];
-  teller = createConnectionWarnings(systemClock, 'http://rig:8001', message => said.push(message));
+  logLines = [];
+  teller = createConnectionWarnings(systemClock, 'http://rig:8001', message => logLines.push(message));
 });
 afterEach(() => void vi.useRealTimers());
 
 it('reports the same problem once, however often it occurs', () => {
   for (let n = 0; n < 5; n += 1) teller.warn(unreachable());
-  expect(said).toEqual([expect.stringMatching(/^Connection refused: .*\. Trying again$/)]);
+  expect(logLines).toEqual([expect.stringMatching(/^Connection refused: .*\. Trying again$/)]);
 });
 
 it('reports each of several alternating problems once', () => {
@@ -26,7 +26,7 @@ it('reports each of several alternating problems once', () => {
     teller.warn(unreachable());
     teller.warn(problemOf(503));
   }
-  expect(said).toEqual([
+  expect(logLines).toEqual([
     expect.stringContaining('Connection refused'),
     expect.stringContaining('refused with 503'),
   ]);
@@ -35,12 +35,12 @@ it('reports each of several alternating problems once', () => {
 it('bounds the number of problems that it remembers', () => {
   for (let n = 0; n < 100; n += 1) teller.warn({ kind: 'unexpected', status: 502, detail: `request ${n}` });
   teller.warn({ kind: 'unexpected', status: 502, detail: 'request 0' });
-  expect(said).toHaveLength(101);
+  expect(logLines).toHaveLength(101);
 });
 
 it('announces no retry after a refusal', () => {
   teller.warn(problemOf(401));
-  expect(said).toEqual([expect.stringMatching(/^Invalid token: .*white space$/)]);
+  expect(logLines).toEqual([expect.stringMatching(/^Invalid token: .*white space$/)]);
 });
 
 it.each<[string, () => void]>([
@@ -50,18 +50,18 @@ it.each<[string, () => void]>([
   teller.warn(unreachable());
   work();
   teller.warn(unreachable());
-  expect(said).toHaveLength(2);
+  expect(logLines).toHaveLength(2);
 });
 
 it('reports missed heartbeats by their cause, and after T that the worker counts as offline', () => {
   teller.noteHeartbeat();
   vi.advanceTimersByTime(119_999);
   teller.missedBeat(unreachable(), 120_000);
-  expect(said).toEqual([expect.stringMatching(/^Connection refused/)]);
+  expect(logLines).toEqual([expect.stringMatching(/^Connection refused/)]);
   vi.advanceTimersByTime(1);
   teller.missedBeat(unreachable(), 120_000);
   teller.missedBeat(unreachable(), 120_000);
-  expect(said.slice(1)).toEqual([
+  expect(logLines.slice(1)).toEqual([
     expect.stringMatching(
       /^Heartbeat timeout \(120s\): .*offline.*Check the network.*SIMPLETUNER_HEARTBEAT_TIMEOUT on the orchestrator$/,
     ),
@@ -73,5 +73,5 @@ it('counts the time from the last answered heartbeat', () => {
   teller.noteHeartbeat();
   vi.advanceTimersByTime(100_000);
   teller.missedBeat(unreachable(), 120_000);
-  expect(said).toEqual([expect.stringMatching(/^Connection refused/)]);
+  expect(logLines).toEqual([expect.stringMatching(/^Connection refused/)]);
 });

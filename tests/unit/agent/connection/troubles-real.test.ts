@@ -6,7 +6,7 @@ import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts
 import { explainFailure } from '../../../../agent/connection/connection-warnings.ts';
 import { createClient } from '../../../../protocol/client.ts';
 import { workerApi } from '../../../../protocol/worker-api.ts';
-import { nobodyThere } from '../builders.ts';
+import { closedPortUrl } from '../builders.ts';
 
 /**
  * Makes a real call and returns the description of its failure, so that the test uses errors that Node really throws.
@@ -40,7 +40,7 @@ const greet: http.RequestListener = (_request, response) => void response.end('{
 
 describe('troubles over plain HTTP', () => {
   it('reports a refused connection when nothing listens', async () => {
-    const url = await nobodyThere();
+    const url = await closedPortUrl();
     expect(await troubleWith(url)).toMatch(/^Connection refused: nothing listens on/);
     expect(await troubleWith(url.replace('127.0.0.1', 'localhost'))).toMatch(/^Connection refused/);
   });

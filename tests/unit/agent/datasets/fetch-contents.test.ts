@@ -15,7 +15,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const contentOf = (text: string) => ({ bytes: text.length, sha256: sha256(text) });
 
 /** A clock whose pauses end at once. It counts them. */
-function createHastyClock() {
+function createInstantClock() {
   let pauses = 0;
   const clock: Clock = {
     mono: () => 0,
@@ -57,7 +57,7 @@ function sourceOf(
 
 function openRig(folder = temporaryFolder()) {
   const contents = createContentFiles(folder);
-  const { clock, pauses } = createHastyClock();
+  const { clock, pauses } = createInstantClock();
   const seen: FetchProgress[] = [];
   const stop = new AbortController();
   const fetch = (source: ContentSource, ...texts: readonly string[]) =>

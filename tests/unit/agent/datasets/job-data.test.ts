@@ -8,7 +8,13 @@ import { placesOf } from '../../../../agent/datasets/places.ts';
 import { createContentFiles } from '../../../../datasets/content-files.ts';
 import { type DatasetFile, type JobData, manifestText } from '../../../../protocol/dataset.ts';
 import { tempFolder } from '../builders.ts';
-import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '../storage-bench.ts';
+import {
+  createInstantClock,
+  createStorageServer,
+  refusalOf,
+  sha256Of,
+  type StorageServer,
+} from '../storage-server.ts';
 
 interface Pushed {
   readonly data: JobData;
@@ -38,7 +44,7 @@ function openRig(limitBytes = 1e9, workDir = tempFolder()) {
   const cache = createDatasetCache({ folder, contents, limit, wall: () => (now += 60_000) });
   const stages: string[] = [];
   const fetch = async (
-    shelf: Shelf,
+    server: StorageServer,
     job: string,
     pushed: readonly Pushed[],
     over = new AbortController(),
@@ -52,8 +58,8 @@ function openRig(limitBytes = 1e9, workDir = tempFolder()) {
       workDir,
       contents,
       cache,
-      storage: shelf.storage,
-      clock: createHastyClock(),
+      storage: server.storage,
+      clock: createInstantClock(),
       random: () => 0,
       mono: () => (now += 1_000),
       signal: over.signal,
@@ -65,12 +71,12 @@ function openRig(limitBytes = 1e9, workDir = tempFolder()) {
 }
 
 const photos = push('/home/me/photos', { 'a.jpg': 'one', 'a.txt': 'a caption', 'more/b.jpg': 'two' });
-const askedFor = ({ calls }: Shelf): number => calls.filter(call => call.startsWith('GET')).length;
+const askedFor = ({ calls }: StorageServer): number => calls.filter(call => call.startsWith('GET')).length;
 
 describe('data of a job', () => {
   test('provides the data with its folders and captions before the trainer starts', async () => {
     const rig = openRig();
-    const { fetched, at } = await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
+    const { fetched, at } = await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
     expect(fetched).toEqual({ kind: 'ready', message: 'Data: /home/me/photos; 15 bytes fetched' });
     expect(at()).toBe(join(rig.workDir, 'j1', 'data', '0-photos'));
     expect(readFileSync(join(at(), 'a.txt'), 'utf8')).toBe('a caption');
@@ -79,17 +85,17 @@ describe('data of a job', () => {
 
   test('downloads no data that another job has used', async () => {
     const rig = openRig();
-    await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
-    const shelf = createShelf(photos.stored);
-    const { fetched, at } = await rig.fetch(shelf, 'j2', [photos]);
+    await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
+    const server = createStorageServer(photos.stored);
+    const { fetched, at } = await rig.fetch(server, 'j2', [photos]);
     expect(fetched).toMatchObject({ message: 'Data: /home/me/photos; already on this rig' });
-    expect(askedFor(shelf)).toBe(0);
+    expect(askedFor(server)).toBe(0);
     expect(readFileSync(join(at(), 'a.jpg'), 'utf8')).toBe('one');
   });
 
   test('reports the progress and the remaining time of the download', async () => {
     const rig = openRig();
-    await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
+    await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
     expect(rig.stages[0]).toBe('Fetching data');
     expect(rig.stages).toContainEqual(
       expect.stringMatching(/^Fetching data: \d+ bytes of 15 bytes, .* left$/),
@@ -100,27 +106,27 @@ describe('data of a job', () => {
   test('gives a single file the name that the config uses', async () => {
     const model = push(String.raw`C:\models\base model.safetensors`, { 'base.safetensors': 'weights' }, true);
     const rig = openRig();
-    const { at } = await rig.fetch(createShelf(model.stored), 'j1', [photos, model].slice(1));
+    const { at } = await rig.fetch(createStorageServer(model.stored), 'j1', [photos, model].slice(1));
     expect(at()).toBe(join(rig.workDir, 'j1', 'data', '0', 'base model.safetensors'));
     expect(readFileSync(at(), 'utf8')).toBe('weights');
   });
 
   test('resumes after a broken connection', async () => {
     const long = push('images', { 'a.bin': '0123456789abcdef' });
-    const shelf = createShelf(long.stored);
+    const server = createStorageServer(long.stored);
     const key = `data/${sha256Of('0123456789abcdef')}`;
-    shelf.fail(`GET ${key}`, 'cut', refusalOf(503));
-    const { fetched, at } = await openRig().fetch(shelf, 'j1', [long]);
+    server.fail(`GET ${key}`, 'cut', refusalOf(503));
+    const { fetched, at } = await openRig().fetch(server, 'j1', [long]);
     expect(fetched).toMatchObject({ kind: 'ready' });
     expect(readFileSync(join(at(), 'a.bin'), 'utf8')).toBe('0123456789abcdef');
-    expect(shelf.calls.filter(call => call.startsWith(`GET ${key}`)).map(call => call.split(' ')[2])).toEqual(
-      ['0', '8', '8'],
-    );
+    expect(
+      server.calls.filter(call => call.startsWith(`GET ${key}`)).map(call => call.split(' ')[2]),
+    ).toEqual(['0', '8', '8']);
   });
 
   test('fails the attempt with a reason when the data was deleted', async () => {
     const { [`data/${sha256Of('two')}`]: _, ...rest } = photos.stored;
-    const { fetched } = await openRig().fetch(createShelf(rest), 'j1', [photos]);
+    const { fetched } = await openRig().fetch(createStorageServer(rest), 'j1', [photos]);
     expect(fetched).toMatchObject({
       kind: 'failed',
       message: expect.stringMatching(/^The data of this job cannot be fetched: /) as unknown,
@@ -129,7 +135,7 @@ describe('data of a job', () => {
 
   test('fails the attempt with a reason when the stored data is damaged', async () => {
     const damaged = { ...photos.stored, [`data/${photos.data.version}`]: 'something else' };
-    const { fetched } = await openRig().fetch(createShelf(damaged), 'j1', [photos]);
+    const { fetched } = await openRig().fetch(createStorageServer(damaged), 'j1', [photos]);
     expect(fetched).toMatchObject({
       kind: 'failed',
       message: expect.stringContaining('wrong SHA-256') as unknown,
@@ -137,31 +143,31 @@ describe('data of a job', () => {
   });
 
   test("refuses data larger than the rig's cache before downloading any of it", async () => {
-    const shelf = createShelf(photos.stored);
-    const { fetched } = await openRig(10).fetch(shelf, 'j1', [photos]);
+    const server = createStorageServer(photos.stored);
+    const { fetched } = await openRig(10).fetch(server, 'j1', [photos]);
     expect(fetched).toEqual({
       kind: 'failed',
       message:
         "The data of this job cannot be fetched: The data is 15 bytes, but this rig's cache can hold only 10 bytes: free disk space, or raise --data-cache",
     });
     // Only the list of files was requested, and no content.
-    expect(askedFor(shelf)).toBe(1);
+    expect(askedFor(server)).toBe(1);
   });
 
   test('stops the download when the job is cancelled', async () => {
     const over = new AbortController();
-    const shelf = createShelf(photos.stored);
-    shelf.onCall = () => over.abort();
-    const { fetched } = await openRig().fetch(shelf, 'j1', [photos], over);
+    const server = createStorageServer(photos.stored);
+    server.onCall = () => over.abort();
+    const { fetched } = await openRig().fetch(server, 'j1', [photos], over);
     expect(fetched).toEqual({ kind: 'aborted' });
   });
 
   test('removes the data of an earlier job when the next one needs the space', async () => {
     const rig = openRig(20);
-    const first = await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
+    const first = await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
     writeFileSync(join(first.at(), 'latents.npz'), 'a cache of the trainer');
     const other = push('others', { 'c.jpg': 'something larger' });
-    const second = await rig.fetch(createShelf(other.stored), 'j2', [other]);
+    const second = await rig.fetch(createStorageServer(other.stored), 'j2', [other]);
     expect(second.fetched).toMatchObject({ kind: 'ready' });
     expect(existsSync(first.at())).toBe(false);
     expect((await rig.cache.list()).map(({ digest }) => digest)).toEqual([other.data.version]);
@@ -172,8 +178,8 @@ describe('data of a job', () => {
     const own = join(rig.workDir, 'SimpleTuner', 'data');
     mkdirSync(own, { recursive: true });
     writeFileSync(join(own, 'original.jpg'), 'the only copy');
-    await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
-    await rig.fetch(createShelf(photos.stored), 'j2', [photos]);
+    await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
+    await rig.fetch(createStorageServer(photos.stored), 'j2', [photos]);
     expect(readFileSync(join(own, 'original.jpg'), 'utf8')).toBe('the only copy');
   });
 });

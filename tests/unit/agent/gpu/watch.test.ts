@@ -10,7 +10,7 @@ import { JobId } from '../../../../protocol/ids.ts';
 import { exited, TIMED_OUT } from '../../../support/gpu-machine.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { tempFolder } from '../builders.ts';
-import { holdRun } from '../held-runs.ts';
+import { controlRun } from '../controlled-runs.ts';
 
 const job = JobId.parse('j_1');
 const report = makeReport('cuda', [{ index: 0, name: 'A100', uuid: 'GPU-a' }]);
@@ -106,7 +106,7 @@ test('reports problems from the start as long as the worker runs', async () => {
 describe('end of an attempt', () => {
   test('ends immediately when no process of the attempt is left on the GPU', async () => {
     const { clock, rig, facts, watch } = open();
-    const held = holdRun(listeners);
+    const held = controlRun(listeners);
     const run = watch.follow(job, held.run);
     facts.set(4711, {});
     rig.apps = '4711, GPU-a, 40000';
@@ -122,7 +122,7 @@ describe('end of an attempt', () => {
 
   test('waits for memory that is freed slowly, without reporting a problem', async () => {
     const { clock, rig, facts, watch } = open();
-    const held = holdRun(listeners);
+    const held = controlRun(listeners);
     const run = watch.follow(job, held.run);
     facts.set(4711, {});
     rig.apps = '4711, GPU-a, 40000';
@@ -136,7 +136,7 @@ describe('end of an attempt', () => {
 
   test('ends with a problem when a child process stays on the GPU', async () => {
     const { clock, rig, facts, watch } = open();
-    const held = holdRun(listeners);
+    const held = controlRun(listeners);
     const run = watch.follow(job, held.run);
     facts.set(4800, { session: 4711, name: 'pt_worker' });
     rig.apps = '4800, GPU-a, 12000';
@@ -150,7 +150,7 @@ describe('end of an attempt', () => {
 
   test('ends without another query when the driver does not answer', async () => {
     const { rig, watch } = open();
-    const held = holdRun(listeners);
+    const held = controlRun(listeners);
     const run = watch.follow(job, held.run);
     watch.noteCards({ kind: 'silent', message: 'nvidia-smi did not answer within 10 s' });
     held.end(0);
@@ -166,7 +166,7 @@ test('attributes processes of an adopted job to it until it has ended', async ()
   await watch.checkIfDue();
   await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
-  const held = holdRun(listeners);
+  const held = controlRun(listeners);
   const run = watch.follow(job, held.run);
   held.end(0);
   await clock.advance(2_000);

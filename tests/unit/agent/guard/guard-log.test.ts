@@ -12,7 +12,7 @@ const mib = 1024 * 1024;
 const line = (n: number): string => `line ${String(n).padStart(6, '0')}\n`;
 
 /** A log of files of at most 1,000 bytes each. */
-function createBench(maxBytes = 1_000) {
+function createFixture(maxBytes = 1_000) {
   const folder = tempFolder();
   const run: RunFolder = { path: join(folder, 'run') };
   mkdirSync(run.path);
@@ -33,7 +33,7 @@ const note = '[trainyard: this goes on from trainer.log.1; what was before that 
 
 describe('log in two files', () => {
   it('bounds the log, splits it at line ends, and reads it as one', async () => {
-    const { file, disk, readAll, write } = createBench();
+    const { file, disk, readAll, write } = createFixture();
     let read = '';
     for (let n = 0; n < 300; n += 1) {
       expect(await write(line(n))).toBe(0);
@@ -52,7 +52,7 @@ describe('log in two files', () => {
   });
 
   it('reads the remaining part of a log that has rotated', async () => {
-    const { disk, readAll, reader, write } = createBench();
+    const { disk, readAll, reader, write } = createFixture();
     for (let n = 0; n < 500; n += 1) await write(line(n));
     await disk.close();
     expect(await reader.behind()).toBeGreaterThan(5_000);
@@ -63,14 +63,14 @@ describe('log in two files', () => {
   });
 
   it('starts reading at the given position', async () => {
-    const { readAll, reader, write } = createBench(mib);
+    const { readAll, reader, write } = createFixture(mib);
     for (let n = 0; n < 50; n += 1) await write(line(n));
     await reader.skipTo(2 * line(0).length);
     expect(await readAll()).toBe(line(48) + line(49));
   });
 
   it('appends to the log of an earlier attempt, and reads only the new part', async () => {
-    const { file, readAll, write } = createBench();
+    const { file, readAll, write } = createFixture();
     writeFileSync(file, 'earlier\n');
     await write(line(1));
     expect(readFileSync(file, 'utf8')).toBe(`earlier\n${line(1)}`);
@@ -78,7 +78,7 @@ describe('log in two files', () => {
   });
 
   it('continues when the disk works again', async () => {
-    const { readAll, write, file } = createBench();
+    const { readAll, write, file } = createFixture();
     // A folder with the name of the log file makes every write fail.
     mkdirSync(file);
     expect(await write('lost\n')).toBe(5);
@@ -110,7 +110,7 @@ describe('log in two files', () => {
   });
 
   it('reads from any position without moving the next one', async () => {
-    const { reader, write } = createBench();
+    const { reader, write } = createFixture();
     expect(await reader.end()).toBe(0);
     expect(await reader.read(3, 10)).toMatchObject({ from: 3, bytes: new Uint8Array() });
     for (let n = 0; n < 10; n += 1) await write(line(n));
@@ -133,7 +133,7 @@ describe('log in two files', () => {
   });
 
   it('reads nothing from a log that does not exist yet', async () => {
-    const { reader } = createBench();
+    const { reader } = createFixture();
     expect(await reader.behind()).toBe(0);
     expect(await reader.next()).toHaveLength(0);
   });

@@ -24,17 +24,17 @@ import {
   writeTask,
 } from '../../../../agent/guard/guard-files.ts';
 import { scriptJob, tempFolder } from '../builders.ts';
-import { guardHere, launching, processes, runToEnd, taskOf } from '../guard-bench.ts';
-import { lives, until, untilGone } from '../guard-rig.ts';
+import { startGuardInProcess, launchDeps, processes, runToEnd, taskOf } from '../guard-fixture.ts';
+import { isAlive, until, untilGone } from '../guard-rig.ts';
 
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
 const deaf = `process.on('SIGTERM', () => console.log('asked')); ${stay}`;
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 /** Starts a guard. Resolves when it has recorded its trainer and created the log. */
-async function startGuard(script: string, options: Parameters<typeof guardHere>[1] = {}) {
+async function startGuard(script: string, options: Parameters<typeof startGuardInProcess>[1] = {}) {
   const job = scriptJob(tempFolder(), script);
-  const guard = guardHere(job, options);
+  const guard = startGuardInProcess(job, options);
   const trainer = await until(() => readTrainer(guard.run));
   await until(() => (existsSync(job.logFile) ? true : null));
   return { ...guard, job, trainer };
@@ -71,7 +71,7 @@ describe('run folder', () => {
     const { run, trainer, done } = await startGuard(stay);
     rmSync(run.path, { recursive: true });
     expect(await done).toBe(0);
-    expect(await lives(trainer)).toBe(false);
+    expect(await isAlive(trainer)).toBe(false);
     expect(existsSync(run.path)).toBe(false);
   });
 
@@ -86,7 +86,7 @@ describe('run folder', () => {
     );
     const run = { path: tempFolder() };
     takeRun(run, first);
-    expect(await guardHere(job, { run }).done).toBe(4);
+    expect(await startGuardInProcess(job, { run }).done).toBe(4);
     expect(existsSync(join(folder, 'ran'))).toBe(false);
     expect(readExit(run)).toBeNull();
   });
@@ -96,10 +96,10 @@ describe('run folder', () => {
     async text => {
       const run = { path: tempFolder() };
       writeFileSync(join(run.path, 'task.json'), text);
-      const said: string[] = [];
-      const invocation = { env: {}, onSignal: () => {}, err: (line: string) => void said.push(line) };
+      const logLines: string[] = [];
+      const invocation = { env: {}, onSignal: () => {}, err: (line: string) => void logLines.push(line) };
       expect(await runGuardCommand(run.path, invocation)).toBe(1);
-      expect(said).toEqual([`${run.path} contains no task: only the worker starts guards\n`]);
+      expect(logLines).toEqual([`${run.path} contains no task: only the worker starts guards\n`]);
       expect(readdirSync(run.path)).toEqual(['task.json']);
     },
   );
@@ -154,7 +154,7 @@ describe('end of a run', () => {
   it('records a signal to the guard as no order, and ignores SIGHUP', async () => {
     const { signal, exit, trainer } = await startGuard(stay);
     signal('SIGHUP');
-    expect(await lives(trainer)).toBe(true);
+    expect(await isAlive(trainer)).toBe(true);
     signal('SIGTERM');
     expect(await exit()).toEqual({
       code: null,
@@ -179,7 +179,7 @@ describe('runs with on_lost_contact: stop', () => {
     const asked = clock.asked;
     await until(() => (clock.asked >= asked + 3 ? true : null));
     clock.now += 3_500;
-    expect(await lives(trainer)).toBe(true);
+    expect(await isAlive(trainer)).toBe(true);
     clock.now += 500;
     expect(await exit()).toMatchObject({ signal: 'SIGTERM', stopped: 'lost_contact' });
   });
@@ -256,8 +256,8 @@ it('reports the output of a guard that cannot start as the cause of the failure'
   // A folder with the name of the file that reserves space makes the guard fail.
   mkdirSync(join(run.path, 'exit.room'), { recursive: true });
   const origin = taskOf(job);
-  const ears = { onLine: () => {}, onProgress: () => {}, onFigures: () => {} };
-  await expect(startRun(job, origin, ears, { ...launching, runOf: () => run })).rejects.toThrow(
+  const listeners = { onLine: () => {}, onProgress: () => {}, onFigures: () => {} };
+  await expect(startRun(job, origin, listeners, { ...launchDeps, runOf: () => run })).rejects.toThrow(
     /^its guard could not be started: EISDIR: [^\n]*$/,
   );
   expect(readFileSync(join(run.path, 'guard.err'), 'utf8').split('\n')).toHaveLength(2);

@@ -18,14 +18,14 @@ import type { CallFailure } from '../../../../protocol/client.ts';
 import { createLogStore } from '../../../support/log-book.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId, problemOf, scriptJob, tempFolder, unreachable } from '../builders.ts';
-import { taskOf } from '../guard-bench.ts';
+import { taskOf } from '../guard-fixture.ts';
 import { until } from '../guard-rig.ts';
 
 const exit = { code: 0, signal: null, stopped: null, startError: null, tail: '' };
 const day = 24 * 60 * 60 * 1000;
 
 /** The state folder of a rig, and an orchestrator that accepts its logs. */
-function createBench() {
+function createFixture() {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();
   const book = createLogStore();
@@ -80,7 +80,7 @@ function createBench() {
 
 describe('log of an attempt', () => {
   it('uploads the log during and after the run, and then removes the run folder', async () => {
-    const { start, leaveRun, book, runFolders, advanceUntil, jobs } = createBench();
+    const { start, leaveRun, book, runFolders, advanceUntil, jobs } = createFixture();
     const logs = start();
     leaveRun('a1', 'hello\nthe-secret-of-this-worker abcdefgh\n');
     logs.follow(attemptId('a1'), ['abcdefgh']);
@@ -96,7 +96,7 @@ describe('log of an attempt', () => {
   });
 
   it('keeps the run folder until its log is uploaded', async () => {
-    const { start, leaveRun, book, runFolders, advanceUntil, fail, find, clock } = createBench();
+    const { start, leaveRun, book, runFolders, advanceUntil, fail, find, clock } = createFixture();
     const logs = start();
     leaveRun('a1');
     fail(unreachable());
@@ -116,7 +116,7 @@ describe('log of an attempt', () => {
     [true, []],
     [false, ['a1']],
   ])('keeps the run folder until its other reader is done (%s)', async (isDone, expected) => {
-    const { start, leaveRun, book, runFolders, advanceUntil, clock } = createBench();
+    const { start, leaveRun, book, runFolders, advanceUntil, clock } = createFixture();
     const reader = Promise.withResolvers<boolean>();
     const logs = start();
     leaveRun('a1');
@@ -131,7 +131,7 @@ describe('log of an attempt', () => {
   });
 
   it('continues an upload after a restart of the agent', async () => {
-    const { start, leaveRun, book, runFolders, advanceUntil, fail, clock } = createBench();
+    const { start, leaveRun, book, runFolders, advanceUntil, fail, clock } = createFixture();
     const process = new AbortController();
     const first = start(process.signal);
     leaveRun('a1');
@@ -152,7 +152,7 @@ describe('log of an attempt', () => {
     ['whose end was never reported', () => {}, { code: null }],
     ['that was abandoned', (path: string) => writeStop({ path }, { order: 'abandon', graceMs: 0 }), exit],
   ])('uploads the log of an attempt %s', async (_what, mark, ended) => {
-    const { start, state, leaveRun, book, find, runFolders, advanceUntil } = createBench();
+    const { start, state, leaveRun, book, find, runFolders, advanceUntil } = createFixture();
     leaveRun('a1');
     const run = state.runOf(attemptId('a1'));
     takeRun(run, { pid: 2 ** 30, start: 'x' });
@@ -166,7 +166,7 @@ describe('log of an attempt', () => {
   });
 
   it('removes the folder of a job that never started immediately', () => {
-    const { start, state, runFolders } = createBench();
+    const { start, state, runFolders } = createFixture();
     const logs = start();
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
     logs.follow(attemptId('a1'), []);
@@ -176,7 +176,7 @@ describe('log of an attempt', () => {
   });
 
   it('drops a log that the server refuses, or that cannot be uploaded for a day', async () => {
-    const { start, state, leaveRun, book, runFolders, advanceUntil, fail } = createBench();
+    const { start, state, leaveRun, book, runFolders, advanceUntil, fail } = createFixture();
     leaveRun('a1');
     leaveRun('a2');
     const logs = start();
@@ -194,7 +194,7 @@ describe('log of an attempt', () => {
   });
 
   it('retries a log that seems ten years old after a clock jump for an hour', async () => {
-    const { start, state, leaveRun, book, runFolders, advanceUntil, fail, clock } = createBench();
+    const { start, state, leaveRun, book, runFolders, advanceUntil, fail, clock } = createFixture();
     leaveRun('a1');
     fail(unreachable());
     const before = start();
@@ -212,7 +212,7 @@ describe('log of an attempt', () => {
   });
 
   it('removes a run folder that cannot be marked, so that its end is not reported again', () => {
-    const { start, state, leaveRun, runFolders } = createBench();
+    const { start, state, leaveRun, runFolders } = createFixture();
     leaveRun('a1');
     mkdirSync(join(state.runOf(attemptId('a1')).path, 'settled.json'));
     start().acknowledge(attemptId('a1'));
@@ -221,7 +221,7 @@ describe('log of an attempt', () => {
 });
 
 it('keeps only the newest of many waiting logs', async () => {
-  const { start, state, leaveRun, runFolders, fail, clock } = createBench();
+  const { start, state, leaveRun, runFolders, fail, clock } = createFixture();
   fail(unreachable());
   const logs = start();
   for (let n = 1; n <= 8; n += 1) {
@@ -238,7 +238,7 @@ it('keeps only the newest of many waiting logs', async () => {
 });
 
 it('keeps the log that was marked last when the clock was set back', () => {
-  const { start, state, leaveRun, runFolders, fail } = createBench();
+  const { start, state, leaveRun, runFolders, fail } = createFixture();
   fail(unreachable());
   const logs = start();
   const later = new Date(Date.now() + day);
@@ -254,7 +254,7 @@ it('keeps the log that was marked last when the clock was set back', () => {
 });
 
 it('reports an older orchestrator once', async () => {
-  const { start, leaveRun, logged, runFolders, fail, advanceUntil } = createBench();
+  const { start, leaveRun, logged, runFolders, fail, advanceUntil } = createFixture();
   const logs = start();
   fail({ ...problemOf(405) });
   for (const attempt of ['a1', 'a2']) {
@@ -268,7 +268,7 @@ it('reports an older orchestrator once', async () => {
 
 describe('leaving agent', () => {
   it('waits until its logs are uploaded', async () => {
-    const { start, leaveRun, book, clock, advanceUntil } = createBench();
+    const { start, leaveRun, book, clock, advanceUntil } = createFixture();
     leaveRun('a1');
     const logs = start();
     logs.follow(attemptId('a1'), []);
@@ -281,7 +281,7 @@ describe('leaving agent', () => {
   });
 
   it('does not wait for an unreachable server, and leaves logs to the next start', async () => {
-    const { start, leaveRun, runFolders, fail, advanceUntil } = createBench();
+    const { start, leaveRun, runFolders, fail, advanceUntil } = createFixture();
     leaveRun('a1');
     leaveRun('a2');
     fail(unreachable());
@@ -296,7 +296,7 @@ describe('leaving agent', () => {
 });
 
 it('protects a log file as long as a run folder names it', () => {
-  const { start, state, leaveRun } = createBench();
+  const { start, state, leaveRun } = createFixture();
   const file = leaveRun('a1');
   const logs = start();
   expect(logs.isLogFileInUse(file, attemptId('a2'))).toBe(true);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { redact } from '../../../../agent/logs/redact.ts';
 import { createLogStore, terminalText } from '../../../support/log-book.ts';
 import { problemOf, unreachable } from '../builders.ts';
-import { type ChunkAnswer, createShipperBench, type ShipperBench } from '../shipper-bench.ts';
+import { type ChunkAnswer, createShipperFixture, type ShipperFixture } from '../shipper-fixture.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 
 const mib = 1024 * 1024;
@@ -16,7 +16,7 @@ const refusal = (status: number, code: string): CallFailure => {
 };
 
 /** Prints ten lines per second for this number of seconds. */
-async function printLines({ print, clock }: ShipperBench, seconds: number, from = 0): Promise<void> {
+async function printLines({ print, clock }: ShipperFixture, seconds: number, from = 0): Promise<void> {
   for (let n = 0; n < seconds * 10; n += 1) {
     print(line(from + n));
     await clock.advance(100);
@@ -25,86 +25,86 @@ async function printLines({ print, clock }: ShipperBench, seconds: number, from 
 
 describe('log upload', () => {
   it('uploads output within a second, each part once and in order', async () => {
-    const bench = createShipperBench();
-    const shipper = bench.start();
-    await bench.clock.settle();
-    expect(bench.chunks).toEqual([{ attempt_id: 'a1', after: 0, from: 0, to: 0, text: '' }]);
-    bench.print('one\n');
-    await bench.clock.advance(1_000);
-    expect(bench.book.of().text).toBe('one\n');
-    await printLines(bench, 10);
-    await bench.clock.advance(1_000);
-    expect(bench.book.of().text).toBe(`one\n${lines(0, 100)}`);
-    expect(bench.chunks.length).toBeLessThan(20);
+    const fixture = createShipperFixture();
+    const shipper = fixture.start();
+    await fixture.clock.settle();
+    expect(fixture.chunks).toEqual([{ attempt_id: 'a1', after: 0, from: 0, to: 0, text: '' }]);
+    fixture.print('one\n');
+    await fixture.clock.advance(1_000);
+    expect(fixture.book.of().text).toBe('one\n');
+    await printLines(fixture, 10);
+    await fixture.clock.advance(1_000);
+    expect(fixture.book.of().text).toBe(`one\n${lines(0, 100)}`);
+    expect(fixture.chunks.length).toBeLessThan(20);
     shipper.finish();
     await expect(shipper.done).resolves.toBe('complete');
-    expect(bench.book.of()).toMatchObject({ isComplete: true, gaps: [], next: bench.printed().length });
+    expect(fixture.book.of()).toMatchObject({ isComplete: true, gaps: [], next: fixture.printed().length });
   });
 
   it('completes the log of a silent trainer', async () => {
-    const bench = createShipperBench();
-    const shipper = bench.start();
+    const fixture = createShipperFixture();
+    const shipper = fixture.start();
     shipper.finish();
     await expect(shipper.done).resolves.toBe('complete');
-    expect(bench.book.of()).toMatchObject({ text: '', next: 0, isComplete: true });
-    expect(bench.chunks.at(-1)).toMatchObject({ is_last: true });
+    expect(fixture.book.of()).toMatchObject({ text: '', next: 0, isComplete: true });
+    expect(fixture.chunks.at(-1)).toMatchObject({ is_last: true });
   });
 
   it('uploads the last output and an unfinished line at the end without delay', async () => {
-    const bench = createShipperBench();
-    const shipper = bench.start();
-    bench.print('a\n');
-    await bench.clock.advance(1);
-    bench.print('b');
+    const fixture = createShipperFixture();
+    const shipper = fixture.start();
+    fixture.print('a\n');
+    await fixture.clock.advance(1);
+    fixture.print('b');
     shipper.finish();
     await expect(shipper.done).resolves.toBe('complete');
-    expect(bench.book.of().text).toBe('a\nb');
+    expect(fixture.book.of().text).toBe('a\nb');
   });
 
   it('uploads a progress bar every five seconds, and before the next line', async () => {
-    const bench = createShipperBench();
-    bench.start();
+    const fixture = createShipperFixture();
+    fixture.start();
     for (let n = 0; n < 300; n += 1) {
-      bench.print(`\r${n}% [0s]`);
-      await bench.clock.advance(100);
+      fixture.print(`\r${n}% [0s]`);
+      await fixture.clock.advance(100);
     }
-    const bars = bench.chunks.filter(({ text }) => text !== '');
+    const bars = fixture.chunks.filter(({ text }) => text !== '');
     expect(bars.length).toBeGreaterThan(4);
     expect(bars.length).toBeLessThan(9);
-    bench.print('\r300% [0s]\nend\n');
-    await bench.clock.advance(1_000);
-    expect(terminalText(bench.book.of().text)).toBe('300% [0s]\nend\n');
+    fixture.print('\r300% [0s]\nend\n');
+    await fixture.clock.advance(1_000);
+    expect(terminalText(fixture.book.of().text)).toBe('300% [0s]\nend\n');
   });
 
   it("continues at the server's position, also after a restart and a restore", async () => {
-    const bench = createShipperBench();
-    bench.start();
-    await printLines(bench, 5);
-    bench.kill();
-    await printLines(bench, 5, 50);
-    const shipper = bench.start();
-    await printLines(bench, 2, 100);
-    bench.book.rewind('a1', 100);
-    await printLines(bench, 5, 120);
+    const fixture = createShipperFixture();
+    fixture.start();
+    await printLines(fixture, 5);
+    fixture.kill();
+    await printLines(fixture, 5, 50);
+    const shipper = fixture.start();
+    await printLines(fixture, 2, 100);
+    fixture.book.rewind('a1', 100);
+    await printLines(fixture, 5, 120);
     shipper.finish();
-    await bench.clock.advance(1_000);
+    await fixture.clock.advance(1_000);
     await expect(shipper.done).resolves.toBe('complete');
-    expect(bench.book.of()).toMatchObject({ text: lines(0, 170), gaps: [] });
+    expect(fixture.book.of()).toMatchObject({ text: lines(0, 170), gaps: [] });
   });
 
   it('loses and repeats nothing after a minute without the server', async () => {
-    const bench = createShipperBench();
-    const shipper = bench.start();
-    await printLines(bench, 3);
-    bench.answer = () => unreachable();
-    await printLines(bench, 60, 30);
-    bench.answer = () => 'taken';
-    await printLines(bench, 40, 630);
+    const fixture = createShipperFixture();
+    const shipper = fixture.start();
+    await printLines(fixture, 3);
+    fixture.answer = () => unreachable();
+    await printLines(fixture, 60, 30);
+    fixture.answer = () => 'taken';
+    await printLines(fixture, 40, 630);
     shipper.finish();
-    await bench.clock.advance(1_000);
-    expect(bench.book.of()).toMatchObject({ text: lines(0, 1030), gaps: [], isComplete: true });
+    await fixture.clock.advance(1_000);
+    expect(fixture.book.of()).toMatchObject({ text: lines(0, 1030), gaps: [], isComplete: true });
     // The shipper repeats a failing chunk at growing intervals.
-    expect(bench.chunks.length).toBeLessThan(160);
+    expect(fixture.chunks.length).toBeLessThan(160);
   });
 
   it.each<[string, ChunkAnswer]>([
@@ -117,45 +117,45 @@ describe('log upload', () => {
     ['comes from a proxy', { kind: 'unexpected', status: 404, detail: '' }],
     ['reports a restore in progress', refusal(409, 'restore_under_way')],
   ])('uploads the whole log when a response %s', async (_what, answer) => {
-    const bench = createShipperBench();
-    const shipper = bench.start();
+    const fixture = createShipperFixture();
+    const shipper = fixture.start();
     let count = 0;
     const hanging = (send: ChunkAnswer): ChunkAnswer => (send === 'never' ? unreachable('ETIMEDOUT') : send);
-    bench.answer = () => ((count += 1) % 3 === 0 ? 'taken' : hanging(answer));
-    await printLines(bench, 10);
+    fixture.answer = () => ((count += 1) % 3 === 0 ? 'taken' : hanging(answer));
+    await printLines(fixture, 10);
     shipper.finish();
-    await bench.clock.advance(60_000);
-    expect(bench.book.of()).toMatchObject({ text: lines(0, 100), gaps: [], isComplete: true });
+    await fixture.clock.advance(60_000);
+    expect(fixture.book.of()).toMatchObject({ text: lines(0, 100), gaps: [], isComplete: true });
   });
 });
 
 describe('lost output', () => {
   it('marks how much output was lost on the rig', async () => {
-    const bench = createShipperBench();
-    bench.start();
-    await printLines(bench, 1);
-    await bench.clock.advance(1_000);
-    bench.answer = () => unreachable();
-    await printLines(bench, 9, 10);
-    const at = bench.printed().indexOf('line 50\n');
-    bench.rotate(at);
-    bench.answer = () => 'taken';
-    await bench.clock.advance(60_000);
-    const { text, gaps } = bench.book.of();
+    const fixture = createShipperFixture();
+    fixture.start();
+    await printLines(fixture, 1);
+    await fixture.clock.advance(1_000);
+    fixture.answer = () => unreachable();
+    await printLines(fixture, 9, 10);
+    const at = fixture.printed().indexOf('line 50\n');
+    fixture.rotate(at);
+    fixture.answer = () => 'taken';
+    await fixture.clock.advance(60_000);
+    const { text, gaps } = fixture.book.of();
     expect(text.startsWith(lines(0, 10))).toBe(true);
     expect(text.endsWith(lines(50, 100))).toBe(true);
     expect(gaps).toHaveLength(1);
-    expect(text.length + (gaps[0]?.bytes ?? 0)).toBe(bench.printed().length);
+    expect(text.length + (gaps[0]?.bytes ?? 0)).toBe(fixture.printed().length);
   });
 
   it('marks output that a fast trainer printed faster than it could be uploaded', async () => {
-    const bench = createShipperBench();
-    bench.start();
-    await printLines(bench, 1);
-    bench.print(`${'x'.repeat(99)}\n`.repeat(400_000));
-    await bench.clock.advance(20_000);
-    const { text, gaps, next } = bench.book.of();
-    expect(next).toBe(bench.printed().length);
+    const fixture = createShipperFixture();
+    fixture.start();
+    await printLines(fixture, 1);
+    fixture.print(`${'x'.repeat(99)}\n`.repeat(400_000));
+    await fixture.clock.advance(20_000);
+    const { text, gaps, next } = fixture.book.of();
+    expect(next).toBe(fixture.printed().length);
     expect(gaps).toHaveLength(1);
     expect(text.length).toBeLessThan(9 * mib);
     expect(text.length + (gaps[0]?.bytes ?? 0)).toBe(next);
@@ -163,16 +163,16 @@ describe('lost output', () => {
   }, 60_000);
 
   it('uploads everything on the disk after the trainer has ended', async () => {
-    const bench = createShipperBench();
-    bench.print(`${'x'.repeat(99)}\n`.repeat(350_000));
-    const shipper = bench.start();
+    const fixture = createShipperFixture();
+    fixture.print(`${'x'.repeat(99)}\n`.repeat(350_000));
+    const shipper = fixture.start();
     shipper.finish();
-    await bench.clock.advance(5_000);
+    await fixture.clock.advance(5_000);
     // The upload rate stays within the limit for the logs of one rig.
-    expect(bench.book.of().next).toBeLessThan(22 * mib);
-    expect(bench.book.of().next).toBeGreaterThan(18 * mib);
-    await bench.clock.advance(5_000);
-    expect(bench.book.of()).toMatchObject({ gaps: [], next: bench.printed().length, isComplete: true });
+    expect(fixture.book.of().next).toBeLessThan(22 * mib);
+    expect(fixture.book.of().next).toBeGreaterThan(18 * mib);
+    await fixture.clock.advance(5_000);
+    expect(fixture.book.of()).toMatchObject({ gaps: [], next: fixture.printed().length, isComplete: true });
   }, 60_000);
 });
 
@@ -185,23 +185,23 @@ describe('refusing server', () => {
     ['does not know the call', refusal(404, 'route_not_found'), 'older_orchestrator'],
     ['does not know the method', { kind: 'unexpected', status: 405, detail: '' }, 'older_orchestrator'],
   ])('stops the upload when the server %s', async (_what, failure, end) => {
-    const bench = createShipperBench();
-    bench.answer = () => failure;
-    const shipper = bench.start();
-    await printLines(bench, 10);
+    const fixture = createShipperFixture();
+    fixture.answer = () => failure;
+    const shipper = fixture.start();
+    await printLines(fixture, 10);
     await expect(shipper.done).resolves.toBe(end);
-    expect(bench.chunks).toHaveLength(1);
+    expect(fixture.chunks).toHaveLength(1);
   });
 
   it('sends smaller chunks when the server finds them too large', async () => {
-    const bench = createShipperBench();
-    bench.answer = ({ text }) => (text.length > 20_000 ? problemOf(413) : 'taken');
-    bench.print(lines(0, 50_000));
-    const shipper = bench.start();
+    const fixture = createShipperFixture();
+    fixture.answer = ({ text }) => (text.length > 20_000 ? problemOf(413) : 'taken');
+    fixture.print(lines(0, 50_000));
+    const shipper = fixture.start();
     shipper.finish();
-    await bench.clock.advance(20_000);
-    expect(bench.book.of()).toMatchObject({ text: lines(0, 50_000), isComplete: true });
-    const other = createShipperBench();
+    await fixture.clock.advance(20_000);
+    expect(fixture.book.of()).toMatchObject({ text: lines(0, 50_000), isComplete: true });
+    const other = createShipperFixture();
     other.answer = ({ text }) => (text.length > 0 ? problemOf(413) : 'taken');
     other.print(lines(0, 5));
     const refused = other.start();
@@ -210,63 +210,64 @@ describe('refusing server', () => {
   });
 
   it('slows down when the server keeps changing the position', async () => {
-    const bench = createShipperBench();
-    bench.print(lines(0, 100));
-    bench.answer =
+    const fixture = createShipperFixture();
+    fixture.print(lines(0, 100));
+    fixture.answer =
       () =>
       ({ after }) =>
         after === 7 ? 14 : 7;
-    bench.start();
-    await bench.clock.advance(600_000);
-    expect(bench.chunks.length).toBeLessThan(100);
+    fixture.start();
+    await fixture.clock.advance(600_000);
+    expect(fixture.chunks.length).toBeLessThan(100);
   });
 
   it('uploads only output beyond what the server has', async () => {
-    const bench = createShipperBench();
-    bench.print(lines(0, 10));
-    bench.answer = () => (140 > bench.printed().length && bench.book.of().next === 0 ? () => 140 : 'taken');
-    const shipper = bench.start();
-    await bench.clock.advance(2_000);
+    const fixture = createShipperFixture();
+    fixture.print(lines(0, 10));
+    fixture.answer = () =>
+      140 > fixture.printed().length && fixture.book.of().next === 0 ? () => 140 : 'taken';
+    const shipper = fixture.start();
+    await fixture.clock.advance(2_000);
     shipper.finish();
-    await bench.clock.advance(2_000);
-    expect(bench.chunks.at(-1)).toMatchObject({ after: 140, from: 140, to: 140, is_last: true });
+    await fixture.clock.advance(2_000);
+    expect(fixture.chunks.at(-1)).toMatchObject({ after: 140, from: 140, to: 140, is_last: true });
   });
 
   it('drops the log of an ended job after a day without the server', async () => {
-    const bench = createShipperBench();
-    bench.answer = () => unreachable();
-    const shipper = bench.start();
-    await bench.clock.advance(30 * 60 * 60 * 1000);
+    const fixture = createShipperFixture();
+    fixture.answer = () => unreachable();
+    const shipper = fixture.start();
+    await fixture.clock.advance(30 * 60 * 60 * 1000);
     shipper.finish();
-    await bench.clock.advance(23 * 60 * 60 * 1000);
+    await fixture.clock.advance(23 * 60 * 60 * 1000);
     let end = '';
     void shipper.done.then(reason => (end = reason));
-    await bench.clock.settle();
+    await fixture.clock.settle();
     expect(end).toBe('');
-    await bench.clock.advance(2 * 60 * 60 * 1000);
+    await fixture.clock.advance(2 * 60 * 60 * 1000);
     expect(end).toBe('expired');
   }, 60_000);
 });
 
 describe('leaving agent', () => {
   it('waits for the end of a log while the server answers', async () => {
-    const bench = createShipperBench();
-    bench.print('x\n'.repeat(2 * mib));
-    const shipper = bench.start();
+    const fixture = createShipperFixture();
+    fixture.print('x\n'.repeat(2 * mib));
+    const shipper = fixture.start();
     shipper.finish();
     shipper.hurry();
-    await bench.clock.advance(5_000);
+    await fixture.clock.advance(5_000);
     await expect(shipper.done).resolves.toBe('complete');
   }, 20_000);
 
   it.each<ChunkAnswer>([unreachable(), problemOf(507)])(
     'does not wait when the response is %o',
     async answer => {
-      const bench = createShipperBench();
-      bench.print('x\n');
-      bench.answer = () => answer;
-      const shipper = bench.start();
-      await bench.clock.advance(5_000);
+      const fixture = createShipperFixture();
+      fixture.print('x\n');
+      fixture.answer = () => answer;
+      const shipper = fixture.start();
+      await fixture.clock.advance(5_000);
       shipper.finish();
       shipper.hurry();
       await expect(shipper.done).resolves.toBe('left');
@@ -274,10 +275,10 @@ describe('leaving agent', () => {
   );
 
   it('leaves a growing log immediately, even during an upload', async () => {
-    const bench = createShipperBench();
-    bench.answer = () => 'never';
-    const shipper = bench.start();
-    await bench.clock.settle();
+    const fixture = createShipperFixture();
+    fixture.answer = () => 'never';
+    const shipper = fixture.start();
+    await fixture.clock.settle();
     shipper.hurry();
     await expect(shipper.done).resolves.toBe('left');
   });
@@ -317,29 +318,29 @@ const act = fc.oneof(
 it('uploads exactly what was printed, through any failures of network, agent and server', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { maxLength: 30 }), async acts => {
-      const bench = createShipperBench(createLogStore());
-      let shipper = bench.start();
+      const fixture = createShipperFixture(createLogStore());
+      let shipper = fixture.start();
       for (const each of acts) {
-        if (each.kind === 'print') bench.print(each.text);
-        else if (each.kind === 'pass') await bench.clock.advance(each.ms);
+        if (each.kind === 'print') fixture.print(each.text);
+        else if (each.kind === 'pass') await fixture.clock.advance(each.ms);
         else if (each.kind === 'network')
-          bench.answer = () => (each.network === 'down' ? unreachable() : each.network);
-        else if (each.kind === 'rewind') bench.book.rewind('a1', each.to);
+          fixture.answer = () => (each.network === 'down' ? unreachable() : each.network);
+        else if (each.kind === 'rewind') fixture.book.rewind('a1', each.to);
         else {
-          bench.kill();
-          shipper = bench.start();
+          fixture.kill();
+          shipper = fixture.start();
         }
       }
-      bench.answer = () => 'taken';
+      fixture.answer = () => 'taken';
       shipper.finish();
-      await bench.clock.advance(120_000);
-      const { text, gaps, isComplete, next } = bench.book.of();
+      await fixture.clock.advance(120_000);
+      const { text, gaps, isComplete, next } = fixture.book.of();
       expect({ gaps, isComplete, next }).toEqual({
         gaps: [],
         isComplete: true,
-        next: bench.printed().length,
+        next: fixture.printed().length,
       });
-      expect(terminalText(text)).toBe(redact(terminalText(bench.printed().toString())));
+      expect(terminalText(text)).toBe(redact(terminalText(fixture.printed().toString())));
     }),
     { numRuns: 150 },
   );

@@ -19,7 +19,7 @@ const accepted = (points: readonly MetricPoint[], base = 0): Answer => ({
 });
 const no = (failure: ReturnType<typeof problemOf>): Answer => ({ ok: false, failure });
 
-function createBench(
+function createFixture(
   gpuFigures: CurveDeps['gpuFigures'] = async () => ({}),
   files: MetricsFiles | null = null,
 ) {
@@ -27,7 +27,7 @@ function createBench(
   const began = clock.mono();
   const ended = new AbortController();
   const calls: { readonly at: number; readonly points: readonly MetricPoint[] }[] = [];
-  const bench = { answer: (points: readonly MetricPoint[]): Answer | Promise<Answer> => accepted(points) };
+  const fixture = { answer: (points: readonly MetricPoint[]): Answer | Promise<Answer> => accepted(points) };
   const curves = createCurves({
     clock,
     uptime: clock.mono,
@@ -38,7 +38,7 @@ function createBench(
     api: {
       uploadPoints: async (_job, _attempt, points) => {
         calls.push({ at: clock.mono() - began, points });
-        return bench.answer(points);
+        return fixture.answer(points);
       },
     },
   });
@@ -54,22 +54,22 @@ function createBench(
   const step = (curve: Curve, n: number, isOld = false): void =>
     curve.note({ progress: { step: n, loss: n }, gaps: [] }, isOld);
   const steps = () => calls.flatMap(({ points }) => points.flatMap(each => each.step ?? []));
-  return Object.assign(bench, { clock, ended, calls, curves, open, step, steps });
+  return Object.assign(fixture, { clock, ended, calls, curves, open, step, steps });
 }
 
 describe('end of a curve', () => {
   test('sends a step that is printed while earlier points are in flight', async () => {
-    const bench = createBench();
-    const { clock, open, step, steps } = bench;
+    const fixture = createFixture();
+    const { clock, open, step, steps } = fixture;
     const answer = Promise.withResolvers<Answer>();
-    bench.answer = () => answer.promise;
+    fixture.answer = () => answer.promise;
     const curve = open();
     step(curve, 1);
     await clock.advance(5_000);
     expect(steps()).toEqual([1]);
     step(curve, 2);
     curve.finish();
-    bench.answer = points => accepted(points);
+    fixture.answer = points => accepted(points);
     answer.resolve(accepted([{ n: 0, elapsed_ms: 0, values: {} }]));
     await clock.advance(1_000);
     expect(steps()).toEqual([1, 2]);
@@ -77,14 +77,14 @@ describe('end of a curve', () => {
   });
 
   test('resolves done to true when the server refuses the curve, and to false when the agent ends', async () => {
-    const bench = createBench();
-    const { clock, ended, open, step } = bench;
-    bench.answer = () => no(problemOf(409));
+    const fixture = createFixture();
+    const { clock, ended, open, step } = fixture;
+    fixture.answer = () => no(problemOf(409));
     const refused = open();
     step(refused, 1);
     await clock.advance(5_000);
     expect(await refused.done).toBe(true);
-    bench.answer = () => no(unreachable());
+    fixture.answer = () => no(unreachable());
     const cut = open();
     step(cut, 1);
     cut.finish();
@@ -97,7 +97,7 @@ describe('end of a curve', () => {
 
 describe('points during a run', () => {
   test('sends points in batches every few seconds, with their elapsed time', async () => {
-    const { clock, calls, open, step, steps } = createBench();
+    const { clock, calls, open, step, steps } = createFixture();
     const curve = open();
     await clock.advance(60_000);
     expect(calls).toEqual([]);
@@ -112,9 +112,9 @@ describe('points during a run', () => {
   });
 
   test('sends all points once and in order when the server is back', async () => {
-    const bench = createBench();
-    const { clock, calls, open, step } = bench;
-    bench.answer = () => no(unreachable());
+    const fixture = createFixture();
+    const { clock, calls, open, step } = fixture;
+    fixture.answer = () => no(unreachable());
     const curve = open();
     for (let n = 1; n <= 400; n += 1) {
       step(curve, n);
@@ -122,7 +122,7 @@ describe('points during a run', () => {
     }
     const tries = calls.length;
     expect(tries).toBeGreaterThan(4);
-    bench.answer = points => accepted(points);
+    fixture.answer = points => accepted(points);
     await clock.advance(31_000);
     const came = calls.slice(tries).flatMap(({ points }) => points);
     expect(came.map(each => each.step)).toEqual(Array.from({ length: 400 }, (_, at) => at + 1));
@@ -130,13 +130,13 @@ describe('points during a run', () => {
   });
 
   test('resends points with the same numbers after a 503 response', async () => {
-    const bench = createBench();
-    const { clock, calls, open, step } = bench;
+    const fixture = createFixture();
+    const { clock, calls, open, step } = fixture;
     const curve = open();
-    bench.answer = () => no(problemOf(503));
+    fixture.answer = () => no(problemOf(503));
     step(curve, 1);
     await clock.advance(5_000);
-    bench.answer = points => accepted(points);
+    fixture.answer = points => accepted(points);
     step(curve, 2);
     await clock.advance(10_000);
     expect(calls.map(({ points }) => points.map(({ n, step: at }) => [n, at]))).toEqual([
@@ -149,9 +149,9 @@ describe('points during a run', () => {
   });
 
   test.each([404, 403, 409])('stops after a refusal (%i)', async status => {
-    const bench = createBench();
-    const { clock, calls, open, step } = bench;
-    bench.answer = () => no(problemOf(status));
+    const fixture = createFixture();
+    const { clock, calls, open, step } = fixture;
+    fixture.answer = () => no(problemOf(status));
     const curve = open();
     for (let n = 1; n < 20; n += 1) {
       step(curve, n);
@@ -161,13 +161,13 @@ describe('points during a run', () => {
   });
 
   test('skips points that the server cannot read', async () => {
-    const bench = createBench();
-    const { clock, open, step, steps } = bench;
-    bench.answer = () => no(problemOf(400));
+    const fixture = createFixture();
+    const { clock, open, step, steps } = fixture;
+    fixture.answer = () => no(problemOf(400));
     const curve = open();
     step(curve, 1);
     await clock.advance(5_000);
-    bench.answer = points => accepted(points);
+    fixture.answer = points => accepted(points);
     step(curve, 2);
     await clock.advance(5_000);
     expect(steps()).toEqual([1, 2]);
@@ -176,9 +176,9 @@ describe('points during a run', () => {
   });
 
   test('pauses before it sends points again that the server did not accept', async () => {
-    const bench = createBench();
-    const { clock, calls, open, step } = bench;
-    bench.answer = () => accepted([]);
+    const fixture = createFixture();
+    const { clock, calls, open, step } = fixture;
+    fixture.answer = () => accepted([]);
     step(open(), 1);
     await clock.advance(6_000);
     // The random part of the pause is 0 here, so each pause has its minimum length.
@@ -188,8 +188,8 @@ describe('points during a run', () => {
 
 describe('points at the end of a run', () => {
   test('sends the remaining points immediately, and waits for them', async () => {
-    const bench = createBench();
-    const { clock, curves, open, step, steps } = bench;
+    const fixture = createFixture();
+    const { clock, curves, open, step, steps } = fixture;
     const curve = open();
     step(curve, 1);
     curve.finish();
@@ -201,7 +201,7 @@ describe('points at the end of a run', () => {
   });
 
   test('sends all remaining points, however many there are', async () => {
-    const { clock, open, step, steps } = createBench();
+    const { clock, open, step, steps } = createFixture();
     const curve = open();
     for (let n = 1; n <= 120; n += 1) step(curve, n);
     await clock.advance(4_000);
@@ -211,9 +211,9 @@ describe('points at the end of a run', () => {
   });
 
   test('retries until the server responds, while drained() waits no longer than its timeout', async () => {
-    const bench = createBench();
-    const { clock, curves, open, step, calls } = bench;
-    bench.answer = () => no(unreachable());
+    const fixture = createFixture();
+    const { clock, curves, open, step, calls } = fixture;
+    fixture.answer = () => no(unreachable());
     const curve = open();
     step(curve, 1);
     curve.finish();
@@ -223,13 +223,13 @@ describe('points at the end of a run', () => {
     expect(isSettled).toBe(true);
     await clock.advance(60_000);
     const tries = calls.length;
-    bench.answer = points => accepted(points);
+    fixture.answer = points => accepted(points);
     await clock.advance(60_000);
     expect(calls.length).toBe(tries + 1);
   });
 
   test('sends nothing after the agent has ended', async () => {
-    const { clock, calls, open, step, ended } = createBench(async () => ({ 'gpu.0.utilization': 1 }));
+    const { clock, calls, open, step, ended } = createFixture(async () => ({ 'gpu.0.utilization': 1 }));
     step(open(), 1);
     ended.abort();
     await clock.advance(60_000);
@@ -238,9 +238,9 @@ describe('points at the end of a run', () => {
 });
 
 test('asks the server for the last step and the next point number of an adopted run', async () => {
-  const bench = createBench();
-  const { clock, calls, open, step } = bench;
-  bench.answer = points =>
+  const fixture = createFixture();
+  const { clock, calls, open, step } = fixture;
+  fixture.answer = points =>
     points.length > 0
       ? accepted(points)
       : { ok: true, value: { success: true, next: 12, last_step: 4, last_elapsed_ms: 0 } };
@@ -264,7 +264,7 @@ test('asks the server for the last step and the next point number of an adopted 
 describe('GPU figures', () => {
   test('reads GPU figures every ten seconds during a run, and not before or after', async () => {
     let looks = 0;
-    const { clock, calls, open } = createBench(async () => {
+    const { clock, calls, open } = createFixture(async () => {
       looks += 1;
       return { 'gpu.0.utilization': looks };
     });
@@ -286,7 +286,7 @@ describe('GPU figures', () => {
     ['fails', () => Promise.reject(new Error('no answer'))],
   ])('continues without GPU figures when the driver %s, and asks it rarely', async (_what, answer) => {
     let looks = 0;
-    const { clock, open, step, steps } = createBench(() => {
+    const { clock, open, step, steps } = createFixture(() => {
       looks += 1;
       return answer();
     });
@@ -303,50 +303,50 @@ describe('GPU figures', () => {
 
 describe('points during a send', () => {
   /** Delays each answer of the server by this time. */
-  const slowly = (bench: ReturnType<typeof createBench>, ms: number): void => {
-    bench.answer = points =>
-      new Promise(resolve => void bench.clock.after(ms, () => resolve(accepted(points))));
+  const slowly = (fixture: ReturnType<typeof createFixture>, ms: number): void => {
+    fixture.answer = points =>
+      new Promise(resolve => void fixture.clock.after(ms, () => resolve(accepted(points))));
   };
 
   test('sends the last step of a run that ends during a send', async () => {
-    const bench = createBench();
-    slowly(bench, 300);
-    const curve = bench.open();
-    bench.step(curve, 1);
-    await bench.clock.advance(5_100);
-    expect(bench.calls).toHaveLength(1);
-    bench.step(curve, 2);
+    const fixture = createFixture();
+    slowly(fixture, 300);
+    const curve = fixture.open();
+    fixture.step(curve, 1);
+    await fixture.clock.advance(5_100);
+    expect(fixture.calls).toHaveLength(1);
+    fixture.step(curve, 2);
     curve.finish();
-    await bench.clock.advance(10_000);
-    expect(bench.steps()).toEqual([1, 2]);
+    await fixture.clock.advance(10_000);
+    expect(fixture.steps()).toEqual([1, 2]);
   });
 
   test('sends points that arrive during a send in the next round', async () => {
-    const bench = createBench();
-    slowly(bench, 300);
-    const curve = bench.open();
+    const fixture = createFixture();
+    slowly(fixture, 300);
+    const curve = fixture.open();
     for (let n = 1; n <= 600; n += 1) {
-      bench.step(curve, n);
-      await bench.clock.advance(100);
+      fixture.step(curve, n);
+      await fixture.clock.advance(100);
     }
-    expect(bench.calls.length).toBeLessThanOrEqual(12);
+    expect(fixture.calls.length).toBeLessThanOrEqual(12);
     curve.finish();
-    await bench.clock.advance(10_000);
-    expect(bench.steps()).toEqual(Array.from({ length: 600 }, (_, at) => at + 1));
+    await fixture.clock.advance(10_000);
+    expect(fixture.steps()).toEqual(Array.from({ length: 600 }, (_, at) => at + 1));
   });
 
   test('sends a backlog in one round', async () => {
-    const bench = createBench();
-    bench.answer = () => no(unreachable());
-    const curve = bench.open();
+    const fixture = createFixture();
+    fixture.answer = () => no(unreachable());
+    const curve = fixture.open();
     for (let n = 1; n <= 400; n += 1) {
-      bench.step(curve, n);
-      await bench.clock.advance(500);
+      fixture.step(curve, n);
+      await fixture.clock.advance(500);
     }
-    const tries = bench.calls.length;
-    slowly(bench, 300);
-    await bench.clock.advance(32_000);
-    expect(bench.calls.slice(tries).map(({ points }) => points.length)).toEqual([150, 150, 100]);
+    const tries = fixture.calls.length;
+    slowly(fixture, 300);
+    await fixture.clock.advance(32_000);
+    expect(fixture.calls.slice(tries).map(({ points }) => points.length)).toEqual([150, 150, 100]);
   });
 });
 
@@ -377,7 +377,7 @@ describe('metrics files', () => {
   });
 
   test('reads metrics files before each send, and reports them as progress', async () => {
-    const { clock, steps, open } = createBench(undefined, filesOf(found(false, 1, 2), found(false, 3)));
+    const { clock, steps, open } = createFixture(undefined, filesOf(found(false, 1, 2), found(false, 3)));
     const progress: object[] = [];
     open({ outputDir: '/out', onProgress: each => progress.push(each) });
     await clock.advance(10_000);
@@ -390,7 +390,7 @@ describe('metrics files', () => {
 
   test('reads metrics files to their end after the run', async () => {
     const looks = Array.from({ length: 20 }, (_, at) => found(at < 19, at + 1));
-    const { clock, steps, open } = createBench(undefined, filesOf(...looks));
+    const { clock, steps, open } = createFixture(undefined, filesOf(...looks));
     const curve = open({ outputDir: '/out' });
     curve.finish();
     await clock.advance(1_000);
@@ -399,7 +399,7 @@ describe('metrics files', () => {
   });
 
   test('does not wait for metrics files on a hanging disk', async () => {
-    const { clock, step, steps, open } = createBench(undefined, filesOf(new Promise<never>(() => {})));
+    const { clock, step, steps, open } = createFixture(undefined, filesOf(new Promise<never>(() => {})));
     const curve = open({ outputDir: '/out' });
     step(curve, 1);
     await clock.advance(15_000);
@@ -411,7 +411,7 @@ describe('metrics files', () => {
 
   test('skips metrics files from before a new run, but not after a restart of the agent', async () => {
     const files = filesOf();
-    const { open } = createBench(undefined, files);
+    const { open } = createFixture(undefined, files);
     await open({ outputDir: '/out', isAdopted: true }).ready;
     expect(files.skipped).toBe(0);
     await open({ outputDir: '/out' }).ready;

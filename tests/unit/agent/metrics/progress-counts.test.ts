@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createProgressReader, type Progress } from '../../../../agent/metrics/progress.ts';
-import { holdTime, pass, startBusy } from '../agent-bench.ts';
+import { useFakeTimers, advanceTime, startAgentWithJob } from '../agent-fixture.ts';
 
 /** Returns the progress that each line reports, without undefined fields. */
 const read = (output: string): readonly object[] =>
@@ -52,13 +52,16 @@ describe('counting lines', () => {
 });
 
 describe('stage and newest line', () => {
-  holdTime();
+  useFakeTimers();
 
   it("reports stage and newest line with the progress, without the job's secrets", async () => {
-    const { orchestrator, run } = await startBusy();
-    run.ears.onProgress({ step: 1, total_steps: 4 });
-    run.ears.onStage?.({ stage: 'Training', line: 'Step 1/4 with hf_abcdefghijklmnopqrstuvwxyzABCDEFGH' });
-    await pass(1_000);
+    const { orchestrator, run } = await startAgentWithJob();
+    run.listeners.onProgress({ step: 1, total_steps: 4 });
+    run.listeners.onStage?.({
+      stage: 'Training',
+      line: 'Step 1/4 with hf_abcdefghijklmnopqrstuvwxyzABCDEFGH',
+    });
+    await advanceTime(1_000);
     run.end(0);
     expect((await orchestrator.reported('completed')).body).toMatchObject({
       progress: { step: 1, total_steps: 4, stage: 'Training', last_log: 'Step 1/4 with [redacted]' },

@@ -1,16 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { beat, holdTime, pass, passUntil, startAgent, startBusy } from '../agent-bench.ts';
+import {
+  nextHeartbeat,
+  useFakeTimers,
+  advanceTime,
+  advanceTimeUntil,
+  startAgent,
+  startAgentWithJob,
+} from '../agent-fixture.ts';
 import { offerOf } from '../builders.ts';
-import { beatReply, refused, registerReply, startOrchestrator } from '../scripted-orchestrator.ts';
+import { heartbeatReply, refused, registerReply, startOrchestrator } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 describe('heartbeats', () => {
   it('sends an idle heartbeat', async () => {
     const orchestrator = await startOrchestrator();
     const { connected } = startAgent(orchestrator);
     await connected();
-    expect((await beat(orchestrator)).body).toEqual({
+    expect((await nextHeartbeat(orchestrator)).body).toEqual({
       gpu_utilization: 42,
       worker_id: 'w_1',
       status: 'idle',
@@ -20,9 +27,9 @@ describe('heartbeats', () => {
   });
 
   it('sends the attempt and its progress in the heartbeat', async () => {
-    const { orchestrator, run } = await startBusy();
-    run.ears.onProgress({ step: 7, loss: 0.25 });
-    expect((await beat(orchestrator)).body).toMatchObject({
+    const { orchestrator, run } = await startAgentWithJob();
+    run.listeners.onProgress({ step: 7, loss: 0.25 });
+    expect((await nextHeartbeat(orchestrator)).body).toMatchObject({
       status: 'busy',
       current_job_id: 'j1',
       attempt_id: 'a1',
@@ -31,19 +38,19 @@ describe('heartbeats', () => {
   });
 
   it('keeps sending busy heartbeats until the final report is accepted', async () => {
-    const { orchestrator, run } = await startBusy();
+    const { orchestrator, run } = await startAgentWithJob();
     orchestrator.answers.status = () => refused(503);
     run.end(0);
     await orchestrator.reported('completed');
-    expect((await beat(orchestrator)).body).toMatchObject({ status: 'busy', attempt_id: 'a1' });
+    expect((await nextHeartbeat(orchestrator)).body).toMatchObject({ status: 'busy', attempt_id: 'a1' });
   });
 
   it('follows the interval of the last heartbeat response', async () => {
-    const { orchestrator } = await startBusy();
-    orchestrator.answers.heartbeat = () => beatReply({ heartbeat_interval_s: 5 });
-    await beat(orchestrator);
+    const { orchestrator } = await startAgentWithJob();
+    orchestrator.answers.heartbeat = () => heartbeatReply({ heartbeat_interval_s: 5 });
+    await nextHeartbeat(orchestrator);
     const began = performance.now();
-    await passUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 4), 450);
+    await advanceTimeUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 4), 450);
     // Each interval is 4.5 s with this test's random numbers, plus the round trip.
     expect(performance.now() - began).toBeGreaterThan(3 * 4_500);
     expect(performance.now() - began).toBeLessThan(27_000);
@@ -53,10 +60,10 @@ describe('heartbeats', () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => registerReply({ stream_silence_s: 3_600 });
     orchestrator.answers.heartbeat = () => refused(503);
-    const { connected, said } = startAgent(orchestrator);
+    const { connected, logLines } = startAgent(orchestrator);
     await connected();
-    for (let n = 0; n < 18; n += 1) await beat(orchestrator);
-    const troubles = said.filter(line => /refused the call|Heartbeat timeout/.test(line));
+    for (let n = 0; n < 18; n += 1) await nextHeartbeat(orchestrator);
+    const troubles = logLines.filter(line => /refused the call|Heartbeat timeout/.test(line));
     expect(troubles).toEqual([
       expect.stringContaining('refused with 503'),
       expect.stringMatching(/^Heartbeat timeout \(120s\)/),
@@ -64,38 +71,40 @@ describe('heartbeats', () => {
   });
 
   it("sends heartbeats until a leaving worker's job is done", async () => {
-    const { orchestrator, agent, run, exit } = await startBusy();
+    const { orchestrator, agent, run, exit } = await startAgentWithJob();
     agent.leave();
-    for (let n = 0; n < 3; n += 1) await beat(orchestrator);
+    for (let n = 0; n < 3; n += 1) await nextHeartbeat(orchestrator);
     run.end(0);
     expect(await exit).toBe(0);
     const count = orchestrator.count('heartbeat');
-    await pass(120_000);
+    await advanceTime(120_000);
     expect(orchestrator.count('heartbeat')).toBe(count);
   });
 });
 
 describe('progress reports', () => {
   it('sends at most one progress report per second, with the newest progress', async () => {
-    const { orchestrator, run } = await startBusy();
+    const { orchestrator, run } = await startAgentWithJob();
     const steps = (): unknown[] =>
       orchestrator.calls.flatMap(({ name, body }) =>
         name === 'status' && body['progress'] ? [body['progress']] : [],
       );
-    for (let step = 1; step <= 100; step += 1) run.ears.onProgress({ step });
-    await passUntil(orchestrator.until(({ body }) => JSON.stringify(body['progress']) === '{"step":100}'));
+    for (let step = 1; step <= 100; step += 1) run.listeners.onProgress({ step });
+    await advanceTimeUntil(
+      orchestrator.until(({ body }) => JSON.stringify(body['progress']) === '{"step":100}'),
+    );
     expect(steps()).toEqual([{ step: 100 }]);
   });
 
   it('sends no progress after the final report, which would revive the job', async () => {
-    const { orchestrator, run, started } = await startBusy();
-    run.ears.onProgress({ step: 1 });
+    const { orchestrator, run, started } = await startAgentWithJob();
+    run.listeners.onProgress({ step: 1 });
     run.end(1);
     await orchestrator.reported('failed');
     orchestrator.push(offerOf('j1', 'a2'));
     const second = await started(2);
-    second.ears.onProgress({ step: 1 });
-    await passUntil(orchestrator.reported('running', 'a2'));
+    second.listeners.onProgress({ step: 1 });
+    await advanceTimeUntil(orchestrator.reported('running', 'a2'));
     const words = orchestrator.calls.flatMap(({ body }) =>
       body['attempt_id'] === 'a1' && body['status'] ? [body['status']] : [],
     );

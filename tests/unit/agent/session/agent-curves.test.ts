@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { holdTime, pass, startBusy } from '../agent-bench.ts';
+import { useFakeTimers, advanceTime, startAgentWithJob } from '../agent-fixture.ts';
 import { refused } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 const stepsIn = (calls: readonly { readonly name: string; readonly body: object }[]) =>
   calls.flatMap(({ name, body }) =>
@@ -13,9 +13,9 @@ const stepsIn = (calls: readonly { readonly name: string; readonly body: object 
 
 describe('metrics of a job', () => {
   it('sends metrics during the job, with its attempt', async () => {
-    const { orchestrator, run } = await startBusy();
-    run.ears.onFigures({ progress: { step: 1, loss: 0.5 }, gaps: [] }, false);
-    await pass(5_000);
+    const { orchestrator, run } = await startAgentWithJob();
+    run.listeners.onFigures({ progress: { step: 1, loss: 0.5 }, gaps: [] }, false);
+    await advanceTime(5_000);
     expect((await orchestrator.nth('metrics')).body).toMatchObject({
       attempt_id: 'a1',
       points: [{ n: 0, step: 1, values: { loss: 0.5 } }],
@@ -23,8 +23,8 @@ describe('metrics of a job', () => {
   });
 
   it('sends all metrics before a leaving worker disconnects', async () => {
-    const { orchestrator, run, exit } = await startBusy({ persistent: false });
-    run.ears.onFigures({ progress: { step: 7, loss: 0.5 }, gaps: [] }, false);
+    const { orchestrator, run, exit } = await startAgentWithJob({ persistent: false });
+    run.listeners.onFigures({ progress: { step: 7, loss: 0.5 }, gaps: [] }, false);
     run.end(0);
     await orchestrator.nth('disconnect');
     expect(await exit).toBe(0);
@@ -35,9 +35,9 @@ describe('metrics of a job', () => {
   });
 
   it('reports the end of a job although the server accepts no metrics', async () => {
-    const { orchestrator, run } = await startBusy();
+    const { orchestrator, run } = await startAgentWithJob();
     orchestrator.answers.metrics = () => refused(503);
-    run.ears.onFigures({ progress: { step: 1, loss: 0.5 }, gaps: [] }, false);
+    run.listeners.onFigures({ progress: { step: 1, loss: 0.5 }, gaps: [] }, false);
     run.end(0);
     expect((await orchestrator.reported('completed')).body).toMatchObject({ exit_code: 0 });
   });

@@ -1,9 +1,9 @@
 /** Which datasets the agent reports, and when. */
 import { expect, it } from 'vitest';
-import { beat, holdTime, startAgent, startBusy } from '../agent-bench.ts';
+import { nextHeartbeat, useFakeTimers, startAgent, startAgentWithJob } from '../agent-fixture.ts';
 import { startOrchestrator } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 const versionOf = (n: number): string => n.toString(16).padStart(64, '0');
 
@@ -20,7 +20,7 @@ it('names no datasets when the agent cannot download data', async () => {
   const { connected } = startAgent(orchestrator);
   await connected();
   expect((await orchestrator.nth('register')).body).not.toHaveProperty('datasets');
-  expect((await beat(orchestrator)).body).not.toHaveProperty('datasets');
+  expect((await nextHeartbeat(orchestrator)).body).not.toHaveProperty('datasets');
 });
 
 it('names datasets in a heartbeat only after they have changed', async () => {
@@ -28,17 +28,17 @@ it('names datasets in a heartbeat only after they have changed', async () => {
   const orchestrator = await startOrchestrator();
   const { connected } = startAgent(orchestrator, { datasets: () => datasets });
   await connected();
-  expect((await beat(orchestrator)).body).toMatchObject({ datasets: [] });
-  expect((await beat(orchestrator)).body).not.toHaveProperty('datasets');
+  expect((await nextHeartbeat(orchestrator)).body).toMatchObject({ datasets: [] });
+  expect((await nextHeartbeat(orchestrator)).body).not.toHaveProperty('datasets');
   datasets = [versionOf(1)];
-  expect((await beat(orchestrator)).body).toMatchObject({ datasets: [versionOf(1)] });
-  expect((await beat(orchestrator)).body).not.toHaveProperty('datasets');
+  expect((await nextHeartbeat(orchestrator)).body).toMatchObject({ datasets: [versionOf(1)] });
+  expect((await nextHeartbeat(orchestrator)).body).not.toHaveProperty('datasets');
 });
 
 it('names the datasets of a job before its end, so that the next job finds them', async () => {
   let datasets: readonly string[] = [];
-  const { orchestrator, run } = await startBusy({ datasets: () => datasets });
-  await beat(orchestrator);
+  const { orchestrator, run } = await startAgentWithJob({ datasets: () => datasets });
+  await nextHeartbeat(orchestrator);
   datasets = [versionOf(1)];
   run.end(0);
   await orchestrator.reported('completed');

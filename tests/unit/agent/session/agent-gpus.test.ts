@@ -1,10 +1,10 @@
 /** The agent's reports about its GPUs, and their times. */
 import { expect, it } from 'vitest';
 import type { GpuTrouble } from '../../../../protocol/worker.ts';
-import { beat, holdTime, startAgent, startBusy } from '../agent-bench.ts';
+import { nextHeartbeat, useFakeTimers, startAgent, startAgentWithJob } from '../agent-fixture.ts';
 import { startOrchestrator } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 const held: GpuTrouble = { gpu: 0, kind: 'held', detail: 'process 9 (python) is left over of job j1' };
 
@@ -13,7 +13,7 @@ it('sends GPU problems with the registration and every heartbeat', async () => {
   const { connected } = startAgent(orchestrator, { telemetry: () => ({ gpu_troubles: [held] }) });
   await connected();
   expect((await orchestrator.nth('register')).body).toMatchObject({ gpu_troubles: [held] });
-  expect((await beat(orchestrator)).body).toMatchObject({ gpu_troubles: [held] });
+  expect((await nextHeartbeat(orchestrator)).body).toMatchObject({ gpu_troubles: [held] });
 });
 
 it('sends no GPU problems when the agent does not check for them', async () => {
@@ -25,8 +25,8 @@ it('sends no GPU problems when the agent does not check for them', async () => {
 
 it('reports processes left on a GPU before the end of a job', async () => {
   let troubles: readonly GpuTrouble[] = [];
-  const { orchestrator, run } = await startBusy({ telemetry: () => ({ gpu_troubles: troubles }) });
-  await beat(orchestrator);
+  const { orchestrator, run } = await startAgentWithJob({ telemetry: () => ({ gpu_troubles: troubles }) });
+  await nextHeartbeat(orchestrator);
   troubles = [held];
   run.end(0);
   await orchestrator.reported('completed');
@@ -39,8 +39,8 @@ it('reports processes left on a GPU before the end of a job', async () => {
 });
 
 it('sends no extra heartbeat at the end of a job when nothing has changed', async () => {
-  const { orchestrator, run } = await startBusy({ telemetry: () => ({ gpu_troubles: [] }) });
-  await beat(orchestrator);
+  const { orchestrator, run } = await startAgentWithJob({ telemetry: () => ({ gpu_troubles: [] }) });
+  await nextHeartbeat(orchestrator);
   const count = orchestrator.count('heartbeat');
   run.end(0);
   await orchestrator.reported('completed');

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { holdTime, pass, passUntil, startAgent, startBusy } from '../agent-bench.ts';
-import { endRun } from '../held-runs.ts';
+import {
+  useFakeTimers,
+  advanceTime,
+  advanceTimeUntil,
+  startAgent,
+  startAgentWithJob,
+} from '../agent-fixture.ts';
+import { endRun } from '../controlled-runs.ts';
 import { refused, startOrchestrator } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 const duplicate = {
   status: 409,
@@ -14,46 +20,46 @@ describe('refused registrations', () => {
   it('exits with 2 and the reason when an idle worker is refused', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => refused(403);
-    const { exit, said } = startAgent(orchestrator);
+    const { exit, logLines } = startAgent(orchestrator);
     expect(await exit).toBe(2);
-    expect(said).toEqual([expect.stringMatching(/refused the call: refused with 403$/)]);
+    expect(logLines).toEqual([expect.stringMatching(/refused the call: refused with 403$/)]);
     expect(orchestrator.count('register')).toBe(1);
   });
 
   it('leaves the job to its guard when the registration is refused', async () => {
-    const { orchestrator, run, exit } = await startBusy();
+    const { orchestrator, run, exit } = await startAgentWithJob();
     orchestrator.answers.register = () => refused(400);
     orchestrator.endStream();
-    expect(await passUntil(exit)).toBe(2);
+    expect(await advanceTimeUntil(exit)).toBe(2);
     expect(run.stops).toEqual([]);
-    expect(run.isLeft()).toBe(true);
+    expect(run.hasAgentLeft()).toBe(true);
   });
 });
 
 describe('leaving during a job', () => {
   it('leaves a trainer that does not stop in time to its guard', async () => {
-    const { orchestrator, agent, run, exit, keptReport } = await startBusy();
+    const { orchestrator, agent, run, exit, storedReport } = await startAgentWithJob();
     agent.leaveNow();
     expect(run.orders).toEqual(['leave_now']);
-    await pass(24_999);
+    await advanceTime(24_999);
     expect(orchestrator.count('disconnect')).toBe(0);
-    await pass(1);
+    await advanceTime(1);
     expect(await exit).toBe(0);
-    expect(run.isLeft()).toBe(true);
-    expect(keptReport()).toBeNull();
+    expect(run.hasAgentLeft()).toBe(true);
+    expect(storedReport()).toBeNull();
     expect(orchestrator.count('disconnect')).toBe(1);
   });
 });
 
 describe('handing over a job', () => {
   it('leaves the job to its guard, without a goodbye or report', async () => {
-    const { orchestrator, agent, run, exit, keptReport } = await startBusy();
+    const { orchestrator, agent, run, exit, storedReport } = await startAgentWithJob();
     expect(agent.handOver()).toBe(true);
     expect(await exit).toBe(0);
     expect(run.stops).toEqual([]);
-    expect(run.isLeft()).toBe(true);
+    expect(run.hasAgentLeft()).toBe(true);
     await endRun(run, 0);
-    expect(keptReport()).toBeNull();
+    expect(storedReport()).toBeNull();
     expect(orchestrator.calls.map(({ body }) => body['status'])).not.toContain('completed');
     expect(orchestrator.count('disconnect')).toBe(0);
   });
@@ -70,19 +76,19 @@ describe('handing over a job', () => {
 });
 
 it('sends nothing while another machine uses its token, and keeps its job', async () => {
-  const { orchestrator, run, logged, said, connected } = await startBusy();
+  const { orchestrator, run, logged, logLines, connected } = await startAgentWithJob();
   const { register } = orchestrator.answers;
   orchestrator.answers.register = () => duplicate;
   orchestrator.endStream();
-  await passUntil(logged('Another machine uses this worker'));
+  await advanceTimeUntil(logged('Another machine uses this worker'));
   const beats = orchestrator.count('heartbeat');
   // Two minutes of retries: longer than any heartbeat could wait.
-  await passUntil(orchestrator.nth('register', 26), 1_000);
+  await advanceTimeUntil(orchestrator.nth('register', 26), 1_000);
   expect(orchestrator.count('heartbeat')).toBe(beats);
-  expect(said.filter(line => line.startsWith('Another machine'))).toHaveLength(1);
+  expect(logLines.filter(line => line.startsWith('Another machine'))).toHaveLength(1);
   expect(run.stops).toEqual([]);
   orchestrator.answers.register = register;
-  await passUntil(connected(2));
+  await advanceTimeUntil(connected(2));
   await endRun(run, 0);
   await orchestrator.reported('completed');
 });

@@ -1,43 +1,46 @@
 import { describe, expect, it } from 'vitest';
-import { holdTime, pass, startBusy } from '../agent-bench.ts';
+import { useFakeTimers, advanceTime, startAgentWithJob } from '../agent-fixture.ts';
 import { refused } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 const wandb = { kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/8k2v1q0x' };
 const mlflow = { kind: 'mlflow', url: 'http://mlflow.lan:5000/#/experiments/1/runs/0b7f' };
 
 describe('links of a job to experiment trackers', () => {
   it('sends a link at once, and all links with each later report', async () => {
-    const { orchestrator, run } = await startBusy();
+    const { orchestrator, run } = await startAgentWithJob();
     const sent = (): readonly unknown[] =>
       orchestrator.calls.flatMap(({ name, body }) =>
         name === 'status' && 'links' in body ? [body['links']] : [],
       );
-    run.ears.onLink?.(wandb);
-    await pass(1_000);
+    run.listeners.onLink?.(wandb);
+    await advanceTime(1_000);
     await orchestrator.reported('running');
-    run.ears.onLink?.(mlflow);
-    run.ears.onProgress({ step: 1 });
-    await pass(2_000);
+    run.listeners.onLink?.(mlflow);
+    run.listeners.onProgress({ step: 1 });
+    await advanceTime(2_000);
     run.end(0);
     expect((await orchestrator.reported('completed')).body['links']).toEqual([wandb, mlflow]);
     expect(sent()).toContainEqual([wandb]);
   });
 
   it('sends a link with the final report although the server refused it before', async () => {
-    const { orchestrator, run } = await startBusy();
+    const { orchestrator, run } = await startAgentWithJob();
     orchestrator.answers.status = ({ body }) =>
       body['status'] === 'running' ? refused(503) : { status: 200, body: { success: true } };
-    run.ears.onLink?.(wandb);
-    await pass(1_000);
+    run.listeners.onLink?.(wandb);
+    await advanceTime(1_000);
     run.end(1);
     expect((await orchestrator.reported('failed')).body['links']).toEqual([wandb]);
   });
 
   it('does not send a link that contains a secret', async () => {
-    const { orchestrator, run } = await startBusy();
-    run.ears.onLink?.({ kind: 'wandb', url: `https://wandb.ai/ada/hf_${'a1'.repeat(20)}/runs/8k2v1q0x` });
+    const { orchestrator, run } = await startAgentWithJob();
+    run.listeners.onLink?.({
+      kind: 'wandb',
+      url: `https://wandb.ai/ada/hf_${'a1'.repeat(20)}/runs/8k2v1q0x`,
+    });
     run.end(0);
     expect((await orchestrator.reported('completed')).body).not.toHaveProperty('links');
   });

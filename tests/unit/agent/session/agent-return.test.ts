@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { AgentDeps } from '../../../../agent/session/agent.ts';
 import { openStateFolder } from '../../../../agent/state/state-folder.ts';
 import {
-  type AgentBench,
-  beat,
-  holdTime,
-  pass,
-  passUntil,
+  type AgentFixture,
+  nextHeartbeat,
+  useFakeTimers,
+  advanceTime,
+  advanceTimeUntil,
   startAgent,
-  startBusy,
-  tokenOf,
-} from '../agent-bench.ts';
+  startAgentWithJob,
+  openTokenHolder,
+} from '../agent-fixture.ts';
 import { attemptId, jobId, offerOf, tempFolder, writeFile } from '../builders.ts';
 import {
   refused,
@@ -19,7 +19,7 @@ import {
   startOrchestrator,
 } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 const left = {
   jobId: jobId('j0'),
@@ -28,7 +28,7 @@ const left = {
 } as const;
 
 /** Starts an agent whose earlier process left this report on disk. */
-function startWithReport(orchestrator: ScriptedOrchestrator, parts: Partial<AgentDeps> = {}): AgentBench {
+function startWithReport(orchestrator: ScriptedOrchestrator, parts: Partial<AgentDeps> = {}): AgentFixture {
   const stateDir = tempFolder();
   openStateFolder(stateDir).keepReport(left);
   return startAgent(orchestrator, { stateDir, found: { kind: 'reported', report: left }, ...parts });
@@ -39,9 +39,9 @@ describe('lost streams', () => {
     ['cleanly', 'endStream'],
     ['in the middle', 'breakStream'],
   ])('reopens a stream that ended %s, after a registration that names the job', async (_what, how) => {
-    const { orchestrator, connected, run } = await startBusy();
+    const { orchestrator, connected, run } = await startAgentWithJob();
     orchestrator[how]();
-    await passUntil(connected(2));
+    await advanceTimeUntil(connected(2));
     expect((await orchestrator.nth('register', 2)).body).toMatchObject({
       current_job_id: 'j1',
       current_attempt_id: 'a1',
@@ -53,41 +53,41 @@ describe('lost streams', () => {
   });
 
   it('reopens a silent stream', async () => {
-    const { orchestrator, connected } = await startBusy();
-    await pass(60_000);
-    await passUntil(connected(2));
+    const { orchestrator, connected } = await startAgentWithJob();
+    await advanceTime(60_000);
+    await advanceTimeUntil(connected(2));
     expect(orchestrator.count('register')).toBe(2);
   });
 
   it('keeps the training while the server is gone, and reports its end later', async () => {
-    const { orchestrator, connected, run, keptReport, said } = await startBusy();
+    const { orchestrator, connected, run, storedReport, logLines } = await startAgentWithJob();
     orchestrator.vanish(true);
-    for (let n = 0; n < 30; n += 1) await pass(10_000);
+    for (let n = 0; n < 30; n += 1) await advanceTime(10_000);
     expect(run.stops).toEqual([]);
     run.end(0);
-    await pass(30_000);
-    expect(keptReport()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
+    await advanceTime(30_000);
+    expect(storedReport()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
     orchestrator.vanish(false);
-    await passUntil(connected(2));
-    await passUntil(orchestrator.reported('completed'));
-    expect(said.some(line => line.startsWith('Heartbeat timeout (120s)'))).toBe(true);
-    expect(said.length).toBeLessThan(10);
+    await advanceTimeUntil(connected(2));
+    await advanceTimeUntil(orchestrator.reported('completed'));
+    expect(logLines.some(line => line.startsWith('Heartbeat timeout (120s)'))).toBe(true);
+    expect(logLines.length).toBeLessThan(10);
   });
 
   it('applies the settings of the new registration', async () => {
-    const { orchestrator, connected, run } = await startBusy();
+    const { orchestrator, connected, run } = await startAgentWithJob();
     orchestrator.answers.register = () =>
       registerReply({ stop_grace_s: 7, cancel: { job_id: 'j1', attempt_id: 'a1' } });
     orchestrator.endStream();
-    await passUntil(connected(2));
+    await advanceTimeUntil(connected(2));
     expect(run.stops).toEqual([7_000]);
   });
 
   it('reopens the stream of a leaving worker while its job runs', async () => {
-    const { orchestrator, agent, connected, run, exit } = await startBusy({ persistent: false });
+    const { orchestrator, agent, connected, run, exit } = await startAgentWithJob({ persistent: false });
     agent.leave();
     orchestrator.endStream();
-    await passUntil(connected(2));
+    await advanceTimeUntil(connected(2));
     orchestrator.push(offerOf('j2', 'b1'));
     run.end(0);
     expect(await exit).toBe(0);
@@ -99,15 +99,15 @@ describe('rotated tokens', () => {
   it('rereads a rotated token from its file, and continues the job', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
-    const { orchestrator, connected, run, logged } = await startBusy({
-      token: tokenOf({ kind: 'file', path }),
+    const { orchestrator, connected, run, logged } = await startAgentWithJob({
+      token: openTokenHolder({ kind: 'file', path }),
     });
     const { register } = orchestrator.answers;
     orchestrator.answers.register = call => (call.token === 'wt_2' ? register(call) : refused(401));
     orchestrator.endStream();
-    await passUntil(logged('The orchestrator rejected the token'));
+    await advanceTimeUntil(logged('The orchestrator rejected the token'));
     writeFile(folder, 'token', 'wt_2');
-    await passUntil(connected(2));
+    await advanceTimeUntil(connected(2));
     expect((await orchestrator.nth('stream', 2)).token).toBe('wt_2');
     run.end(0);
     expect((await orchestrator.reported('completed')).token).toBe('wt_2');
@@ -122,70 +122,70 @@ describe('rotated tokens', () => {
     orchestrator.answers.stream = call => (call.token === 'wt_2' ? stream(call) : refused(401));
     orchestrator.answers.register = call =>
       call.token === 'wt_2' || orchestrator.count('stream') === 0 ? register(call) : refused(401);
-    const { connected } = startAgent(orchestrator, { token: tokenOf({ kind: 'file', path }) });
+    const { connected } = startAgent(orchestrator, { token: openTokenHolder({ kind: 'file', path }) });
     await orchestrator.nth('stream');
     writeFile(folder, 'token', 'wt_2');
-    await passUntil(connected());
+    await advanceTimeUntil(connected());
     expect((await orchestrator.nth('stream', 2)).token).toBe('wt_2');
   });
 
   it('uses the old token in no later call', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
-    const token = tokenOf({ kind: 'file', path });
-    const { orchestrator } = await startBusy({ token });
+    const token = openTokenHolder({ kind: 'file', path });
+    const { orchestrator } = await startAgentWithJob({ token });
     writeFile(folder, 'token', 'wt_2');
     // SIGHUP does the same.
     expect(token.reload()).toBe(true);
-    expect((await beat(orchestrator)).token).toBe('wt_2');
+    expect((await nextHeartbeat(orchestrator)).token).toBe('wt_2');
   });
 });
 
 describe('reports of an earlier process', () => {
   it('delivers a kept report, and then takes jobs', async () => {
     const orchestrator = await startOrchestrator();
-    const { keptReport, connected, started } = startWithReport(orchestrator);
+    const { storedReport, connected, started } = startWithReport(orchestrator);
     expect((await orchestrator.reported('completed')).body).toEqual({ ...left.body, attempt_id: 'a0' });
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     await started();
-    expect(keptReport()).toBeNull();
+    expect(storedReport()).toBeNull();
   });
 
   it('delivers a kept report as the only job of an ephemeral worker', async () => {
     const orchestrator = await startOrchestrator();
-    const { keptReport, exit } = startWithReport(orchestrator, { persistent: false });
+    const { storedReport, exit } = startWithReport(orchestrator, { persistent: false });
     expect(await exit).toBe(0);
     expect((await orchestrator.reported('completed')).body['attempt_id']).toBe('a0');
-    expect(keptReport()).toBeNull();
+    expect(storedReport()).toBeNull();
   });
 
   it('names the job of a kept report in registrations until it is delivered', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(503);
-    const { connected, keptReport } = startWithReport(orchestrator);
+    const { connected, storedReport } = startWithReport(orchestrator);
     expect((await orchestrator.nth('register')).body).toMatchObject({
       current_job_id: 'j0',
       current_attempt_id: 'a0',
     });
     await connected();
-    expect(keptReport()).toEqual(left);
+    expect(storedReport()).toEqual(left);
     const late = orchestrator.count('status');
     orchestrator.answers.status = () => ({ status: 200, body: { success: true, duplicate: true } });
-    await passUntil(orchestrator.nth('status', late + 1));
+    await advanceTimeUntil(orchestrator.nth('status', late + 1));
     orchestrator.push(offerOf('j1', 'a1'));
-    await passUntil(orchestrator.reported('starting', 'a1'));
-    expect(keptReport()).toBeNull();
+    await advanceTimeUntil(orchestrator.reported('starting', 'a1'));
+    expect(storedReport()).toBeNull();
   });
 
   it('drops a kept report whose attempt is superseded', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(409, 'stop');
-    const { connected, keptReport, started } = startWithReport(orchestrator);
+    const { connected, storedReport, started } = startWithReport(orchestrator);
     await connected();
     orchestrator.answers.status = () => ({ status: 200, body: { success: true } });
     orchestrator.push(offerOf('j1', 'a1'));
-    await passUntil(started());
-    expect(keptReport()).toBeNull();
+    await advanceTimeUntil(started());
+    expect(storedReport()).toBeNull();
   });
 });

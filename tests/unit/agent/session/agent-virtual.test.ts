@@ -5,9 +5,9 @@ import type { StreamDeps } from '../../../../agent/connection/command-stream.ts'
 import { holdRegistrations, openStateFolder } from '../../../../agent/state/state-folder.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
-import { tokenOf } from '../agent-bench.ts';
+import { openTokenHolder } from '../agent-fixture.ts';
 import { offerOf, reachable, scriptJob, tempFolder, unreachable } from '../builders.ts';
-import { type HeldRun, holdRun, newest } from '../held-runs.ts';
+import { type ControlledRun, controlRun, newest } from '../controlled-runs.ts';
 
 let timers: readonly MockInstance[] = [];
 beforeEach(() => {
@@ -27,11 +27,13 @@ function startVirtualAgent() {
   const began = clock.mono();
   const calls: string[] = [];
   const streams: StreamDeps[] = [];
-  const runs: HeldRun[] = [];
-  const bench = { isReachable: true };
+  const runs: ControlledRun[] = [];
+  const fixture = { isReachable: true };
   const call = <T>(words: string, value: T) => {
     calls.push(`${clock.mono() - began} ${words}`);
-    return bench.isReachable ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
+    return fixture.isReachable
+      ? { ok: true as const, value }
+      : { ok: false as const, failure: unreachable() };
   };
   const api: ApiClient = {
     register: async ({ current_attempt_id: held }) =>
@@ -78,7 +80,7 @@ function startVirtualAgent() {
       });
     },
     url: 'http://orchestrator.test',
-    token: tokenOf({ kind: 'value', token: 'wt_1' }),
+    token: openTokenHolder({ kind: 'value', token: 'wt_1' }),
     persistent: false,
     introduction: { name: 'rig' },
     state: openStateFolder(tempFolder()),
@@ -87,9 +89,9 @@ function startVirtualAgent() {
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
       reachable,
-      start: async (_job, _origin, ears) => {
-        runs.push(holdRun(ears));
-        return (newest(runs) as ReturnType<typeof holdRun>).run;
+      start: async (_job, _origin, listeners) => {
+        runs.push(controlRun(listeners));
+        return (newest(runs) as ReturnType<typeof controlRun>).run;
       },
       onLine: () => {},
     },
@@ -98,22 +100,22 @@ function startVirtualAgent() {
     random: () => 0.5,
     log: () => {},
   });
-  return Object.assign(bench, { clock, calls, streams, runs, exit: agent.run() });
+  return Object.assign(fixture, { clock, calls, streams, runs, exit: agent.run() });
 }
 
 it('runs a complete job on a virtual clock', async () => {
-  const bench = startVirtualAgent();
-  const { clock, calls, streams, runs, exit } = bench;
+  const fixture = startVirtualAgent();
+  const { clock, calls, streams, runs, exit } = fixture;
   await clock.advance(30_000);
   newest(streams).onCommand(offerOf('j1', 'a1'));
   await clock.advance(1_000);
-  newest(runs).ears.onProgress({ step: 1 });
-  newest(runs).ears.onProgress({ step: 2 });
+  newest(runs).listeners.onProgress({ step: 1 });
+  newest(runs).listeners.onProgress({ step: 2 });
   await clock.advance(1_000);
-  bench.isReachable = false;
+  fixture.isReachable = false;
   newest(runs).end(0);
   await clock.advance(1_000);
-  bench.isReachable = true;
+  fixture.isReachable = true;
   await clock.advance(60_000);
   expect(await exit).toBe(0);
   expect(calls).toEqual([

@@ -1,17 +1,17 @@
 /** An attempt on several workers, from the view of one agent: how the rendezvous reaches it, and what it tells. */
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { beat, holdTime, pass, passUntil, startAgent } from '../agent-bench.ts';
+import { nextHeartbeat, useFakeTimers, advanceTime, advanceTimeUntil, startAgent } from '../agent-fixture.ts';
 import { attemptId, jobId, offerOf } from '../builders.ts';
-import { endRun, turn } from '../held-runs.ts';
+import { endRun, flushCallbacks } from '../controlled-runs.ts';
 import {
-  beatReply,
+  heartbeatReply,
   refused,
   type ScriptedOrchestrator,
   startOrchestrator,
 } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 const rendezvous = {
   job_id: jobId('j1'),
@@ -26,11 +26,11 @@ const untilReady = (orchestrator: ScriptedOrchestrator) =>
 /** Starts an agent that waits for the other workers of its attempt. */
 async function startWaiting(rank = 1, parts: Parameters<typeof startAgent>[1] = {}) {
   const orchestrator = await startOrchestrator();
-  const bench = startAgent(orchestrator, parts);
-  await bench.connected();
+  const fixture = startAgent(orchestrator, parts);
+  await fixture.connected();
   orchestrator.push(offerOf('j1', 'a1', { node: { rank, count: 2 } }));
   await untilReady(orchestrator);
-  return { ...bench, orchestrator };
+  return { ...fixture, orchestrator };
 }
 
 const statuses = ({ calls }: ScriptedOrchestrator, attempt: string) =>
@@ -48,10 +48,10 @@ describe('rendezvous of an attempt on several workers', () => {
 
   it('starts the trainer when it arrives in the reply to a heartbeat', async () => {
     const { orchestrator, started, runs } = await startWaiting();
-    orchestrator.answers.heartbeat = () => beatReply({ rendezvous });
-    await beat(orchestrator);
-    await passUntil(started());
-    for (let n = 0; n < 3; n += 1) await beat(orchestrator);
+    orchestrator.answers.heartbeat = () => heartbeatReply({ rendezvous });
+    await nextHeartbeat(orchestrator);
+    await advanceTimeUntil(started());
+    for (let n = 0; n < 3; n += 1) await nextHeartbeat(orchestrator);
     expect(runs).toHaveLength(1);
   });
 
@@ -60,11 +60,11 @@ describe('rendezvous of an attempt on several workers', () => {
     orchestrator.answers.status = () => refused(503);
     orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
     await started();
-    await passUntil(orchestrator.arrived('status', 3));
+    await advanceTimeUntil(orchestrator.arrived('status', 3));
     orchestrator.answers.status = () => ({ status: 200, body: { success: true } });
-    orchestrator.answers.heartbeat = () => beatReply({ rendezvous });
-    await beat(orchestrator);
-    await passUntil(orchestrator.nth('status', 4));
+    orchestrator.answers.heartbeat = () => heartbeatReply({ rendezvous });
+    await nextHeartbeat(orchestrator);
+    await advanceTimeUntil(orchestrator.nth('status', 4));
     expect(statuses(orchestrator, 'a1')).toEqual(['starting', 'starting', 'running', 'running']);
   });
 
@@ -81,7 +81,7 @@ describe('rendezvous of an attempt on several workers', () => {
       return { status: 200, body: { success: true } };
     };
     orchestrator.push(offerOf('j1', 'a1', { node: { rank: 1, count: 2 } }));
-    const { body } = await passUntil(orchestrator.nth('status', 3));
+    const { body } = await advanceTimeUntil(orchestrator.nth('status', 3));
     expect(body['ready']).toEqual({ address: '192.0.2.1', port: 29_500 });
     orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
     await started();
@@ -96,7 +96,7 @@ describe('rendezvous of an attempt on several workers', () => {
     orchestrator.push(offerOf('j1', 'a1', { node: { rank: 1, count: 2 } }));
     await orchestrator.nth('status', 2);
     orchestrator.push(offerOf('j2', 'b1'));
-    await passUntil(started());
+    await advanceTimeUntil(started());
     expect(statuses(orchestrator, 'a1')).toEqual(['starting', 'starting']);
   });
 });
@@ -106,11 +106,11 @@ describe('a worker that is not the first of its attempt', () => {
     const { orchestrator, started } = await startWaiting();
     orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
     const run = await started();
-    run.ears.onProgress({ step: 3 });
-    const { body } = await beat(orchestrator);
+    run.listeners.onProgress({ step: 3 });
+    const { body } = await nextHeartbeat(orchestrator);
     expect(body).toMatchObject({ status: 'busy', current_job_id: 'j1', attempt_id: 'a1' });
     expect(body).not.toHaveProperty('job_progress');
-    await pass(20_000);
+    await advanceTime(20_000);
     expect(orchestrator.count('metrics')).toBe(0);
   });
 
@@ -123,21 +123,21 @@ describe('a worker that is not the first of its attempt', () => {
       orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
       await started();
     }
-    orchestrator.answers.heartbeat = () => beatReply({ cancel: { job_id: 'j1', attempt_id: 'a1' } });
-    await beat(orchestrator);
-    await beat(orchestrator);
+    orchestrator.answers.heartbeat = () => heartbeatReply({ cancel: { job_id: 'j1', attempt_id: 'a1' } });
+    await nextHeartbeat(orchestrator);
+    await nextHeartbeat(orchestrator);
     for (const run of runs) await endRun(run, null, 'SIGTERM', '', { stopped: 'cancel' });
-    await passUntil(orchestrator.reported('cancelled'));
+    await advanceTimeUntil(orchestrator.reported('cancelled'));
     expect(runs.map(({ orders }) => orders)).toEqual(isRunning ? [['cancel']] : []);
   });
 
   it('is freed without a report when a heartbeat abandons the attempt while it waits', async () => {
     const { orchestrator, started } = await startWaiting();
-    orchestrator.answers.heartbeat = () => beatReply({ abandon_job: 'j1' });
-    await beat(orchestrator);
-    await turn();
+    orchestrator.answers.heartbeat = () => heartbeatReply({ abandon_job: 'j1' });
+    await nextHeartbeat(orchestrator);
+    await flushCallbacks();
     orchestrator.push(offerOf('j2', 'b1'));
-    await passUntil(started());
+    await advanceTimeUntil(started());
     expect(statuses(orchestrator, 'a1')).toEqual(['starting', 'starting']);
   });
 

@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { holdTime, pass, passUntil, startAgent, startBusy } from '../agent-bench.ts';
+import {
+  useFakeTimers,
+  advanceTime,
+  advanceTimeUntil,
+  startAgent,
+  startAgentWithJob,
+} from '../agent-fixture.ts';
 import { offerOf } from '../builders.ts';
 import { refused, startOrchestrator } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 describe('a job', () => {
   it('registers, opens the stream, claims, runs and reports two jobs in a row', async () => {
     const orchestrator = await startOrchestrator();
-    const { connected, started, keptReport } = startAgent(orchestrator);
+    const { connected, started, storedReport } = startAgent(orchestrator);
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     const first = await started();
@@ -34,7 +40,7 @@ describe('a job', () => {
     });
     orchestrator.push(offerOf('j2', 'b1'));
     const second = await started(2);
-    expect(keptReport()).toBeNull();
+    expect(storedReport()).toBeNull();
     second.end(0);
     await orchestrator.reported('completed', 'b1');
     const words = orchestrator.calls
@@ -46,7 +52,7 @@ describe('a job', () => {
 
   it('registers with the description of the machine and no job', async () => {
     const orchestrator = await startOrchestrator();
-    const { connected, said } = startAgent(orchestrator);
+    const { connected, logLines } = startAgent(orchestrator);
     await connected();
     const { token, body } = await orchestrator.nth('register');
     expect(token).toBe('wt_1');
@@ -58,7 +64,7 @@ describe('a job', () => {
       current_job_id: null,
       current_attempt_id: null,
     });
-    expect(said).toEqual([`Connected to ${orchestrator.url} as rig-3 (w_1)`]);
+    expect(logLines).toEqual([`Connected to ${orchestrator.url} as rig-3 (w_1)`]);
   });
 
   it('starts nothing after a refused claim, and keeps an ephemeral worker', async () => {
@@ -128,7 +134,7 @@ describe('leaving', () => {
     else orchestrator.push({ type: 'shutdown', reason: 'drained' });
     orchestrator.push(offerOf('j2', 'b1'));
     const beats = orchestrator.count('heartbeat');
-    await pass(40_000);
+    await advanceTime(40_000);
     await orchestrator.nth('heartbeat', beats + 1);
     expect(stops).toEqual([]);
     end(0);
@@ -162,18 +168,18 @@ describe('leaving', () => {
 
   it('keeps the report and exits after the grace period when the server is unreachable', async () => {
     const orchestrator = await startOrchestrator();
-    const { agent, connected, started, keptReport, exit } = startAgent(orchestrator);
+    const { agent, connected, started, storedReport, exit } = startAgent(orchestrator);
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     const { end } = await started();
     orchestrator.vanish(true);
     agent.leaveNow();
     end(null, 'SIGTERM');
-    await pass(24_999);
-    expect(keptReport()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
-    await pass(1);
+    await advanceTime(24_999);
+    expect(storedReport()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
+    await advanceTime(1);
     expect(await exit).toBe(0);
-    expect(keptReport()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
+    expect(storedReport()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
   });
 
   it('does not disconnect from the server before its first registration', async () => {
@@ -192,49 +198,49 @@ describe('refused tokens', () => {
   it('exits with 3 when the first registration refuses the token', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => refused(401);
-    const { exit, said } = startAgent(orchestrator);
+    const { exit, logLines } = startAgent(orchestrator);
     expect(await exit).toBe(3);
-    expect(said).toEqual([expect.stringMatching(/^Invalid token: /)]);
+    expect(logLines).toEqual([expect.stringMatching(/^Invalid token: /)]);
     expect(orchestrator.calls.map(({ name }) => name)).toEqual(['register']);
   });
 
   it('exits when the token is refused during a job, and leaves the job to its guard', async () => {
-    const { orchestrator, run, exit, logged, said, keptReport } = await startBusy();
+    const { orchestrator, run, exit, logged, logLines, storedReport } = await startAgentWithJob();
     for (const call of ['register', 'stream', 'heartbeat', 'status'] as const) {
       orchestrator.answers[call] = () => refused(401);
     }
     orchestrator.endStream();
-    await passUntil(logged('Invalid token'));
+    await advanceTimeUntil(logged('Invalid token'));
     expect(await exit).toBe(3);
-    expect(said.at(-1)).toMatch(/^Job j1 continues without this worker/);
+    expect(logLines.at(-1)).toMatch(/^Job j1 continues without this worker/);
     expect(run.stops).toEqual([]);
-    expect(run.isLeft()).toBe(true);
-    expect(keptReport()).toBeNull();
+    expect(run.hasAgentLeft()).toBe(true);
+    expect(storedReport()).toBeNull();
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
   it('exits when the token is refused during the final report, which stays on disk', async () => {
-    const { orchestrator, run, exit, keptReport } = await startBusy();
+    const { orchestrator, run, exit, storedReport } = await startAgentWithJob();
     for (const call of ['register', 'stream', 'heartbeat', 'status'] as const) {
       orchestrator.answers[call] = () => refused(401);
     }
     run.end(0);
     await orchestrator.reported('completed');
     orchestrator.endStream();
-    expect(await passUntil(exit)).toBe(3);
-    expect(keptReport()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
+    expect(await advanceTimeUntil(exit)).toBe(3);
+    expect(storedReport()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
   });
 });
 
 it('retries until the server is up', async () => {
   const orchestrator = await startOrchestrator();
   orchestrator.vanish(true);
-  const { connected, logged, said } = startAgent(orchestrator);
+  const { connected, logged, logLines } = startAgent(orchestrator);
   await logged('Connection lost');
-  await pass(10_000);
+  await advanceTime(10_000);
   orchestrator.vanish(false);
-  await passUntil(connected());
-  expect(said).toEqual([
+  await advanceTimeUntil(connected());
+  expect(logLines).toEqual([
     expect.stringMatching(/^Connection lost: .*Trying again$/),
     expect.stringMatching(/^Connected to/),
   ]);

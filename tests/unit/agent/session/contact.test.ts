@@ -11,11 +11,11 @@ const report =
     api.report(jobId('j1'), attemptId('a1'), { status });
 const beat: Call = api => api.beat({});
 
-function createBench(isAnswered: boolean) {
-  const bench = { now: 1_000, noted: [] as number[] };
+function createFixture(isAnswered: boolean) {
+  const fixture = { now: 1_000, noted: [] as number[] };
   // Every response takes five seconds.
   const answer = async (): Promise<never> => {
-    bench.now += 5_000;
+    fixture.now += 5_000;
     return (isAnswered ? { ok: true, value: {} } : { ok: false, failure: unreachable() }) as never;
   };
   const api: ApiClient = {
@@ -25,11 +25,11 @@ function createBench(isAnswered: boolean) {
     uploadPoints: answer,
     disconnect: answer,
   };
-  return Object.assign(bench, {
+  return Object.assign(fixture, {
     api: noteContacts(
       api,
-      () => bench.now,
-      sentAt => bench.noted.push(sentAt),
+      () => fixture.now,
+      sentAt => fixture.noted.push(sentAt),
     ),
   });
 }
@@ -43,9 +43,9 @@ it.each<[string, Call, readonly number[]]>([
   ['a final report', report('completed'), []],
   ['a goodbye', api => api.disconnect(WorkerId.parse('w_1')), []],
 ])('records the right contact for an answered call: %s (%#)', async (_what, call, noted) => {
-  const bench = createBench(true);
-  await call(bench.api);
-  expect(bench.noted).toEqual(noted);
+  const fixture = createFixture(true);
+  await call(fixture.api);
+  expect(fixture.noted).toEqual(noted);
 });
 
 it.each<[string, Call]>([
@@ -53,7 +53,7 @@ it.each<[string, Call]>([
   ['a heartbeat', beat],
   ['a claim', report('starting')],
 ])('records no contact for an unanswered call: %s', async (_what, call) => {
-  const bench = createBench(false);
-  await call(bench.api);
-  expect(bench.noted).toEqual([]);
+  const fixture = createFixture(false);
+  await call(fixture.api);
+  expect(fixture.noted).toEqual([]);
 });

@@ -3,28 +3,34 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AgentDeps } from '../../../../agent/session/agent.ts';
-import { beat, holdTime, passUntil, startBusy, tokenOf } from '../agent-bench.ts';
+import {
+  nextHeartbeat,
+  useFakeTimers,
+  advanceTimeUntil,
+  startAgentWithJob,
+  openTokenHolder,
+} from '../agent-fixture.ts';
 import { tempFolder } from '../builders.ts';
-import { type Answer, beatReply, type Call, refused } from '../scripted-orchestrator.ts';
+import { type Answer, heartbeatReply, type Call, refused } from '../scripted-orchestrator.ts';
 
-holdTime();
+useFakeTimers();
 
 const done: Answer = { status: 200, body: { success: true } };
 
 /** Starts an agent whose job has ended and been reported while a progress report is still unanswered. */
 async function startLeaving() {
-  const bench = await startBusy();
-  const { orchestrator, run, agent } = bench;
+  const fixture = await startAgentWithJob();
+  const { orchestrator, run, agent } = fixture;
   const answer = Promise.withResolvers<Answer>();
   orchestrator.answers.status = ({ body }: Call) => (body['status'] === 'running' ? answer.promise : done);
   const reports = orchestrator.count('status');
-  run.ears.onProgress({ step: 5 });
+  run.listeners.onProgress({ step: 5 });
   // No progress is sent within a second of the start report.
-  await passUntil(orchestrator.arrived('status', reports + 1));
+  await advanceTimeUntil(orchestrator.arrived('status', reports + 1));
   agent.leave();
   run.end(0);
   await orchestrator.reported('completed');
-  return { ...bench, answer };
+  return { ...fixture, answer };
 }
 
 it('waits for outstanding responses before the goodbye', async () => {
@@ -38,19 +44,19 @@ it('waits for outstanding responses before the goodbye', async () => {
     order.push('goodbye');
     return done;
   };
-  expect(await passUntil(exit)).toBe(0);
+  expect(await advanceTimeUntil(exit)).toBe(0);
   expect(order).toEqual(['answer', 'goodbye']);
 });
 
 it('limits the wait for outstanding responses before the goodbye', async () => {
   const { orchestrator, exit } = await startLeaving();
-  expect(await passUntil(exit)).toBe(0);
+  expect(await advanceTimeUntil(exit)).toBe(0);
   expect(orchestrator.count('disconnect')).toBe(1);
 });
 
 describe('outstanding uploads', () => {
   /** Starts an agent whose job has just ended. */
-  const startBringing = async (persistent: boolean, more: Parameters<typeof startBusy>[0] = {}) => {
+  const startBringing = async (persistent: boolean, more: Parameters<typeof startAgentWithJob>[0] = {}) => {
     const left: { readonly withinMs: number; readonly hurry: AbortSignal }[] = [];
     const all = Promise.withResolvers<void>();
     const waiting = Promise.withResolvers<void>();
@@ -68,47 +74,47 @@ describe('outstanding uploads', () => {
         return all.promise;
       },
     };
-    const bench = await startBusy({ ...more, persistent, outputs });
-    bench.run.end(0);
-    await bench.orchestrator.reported('completed');
-    if (persistent) bench.agent.leave();
-    await passUntil(waiting.promise);
-    return { ...bench, left, all };
+    const fixture = await startAgentWithJob({ ...more, persistent, outputs });
+    fixture.run.end(0);
+    await fixture.orchestrator.reported('completed');
+    if (persistent) fixture.agent.leave();
+    await advanceTimeUntil(waiting.promise);
+    return { ...fixture, left, all };
   };
 
   it('waits for uploads before an ephemeral worker leaves, with heartbeats meanwhile', async () => {
     const { orchestrator, left, all, exit } = await startBringing(false);
     expect(left.map(({ withinMs }) => withinMs)).toEqual([600_000]);
-    await beat(orchestrator);
+    await nextHeartbeat(orchestrator);
     expect(orchestrator.count('disconnect')).toBe(0);
     all.resolve();
-    expect(await passUntil(exit)).toBe(0);
+    expect(await advanceTimeUntil(exit)).toBe(0);
     expect(orchestrator.calls.at(-1)?.name).toBe('disconnect');
   });
 
   it('uploads with the new token after a rotation during the wait', async () => {
     const path = join(tempFolder(), 'token');
     writeFileSync(path, 'wt_1\n', { mode: 0o600 });
-    const token = tokenOf({ kind: 'file', path });
+    const token = openTokenHolder({ kind: 'file', path });
     const { orchestrator, all, exit, logged } = await startBringing(false, { token });
-    orchestrator.answers.heartbeat = ({ token: used }) => (used === 'wt_2' ? beatReply() : refused(401));
-    await beat(orchestrator);
+    orchestrator.answers.heartbeat = ({ token: used }) => (used === 'wt_2' ? heartbeatReply() : refused(401));
+    await nextHeartbeat(orchestrator);
     expect(token.current()).toBe('wt_1');
     writeFileSync(path, 'wt_2\n');
-    await passUntil(logged(`Took the new token from ${path}`));
-    expect((await beat(orchestrator)).token).toBe('wt_2');
+    await advanceTimeUntil(logged(`Took the new token from ${path}`));
+    expect((await nextHeartbeat(orchestrator)).token).toBe('wt_2');
     all.resolve();
-    expect(await passUntil(exit)).toBe(0);
+    expect(await advanceTimeUntil(exit)).toBe(0);
     expect(orchestrator.calls.at(-1)).toMatchObject({ name: 'disconnect', token: 'wt_2' });
   });
 
   it('skips uploads after a second signal, and waits only briefly when persistent', async () => {
     const told = await startBringing(false);
     told.agent.leave();
-    expect(await passUntil(told.exit)).toBe(0);
+    expect(await advanceTimeUntil(told.exit)).toBe(0);
     const staying = await startBringing(true);
     expect(staying.left.map(({ withinMs }) => withinMs)).toEqual([5_000]);
     staying.all.resolve();
-    expect(await passUntil(staying.exit)).toBe(0);
+    expect(await advanceTimeUntil(staying.exit)).toBe(0);
   });
 });

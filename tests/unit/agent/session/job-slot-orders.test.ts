@@ -3,20 +3,20 @@ import type { SlotDeps } from '../../../../agent/session/job-slot.ts';
 import type { Run } from '../../../../agent/attempt/run.ts';
 import type { FinalReport } from '../../../../agent/state/state-folder.ts';
 import { attemptId, jobId, offerOf } from '../builders.ts';
-import { endRun, holdRun, newest, turn } from '../held-runs.ts';
-import { createSlotBench, type SlotBench } from '../slot-bench.ts';
+import { endRun, controlRun, newest, flushCallbacks } from '../controlled-runs.ts';
+import { createSlotFixture, type SlotFixture } from '../slot-fixture.ts';
 
 const offer = offerOf('j1', 'a1');
-type Act = (slot: SlotBench['slot']) => void;
+type Act = (slot: SlotFixture['slot']) => void;
 const cancel: Act = slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
 const abandon: Act = slot => slot.abandon(jobId('j1'));
 const leaveNow: Act = slot => slot.leaveNow();
 
-async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotBench> {
-  const bench = createSlotBench(overrides);
-  bench.slot.offer(offer);
-  await newest(bench.reports).answer('taken');
-  return bench;
+async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotFixture> {
+  const fixture = createSlotFixture(overrides);
+  fixture.slot.offer(offer);
+  await newest(fixture.reports).answer('taken');
+  return fixture;
 }
 
 describe('stops before the claim is answered', () => {
@@ -32,7 +32,7 @@ describe('stops before the claim is answered', () => {
       },
     ],
   ])('starts no trainer and reports the end after %s', async (_what, act, expected) => {
-    const { slot, reports, actions } = createSlotBench();
+    const { slot, reports, actions } = createSlotFixture();
     slot.offer(offer);
     act(slot);
     await newest(reports).answer('taken');
@@ -43,10 +43,10 @@ describe('stops before the claim is answered', () => {
   });
 
   it('aborts the claim of an abandoned job', async () => {
-    const { slot, reports, actions } = createSlotBench();
+    const { slot, reports, actions } = createSlotFixture();
     slot.offer(offer);
     abandon(slot);
-    await turn();
+    await flushCallbacks();
     expect(newest(reports).signal.aborted).toBe(true);
     expect(reports).toHaveLength(1);
     expect(actions).toEqual(['free false']);
@@ -54,11 +54,11 @@ describe('stops before the claim is answered', () => {
 
   it('starts no trainer when the job is abandoned as its claim is accepted', async () => {
     const answered = Promise.withResolvers<'taken'>();
-    const { slot, actions } = createSlotBench({ report: () => answered.promise });
+    const { slot, actions } = createSlotFixture({ report: () => answered.promise });
     slot.offer(offer);
     abandon(slot);
     answered.resolve('taken');
-    await turn();
+    await flushCallbacks();
     expect(actions).toEqual(['free false']);
   });
 });
@@ -66,9 +66,9 @@ describe('stops before the claim is answered', () => {
 describe('stops during the start of a trainer', () => {
   const starting = async () => {
     const started = Promise.withResolvers<Run>();
-    const bench = await running({ start: () => started.promise });
-    const held = holdRun({ onLine: () => {}, onProgress: () => {}, onFigures: () => {} });
-    return { ...bench, started, held };
+    const fixture = await running({ start: () => started.promise });
+    const held = controlRun({ onLine: () => {}, onProgress: () => {}, onFigures: () => {} });
+    return { ...fixture, started, held };
   };
 
   it.each<[string, Act, string | undefined]>([
@@ -80,7 +80,7 @@ describe('stops during the start of a trainer', () => {
     act(slot);
     expect(held.stops).toEqual([]);
     started.resolve(held.run);
-    await turn();
+    await flushCallbacks();
     expect(held.stops).toEqual([30_000]);
     await endRun(held, null, 'SIGTERM');
     expect(reports[1]?.body.status).toBe(reported);
@@ -90,7 +90,7 @@ describe('stops during the start of a trainer', () => {
     const { slot, reports, started } = await starting();
     cancel(slot);
     started.reject(new Error('EAGAIN'));
-    await turn();
+    await flushCallbacks();
     expect(newest(reports).body).toMatchObject({ status: 'failed', cause: 'start_failed' });
   });
 });
@@ -151,7 +151,7 @@ describe('stops during the final report', () => {
     const { slot, reports, actions, runs } = await running();
     await endRun(newest(runs), 0);
     abandon(slot);
-    await turn();
+    await flushCallbacks();
     expect(newest(reports).signal.aborted).toBe(false);
     expect(slot.held()).not.toBeNull();
     await newest(reports).answer('refused');
@@ -165,7 +165,7 @@ describe('stops during the final report', () => {
     const { slot, reports, runs } = await running();
     await endRun(newest(runs), 0);
     act(slot);
-    await turn();
+    await flushCallbacks();
     expect(reports).toHaveLength(2);
     expect(newest(reports)).toMatchObject({ body: { status: 'completed' }, signal: { aborted: false } });
   });
@@ -188,7 +188,7 @@ describe('further offers', () => {
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
     slot.offer(offerOf('j2', 'b2'));
-    await turn();
+    await flushCallbacks();
     expect(reports).toHaveLength(2);
     await newest(reports).answer('taken');
     expect(reports).toHaveLength(3);
@@ -229,7 +229,7 @@ describe('kept reports', () => {
   };
 
   it('delivers a kept report, and drops it when it was answered', async () => {
-    const { slot, reports, actions } = createSlotBench();
+    const { slot, reports, actions } = createSlotFixture();
     slot.resume({ kind: 'reported', report: kept });
     expect(slot.held()).toMatchObject({ jobId: 'j0', attemptId: 'a0' });
     expect(slot.alive(kept.attemptId)).toBe(false);
@@ -239,17 +239,17 @@ describe('kept reports', () => {
   });
 
   it('delivers a kept report although its job was abandoned', async () => {
-    const { slot, actions, reports } = createSlotBench();
+    const { slot, actions, reports } = createSlotFixture();
     slot.resume({ kind: 'reported', report: kept });
     slot.abandon(kept.jobId);
-    await turn();
+    await flushCallbacks();
     expect(actions).toEqual([]);
     await newest(reports).answer('refused');
     expect(actions).toEqual(['drop a0', 'free true']);
   });
 
   it('keeps the slot busy until a kept report is delivered', async () => {
-    const { slot, reports } = createSlotBench();
+    const { slot, reports } = createSlotFixture();
     slot.resume({ kind: 'reported', report: kept });
     slot.offer(offer);
     expect(reports).toHaveLength(1);
@@ -259,14 +259,14 @@ describe('kept reports', () => {
 });
 
 it('reports an internal error, and frees the slot', async () => {
-  const { slot, reports, runs, said, actions } = await running({
+  const { slot, reports, runs, logLines, actions } = await running({
     drop: () => {
       throw new Error('EIO');
     },
   });
   await endRun(newest(runs), 0);
   await newest(reports).answer('taken');
-  expect(newest(said)).toContain('Job j1 ended unexpectedly here: Error: EIO');
+  expect(newest(logLines)).toContain('Job j1 ended unexpectedly here: Error: EIO');
   expect(newest(actions)).toBe('free true');
   expect(slot.held()).toBeNull();
 });

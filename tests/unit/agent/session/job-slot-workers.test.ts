@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { SlotDeps } from '../../../../agent/session/job-slot.ts';
 import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
 import { attemptId, jobId, offerOf, scriptJob } from '../builders.ts';
-import { endRun, newest, turn } from '../held-runs.ts';
-import { createSlotBench, type SlotBench } from '../slot-bench.ts';
+import { endRun, newest, flushCallbacks } from '../controlled-runs.ts';
+import { createSlotFixture, type SlotFixture } from '../slot-fixture.ts';
 
 const rendezvous = { address: 'rig-0.example.org', port: 29_501 };
 const offerFor = (rank: number, parts: Parameters<typeof offerOf>[2] = {}) =>
@@ -14,7 +14,7 @@ const options = ['--machine_rank=', '--main_process_ip=', '--main_process_port='
 /** Offers an attempt whose job was prepared for several machines. */
 async function offered(rank: number, overrides: Partial<SlotDeps> = {}, parts = {}) {
   const followed: string[] = [];
-  const bench: SlotBench = createSlotBench({
+  const fixture: SlotFixture = createSlotFixture({
     prepare: () => ({ ok: true, job: { ...scriptJob('/nowhere', ''), argv: ['train', ...options] } }),
     logs: { follow: () => void followed.push('log'), finish: () => {}, keepFor: () => {} },
     outputs: {
@@ -30,47 +30,47 @@ async function offered(rank: number, overrides: Partial<SlotDeps> = {}, parts = 
     },
     ...overrides,
   });
-  bench.slot.offer(offerFor(rank, parts));
-  await newest(bench.reports).answer('taken');
-  return { ...bench, followed };
+  fixture.slot.offer(offerFor(rank, parts));
+  await newest(fixture.reports).answer('taken');
+  return { ...fixture, followed };
 }
 
-type Bench = Awaited<ReturnType<typeof offered>>;
+type Fixture = Awaited<ReturnType<typeof offered>>;
 
 /** Waits with the orchestrator knowing that this machine is ready. */
 async function waiting(rank: number, overrides: Partial<SlotDeps> = {}) {
-  const bench = await offered(rank, overrides);
-  await newest(bench.reports).answer('taken');
-  return bench;
+  const fixture = await offered(rank, overrides);
+  await newest(fixture.reports).answer('taken');
+  return fixture;
 }
 
-async function meet({ slot }: Pick<Bench, 'slot'>): Promise<void> {
+async function meet({ slot }: Pick<Fixture, 'slot'>): Promise<void> {
   slot.rendezvous(attemptId('a1'), rendezvous);
-  await turn();
+  await flushCallbacks();
 }
 
 async function running(rank: number, overrides: Partial<SlotDeps> = {}) {
-  const bench = await waiting(rank, overrides);
-  await meet(bench);
-  return { ...bench, run: newest(bench.runs) };
+  const fixture = await waiting(rank, overrides);
+  await meet(fixture);
+  return { ...fixture, run: newest(fixture.runs) };
 }
 
-const bodies = ({ reports }: Bench): readonly StatusReportBody[] => reports.map(({ body }) => body);
+const bodies = ({ reports }: Fixture): readonly StatusReportBody[] => reports.map(({ body }) => body);
 const starting = { status: 'starting' };
 const ready = { status: 'starting', ready: { address: '192.0.2.1', port: 29_500 } };
 
 describe('start of an attempt on several workers', () => {
   it('reports that the machine is ready, and starts nothing before all are', async () => {
-    const bench = await waiting(1);
-    expect(bodies(bench)).toEqual([starting, ready]);
-    await turn();
-    expect(bench.actions).toEqual([]);
-    expect(bench.said).toEqual(['Job j1 is ready on this machine (2 of 3), and waits for the others']);
+    const fixture = await waiting(1);
+    expect(bodies(fixture)).toEqual([starting, ready]);
+    await flushCallbacks();
+    expect(fixture.actions).toEqual([]);
+    expect(fixture.logLines).toEqual(['Job j1 is ready on this machine (2 of 3), and waits for the others']);
   });
 
   it.each([0, 2])('starts rank %d with the variables and options of the rendezvous', async rank => {
-    const bench = await running(rank);
-    const [job] = bench.jobs;
+    const fixture = await running(rank);
+    const [job] = fixture.jobs;
     expect(job?.argv).toEqual([
       'train',
       `--machine_rank=${rank}`,
@@ -86,33 +86,33 @@ describe('start of an attempt on several workers', () => {
       WORLD_SIZE: '6',
       TRAINYARD_PROCESSES_PER_NODE: '2',
     });
-    expect(bench.origins).toMatchObject([{ attemptId: 'a1', rank }]);
-    expect(newest(bench.mentions)).toMatchObject({ status: 'running' });
+    expect(fixture.origins).toMatchObject([{ attemptId: 'a1', rank }]);
+    expect(newest(fixture.mentions)).toMatchObject({ status: 'running' });
   });
 
   it('takes a rendezvous that arrives before the response to its report', async () => {
-    const bench = await offered(1);
-    await meet(bench);
-    expect(bench.runs).toEqual([]);
-    await newest(bench.reports).answer('taken');
-    expect(bench.runs).toHaveLength(1);
+    const fixture = await offered(1);
+    await meet(fixture);
+    expect(fixture.runs).toEqual([]);
+    await newest(fixture.reports).answer('taken');
+    expect(fixture.runs).toHaveLength(1);
   });
 
   it('starts one trainer when the rendezvous is repeated, and reports again that it runs', async () => {
-    const bench = await running(1);
-    bench.slot.rendezvous(attemptId('a1'), { ...rendezvous, address: 'elsewhere' });
-    await meet(bench);
-    expect(bench.runs).toHaveLength(1);
-    expect(bench.jobs[0]?.env['MASTER_ADDR']).toBe('rig-0.example.org');
-    expect(bench.mentions).toEqual([{ status: 'running' }, { status: 'running' }, { status: 'running' }]);
+    const fixture = await running(1);
+    fixture.slot.rendezvous(attemptId('a1'), { ...rendezvous, address: 'elsewhere' });
+    await meet(fixture);
+    expect(fixture.runs).toHaveLength(1);
+    expect(fixture.jobs[0]?.env['MASTER_ADDR']).toBe('rig-0.example.org');
+    expect(fixture.mentions).toEqual([{ status: 'running' }, { status: 'running' }, { status: 'running' }]);
   });
 
   it('ignores the rendezvous of another attempt', async () => {
-    const bench = await waiting(1);
-    bench.slot.rendezvous(attemptId('a0'), rendezvous);
-    await turn();
-    expect(bench.runs).toEqual([]);
-    createSlotBench().slot.rendezvous(attemptId('a1'), rendezvous);
+    const fixture = await waiting(1);
+    fixture.slot.rendezvous(attemptId('a0'), rendezvous);
+    await flushCallbacks();
+    expect(fixture.runs).toEqual([]);
+    createSlotFixture().slot.rendezvous(attemptId('a1'), rendezvous);
   });
 
   it('fetches data and checkpoint on each machine before it is ready', async () => {
@@ -124,9 +124,9 @@ describe('start of an attempt on several workers', () => {
     const resume = { checkpoint: 'checkpoint-5', step: 5 };
     const data = [{ path: '/data/dog', version: 'f'.repeat(64), is_file: false }];
     const overrides = { fetchData: fetch('data'), fetchCheckpoint: fetch('checkpoint') };
-    const bench = await offered(1, overrides, { resume, data });
+    const fixture = await offered(1, overrides, { resume, data });
     expect(actions).toEqual(['data', 'checkpoint']);
-    expect(newest(bench.reports).body).toEqual(ready);
+    expect(newest(fixture.reports).body).toEqual(ready);
   });
 
   it('shows on the first machine only that others are awaited', async () => {
@@ -139,65 +139,65 @@ describe('start of an attempt on several workers', () => {
   });
 
   it('frees the slot without a report when the orchestrator refuses that the machine is ready', async () => {
-    const bench = await offered(1);
-    await newest(bench.reports).answer('refused');
-    expect(bench.actions).toEqual(['free false']);
-    expect(bodies(bench)).toEqual([starting, ready]);
-    expect(bench.slot.held()).toBeNull();
+    const fixture = await offered(1);
+    await newest(fixture.reports).answer('refused');
+    expect(fixture.actions).toEqual(['free false']);
+    expect(bodies(fixture)).toEqual([starting, ready]);
+    expect(fixture.slot.held()).toBeNull();
   });
 
   it('reports a failed start when the machine has no free port', async () => {
-    const bench = await offered(1, { reachable: () => Promise.reject(new Error('EMFILE')) });
-    expect(newest(bench.reports).body).toMatchObject({ status: 'failed', cause: 'start_failed' });
+    const fixture = await offered(1, { reachable: () => Promise.reject(new Error('EMFILE')) });
+    expect(newest(fixture.reports).body).toMatchObject({ status: 'failed', cause: 'start_failed' });
   });
 });
 
 describe('stops while other workers are awaited', () => {
-  const cancel = ({ slot }: Bench): void => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
+  const cancel = ({ slot }: Fixture): void => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
   const phases = { 'its report is answered': offered, 'all are ready': waiting };
   const cases = Object.entries(phases);
 
   it.each(cases)('reports cancelled after a cancel before %s', async (_phase, begin) => {
-    const bench = await begin(1);
-    cancel(bench);
-    await turn();
-    expect(newest(bench.reports).body).toEqual({ status: 'cancelled' });
-    await newest(bench.reports).answer('taken');
-    await meet(bench);
-    expect(bench.actions).toEqual(['keep a1 cancelled', 'drop a1', 'free true']);
+    const fixture = await begin(1);
+    cancel(fixture);
+    await flushCallbacks();
+    expect(newest(fixture.reports).body).toEqual({ status: 'cancelled' });
+    await newest(fixture.reports).answer('taken');
+    await meet(fixture);
+    expect(fixture.actions).toEqual(['keep a1 cancelled', 'drop a1', 'free true']);
   });
 
   it.each(cases)('reports nothing after it is abandoned before %s', async (_phase, begin) => {
-    const bench = await begin(1);
-    bench.slot.abandon(jobId('j1'));
-    await turn();
-    expect(bodies(bench)).toEqual([starting, ready]);
-    expect(bench.actions).toEqual(['drop a1', 'free true']);
+    const fixture = await begin(1);
+    fixture.slot.abandon(jobId('j1'));
+    await flushCallbacks();
+    expect(bodies(fixture)).toEqual([starting, ready]);
+    expect(fixture.actions).toEqual(['drop a1', 'free true']);
   });
 
   it.each(cases)('reports preempted when the worker leaves before %s', async (_phase, begin) => {
-    const bench = await begin(1);
-    bench.slot.leaveNow();
-    await turn();
-    expect(newest(bench.reports).body).toMatchObject({ status: 'failed', cause: 'preempted' });
+    const fixture = await begin(1);
+    fixture.slot.leaveNow();
+    await flushCallbacks();
+    expect(newest(fixture.reports).body).toMatchObject({ status: 'failed', cause: 'preempted' });
   });
 
   it.each(cases)('reports nothing when the agent ends before %s', async (_phase, begin) => {
-    const bench = await begin(1);
-    bench.slot.release();
-    await turn();
-    expect(bodies(bench)).toEqual([starting, ready]);
-    expect(bench.actions).toEqual(['free true']);
+    const fixture = await begin(1);
+    fixture.slot.release();
+    await flushCallbacks();
+    expect(bodies(fixture)).toEqual([starting, ready]);
+    expect(fixture.actions).toEqual(['free true']);
   });
 
   it.each([
     [0, { saved: false }],
     [1, {}],
   ])('reports preempted on rank %d when its rig closes', async (rank, more) => {
-    const bench = await waiting(rank);
-    bench.slot.preempt({ reason: 'Closed', endsAt: performance.now() + 60_000, mayWait: true });
-    await turn();
-    const { progress: _, ...body } = newest(bench.reports).body;
+    const fixture = await waiting(rank);
+    fixture.slot.preempt({ reason: 'Closed', endsAt: performance.now() + 60_000, mayWait: true });
+    await flushCallbacks();
+    const { progress: _, ...body } = newest(fixture.reports).body;
     expect(body).toEqual({
       status: 'failed',
       cause: 'preempted',
@@ -207,12 +207,12 @@ describe('stops while other workers are awaited', () => {
   });
 
   it('starts nothing when the cancel and the rendezvous arrive together', async () => {
-    const bench = await waiting(1);
-    bench.slot.rendezvous(attemptId('a1'), rendezvous);
-    cancel(bench);
-    await turn();
-    expect(bench.runs).toEqual([]);
-    expect(newest(bench.reports).body).toEqual({ status: 'cancelled' });
+    const fixture = await waiting(1);
+    fixture.slot.rendezvous(attemptId('a1'), rendezvous);
+    cancel(fixture);
+    await flushCallbacks();
+    expect(fixture.runs).toEqual([]);
+    expect(newest(fixture.reports).body).toEqual({ status: 'cancelled' });
   });
 });
 
@@ -220,30 +220,30 @@ describe('output of an attempt on several workers', () => {
   it('is sent by the first machine', async () => {
     const { followed, run, slot, mentions } = await running(0);
     expect(followed).toEqual(['curve', 'outputs', 'log']);
-    run.ears.onProgress({ step: 7 });
+    run.listeners.onProgress({ step: 7 });
     expect(slot.progress()).toEqual({ step: 7 });
     expect(newest(mentions)).toEqual({ status: 'running', progress: { step: 7 } });
   });
 
   it('stays on each other machine, which reports no progress', async () => {
-    const bench = await running(1);
-    const { run, slot, mentions, followed } = bench;
-    run.ears.onProgress({ step: 7, total_steps: 10 });
-    run.ears.onStage?.({ stage: 'Training', line: 'epoch 1' });
-    run.ears.onFigures({ progress: { step: 7 }, gaps: [] }, false);
+    const fixture = await running(1);
+    const { run, slot, mentions, followed } = fixture;
+    run.listeners.onProgress({ step: 7, total_steps: 10 });
+    run.listeners.onStage?.({ stage: 'Training', line: 'epoch 1' });
+    run.listeners.onFigures({ progress: { step: 7 }, gaps: [] }, false);
     expect(slot.progress()).toBeNull();
     expect(mentions).toEqual([{ status: 'running' }]);
     await endRun(run, 0);
-    expect(newest(bench.reports).body).toEqual({ status: 'completed', exit_code: 0, signal: null });
+    expect(newest(fixture.reports).body).toEqual({ status: 'completed', exit_code: 0, signal: null });
     expect(followed).toEqual([]);
   });
 });
 
 describe('end of a machine that is not the first', () => {
   it('reports the exit code and the tail of its own trainer', async () => {
-    const bench = await running(2);
-    await endRun(bench.run, 1, null, 'NCCL error');
-    expect(newest(bench.reports).body).toEqual({
+    const fixture = await running(2);
+    await endRun(fixture.run, 1, null, 'NCCL error');
+    expect(newest(fixture.reports).body).toEqual({
       status: 'failed',
       error: 'Training exited with code 1\nNCCL error',
       exit_code: 1,
@@ -252,35 +252,35 @@ describe('end of a machine that is not the first', () => {
   });
 
   it.each([0, 143])('reports cancelled when a cancelled trainer exits with %d', async code => {
-    const bench = await running(1);
-    bench.slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
-    expect(bench.run.orders).toEqual(['cancel']);
-    await endRun(bench.run, code, null, '', { stopped: 'cancel' });
-    expect(newest(bench.reports).body).toMatchObject({ status: 'cancelled', exit_code: code });
+    const fixture = await running(1);
+    fixture.slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
+    expect(fixture.run.orders).toEqual(['cancel']);
+    await endRun(fixture.run, code, null, '', { stopped: 'cancel' });
+    expect(newest(fixture.reports).body).toMatchObject({ status: 'cancelled', exit_code: code });
   });
 
   it.each([0, 143])('stops without saving when its rig closes, with exit code %d', async code => {
     const asked: string[] = [];
-    const bench = await running(1, {
+    const fixture = await running(1, {
       ask: async (_held, what) => {
         asked.push(what);
         return 'asked';
       },
     });
-    bench.slot.preempt({ reason: 'Closed', endsAt: performance.now() + 60_000, mayWait: true });
-    await turn();
-    expect([asked, bench.run.orders]).toEqual([[], ['leave_now']]);
-    await endRun(bench.run, code, null, '', { stopped: 'leave_now' });
-    const { body } = newest(bench.reports);
+    fixture.slot.preempt({ reason: 'Closed', endsAt: performance.now() + 60_000, mayWait: true });
+    await flushCallbacks();
+    expect([asked, fixture.run.orders]).toEqual([[], ['leave_now']]);
+    await endRun(fixture.run, code, null, '', { stopped: 'leave_now' });
+    const { body } = newest(fixture.reports);
     expect(body).toMatchObject({ status: 'failed', cause: 'preempted', exit_code: code });
     expect(body).not.toHaveProperty('saved');
   });
 
   it('reports preempted when a trainer exits with 0 because its worker leaves', async () => {
-    const bench = await running(1);
-    bench.slot.leaveNow();
-    await endRun(bench.run, 0, null, '', { stopped: 'leave_now' });
-    expect(newest(bench.reports).body).toMatchObject({
+    const fixture = await running(1);
+    fixture.slot.leaveNow();
+    await endRun(fixture.run, 0, null, '', { stopped: 'leave_now' });
+    expect(newest(fixture.reports).body).toMatchObject({
       status: 'failed',
       cause: 'preempted',
       error: 'The worker was stopped. Training exited with code 0',
@@ -288,9 +288,9 @@ describe('end of a machine that is not the first', () => {
   });
 
   it('reports completed when its trainer ended before the stop', async () => {
-    const bench = await running(1);
-    bench.slot.leaveNow();
-    await endRun(bench.run, 0);
-    expect(newest(bench.reports).body).toMatchObject({ status: 'completed' });
+    const fixture = await running(1);
+    fixture.slot.leaveNow();
+    await endRun(fixture.run, 0);
+    expect(newest(fixture.reports).body).toMatchObject({ status: 'completed' });
   });
 });

@@ -3,24 +3,24 @@ import type { Fetched } from '../../../../agent/artifacts/checkpoint-fetch.ts';
 import type { SlotDeps } from '../../../../agent/session/job-slot.ts';
 import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
 import { offerOf } from '../builders.ts';
-import { endRun, type HeldRun, newest, turn } from '../held-runs.ts';
-import { createSlotBench, type SlotBench } from '../slot-bench.ts';
+import { endRun, type ControlledRun, newest, flushCallbacks } from '../controlled-runs.ts';
+import { createSlotFixture, type SlotFixture } from '../slot-fixture.ts';
 
 const offer = offerOf('j1', 'a1');
 
 /** A slot with a claimed, running job. */
-async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotBench> {
-  const bench = createSlotBench(overrides);
-  bench.slot.offer(offer);
-  await newest(bench.reports).answer('taken');
-  return bench;
+async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotFixture> {
+  const fixture = createSlotFixture(overrides);
+  fixture.slot.offer(offer);
+  await newest(fixture.reports).answer('taken');
+  return fixture;
 }
 
 describe('offer to report', () => {
   it('claims an offer, and starts no trainer before the claim is accepted', async () => {
-    const { slot, reports, actions, runs } = createSlotBench();
+    const { slot, reports, actions, runs } = createSlotFixture();
     slot.offer(offer);
-    await turn();
+    await flushCallbacks();
     expect(reports).toMatchObject([{ attempt: 'a1', body: { status: 'starting' } }]);
     expect(actions).toEqual([]);
     expect(slot.held()).toMatchObject({ jobId: 'j1', attemptId: 'a1' });
@@ -31,17 +31,17 @@ describe('offer to report', () => {
 
   it('follows the log of an attempt from start to end, with the secrets of its offer', async () => {
     const logs: string[] = [];
-    const bench = createSlotBench({
+    const fixture = createSlotFixture({
       logs: {
         follow: (attempt, secrets) => void logs.push(`follow ${attempt} without ${secrets.join(' ')}`),
         finish: attempt => void logs.push(`finish ${attempt}`),
         keepFor: attempt => void logs.push(`keep ${attempt}`),
       },
     });
-    bench.slot.offer(offerOf('j1', 'a1', { upload_token: 'tu_1', hf_token: 'hf_1' }));
-    await newest(bench.reports).answer('taken');
+    fixture.slot.offer(offerOf('j1', 'a1', { upload_token: 'tu_1', hf_token: 'hf_1' }));
+    await newest(fixture.reports).answer('taken');
     expect(logs).toEqual(['follow a1 without tu_1 hf_1', 'keep a1']);
-    await endRun(newest(bench.runs), 0);
+    await endRun(newest(fixture.runs), 0);
     expect(logs.slice(2)).toEqual(['finish a1']);
   });
 
@@ -52,7 +52,7 @@ describe('offer to report', () => {
       const fetched = Promise.withResolvers<Fetched>();
       const signals: AbortSignal[] = [];
       const outputs: string[] = [];
-      const bench = createSlotBench({
+      const fixture = createSlotFixture({
         fetchCheckpoint: (_offer, _job, signal) => {
           signals.push(signal);
           return fetched.promise;
@@ -70,20 +70,20 @@ describe('offer to report', () => {
           saved: () => 'none',
         },
       });
-      bench.slot.offer(resumed);
-      await newest(bench.reports).answer('taken');
+      fixture.slot.offer(resumed);
+      await newest(fixture.reports).answer('taken');
       const come = (end: Fetched): Promise<void> => {
         fetched.resolve(end);
-        return turn();
+        return flushCallbacks();
       };
-      return { ...bench, come, outputs, isWanted: () => signals.some(({ aborted }) => !aborted) };
+      return { ...fixture, come, outputs, isWanted: () => signals.some(({ aborted }) => !aborted) };
     };
 
     it('downloads the resume checkpoint before it starts the trainer', async () => {
-      const { actions, come, said, runs, outputs } = await fetching();
+      const { actions, come, logLines, runs, outputs } = await fetching();
       expect(actions).toEqual(['prepare a1']);
       await come({ kind: 'ready', message: 'Goes on from it' });
-      expect([actions, said[0]]).toEqual([['prepare a1', 'start'], 'Goes on from it']);
+      expect([actions, logLines[0]]).toEqual([['prepare a1', 'start'], 'Goes on from it']);
       await endRun(newest(runs), 0);
       expect(outputs).toEqual(['follow a1 in /nowhere', 'finish a1 true']);
     });
@@ -95,7 +95,7 @@ describe('offer to report', () => {
       expect([actions, outputs]).toEqual([['prepare a1', 'keep a1 failed'], []]);
     });
 
-    it.each<[string, (bench: SlotBench) => void, StatusReportBody['status'] | null]>([
+    it.each<[string, (fixture: SlotFixture) => void, StatusReportBody['status'] | null]>([
       [
         'cancelled',
         ({ slot }) => slot.cancel({ jobId: resumed.job_id, attemptId: resumed.attempt_id }),
@@ -105,13 +105,13 @@ describe('offer to report', () => {
       ['abandoned', ({ slot }) => slot.abandon(resumed.job_id), null],
       ['released', ({ slot }) => slot.release(), null],
     ])('stops waiting for the resume checkpoint when the job is %s', async (_what, act, word) => {
-      const bench = await fetching();
-      expect(bench.isWanted()).toBe(true);
-      act(bench);
-      expect(bench.isWanted()).toBe(false);
-      await bench.come({ kind: 'aborted' });
-      expect(bench.actions).not.toContain('start');
-      expect(bench.reports.at(-1)?.body.status).toBe(word ?? 'starting');
+      const fixture = await fetching();
+      expect(fixture.isWanted()).toBe(true);
+      act(fixture);
+      expect(fixture.isWanted()).toBe(false);
+      await fixture.come({ kind: 'aborted' });
+      expect(fixture.actions).not.toContain('start');
+      expect(fixture.reports.at(-1)?.body.status).toBe(word ?? 'starting');
     });
 
     it('rescues the checkpoints of a training that its worker stops before it reports the end', async () => {
@@ -158,14 +158,14 @@ describe('offer to report', () => {
   });
 
   it('sends a report that cannot be stored', async () => {
-    const { reports, runs, said, actions } = await running({
+    const { reports, runs, logLines, actions } = await running({
       keep: () => {
         throw new Error('ENOSPC: no space left on device');
       },
     });
     await endRun(newest(runs), 0);
     expect(newest(reports).body.status).toBe('completed');
-    expect(newest(said)).toContain('ENOSPC');
+    expect(newest(logLines)).toContain('ENOSPC');
     await newest(reports).answer('taken');
     expect(newest(actions)).toBe('free true');
   });
@@ -173,7 +173,7 @@ describe('offer to report', () => {
 
 describe('claims that are not accepted', () => {
   it.each(['refused', 'aborted'] as const)('starts no trainer after a claim is %s', async answer => {
-    const { slot, reports, actions } = createSlotBench();
+    const { slot, reports, actions } = createSlotFixture();
     slot.offer(offer);
     await newest(reports).answer(answer);
     expect(actions).toEqual(['free false']);
@@ -181,11 +181,11 @@ describe('claims that are not accepted', () => {
   });
 
   it('frees the slot for the next offer after a refused claim', async () => {
-    const { slot, reports } = createSlotBench();
+    const { slot, reports } = createSlotFixture();
     slot.offer(offer);
     await newest(reports).answer('refused');
     slot.offer(offerOf('j2', 'b1'));
-    await turn();
+    await flushCallbacks();
     expect(newest(reports)).toMatchObject({ attempt: 'b1', body: { status: 'starting' } });
   });
 });
@@ -193,7 +193,7 @@ describe('claims that are not accepted', () => {
 describe('end of a run', () => {
   const tail = 'Traceback\nRuntimeError: CUDA out of memory';
 
-  it.each<[string, Parameters<HeldRun['end']>, StatusReportBody]>([
+  it.each<[string, Parameters<ControlledRun['end']>, StatusReportBody]>([
     ['with exit code 0', [0, null, tail], { status: 'completed', exit_code: 0, signal: null }],
     [
       'with another exit code',
@@ -231,9 +231,9 @@ describe('end of a run', () => {
 
   it('reports the last progress, merged from all reports', async () => {
     const { slot, reports, mentions, runs } = await running();
-    const { ears } = newest(runs);
-    ears.onProgress({ step: 1, total_steps: 10, loss: 0.9 });
-    ears.onProgress({ step: 2, loss: 0.8 });
+    const { listeners } = newest(runs);
+    listeners.onProgress({ step: 1, total_steps: 10, loss: 0.9 });
+    listeners.onProgress({ step: 2, loss: 0.8 });
     expect(slot.progress()).toEqual({ step: 2, total_steps: 10, loss: 0.8 });
     expect(mentions).toEqual([
       { status: 'running' },

@@ -4,7 +4,7 @@ import { systemClock } from '../../../../agent/clock.ts';
 import { createJoin } from '../../../../agent/session/joining.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
-import { problemOf, scripted, unreachable } from '../builders.ts';
+import { problemOf, scriptAnswers, unreachable } from '../builders.ts';
 
 type Result = Awaited<ReturnType<JoinCall>>;
 const welcome: Result = {
@@ -20,8 +20,8 @@ const refusedWith = (status: number, code: string): CallFailure => {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function benchOf(...answers: readonly Result[]) {
-  const { calls, answer } = scripted<Parameters<JoinCall>, Result>(answers);
+function startJoining(...answers: readonly Result[]) {
+  const { calls, answer } = scriptAnswers<Parameters<JoinCall>, Result>(answers);
   const troubles: CallFailure[] = [];
   const join = createJoin({
     clock: systemClock,
@@ -37,7 +37,7 @@ const never = new AbortController().signal;
 const hash = 'a'.repeat(64);
 
 it('sends the join token, and only the hash of its own token', async () => {
-  const { calls, join } = benchOf(welcome);
+  const { calls, join } = startJoining(welcome);
   expect(await join('tj_1', hash, never)).toEqual({ kind: 'joined', workerId: 'w_1', name: 'rig' });
   expect(calls).toEqual([['tj_1', { token_sha256: hash }]]);
 });
@@ -50,7 +50,7 @@ it.each<[string, CallFailure]>([
   ['a full disk', problemOf(507)],
   ['a shutdown', problemOf(503)],
 ])('repeats the same join after %s', async (_what, failure) => {
-  const { calls, troubles, join } = benchOf(failed(failure), failed(failure), welcome);
+  const { calls, troubles, join } = startJoining(failed(failure), failed(failure), welcome);
   const joined = join('tj_1', hash, never);
   await vi.runAllTimersAsync();
   expect((await joined).kind).toBe('joined');
@@ -59,7 +59,7 @@ it.each<[string, CallFailure]>([
 });
 
 it('waits between tries like a registration', async () => {
-  const { calls, join } = benchOf(failed(unreachable()));
+  const { calls, join } = startJoining(failed(unreachable()));
   const over = new AbortController();
   const joined = join('tj_1', hash, over.signal);
   const counts: number[] = [];
@@ -75,7 +75,7 @@ it('waits between tries like a registration', async () => {
 
 describe('final refusals', () => {
   it.each(['join_token_invalid', 'join_token_used'])("reports the server's reason for %s", async code => {
-    const { calls, join } = benchOf(failed(refusedWith(401, code)));
+    const { calls, join } = startJoining(failed(refusedWith(401, code)));
     expect(await join('tj_1', hash, never)).toEqual({
       kind: 'rejected',
       message: 'Invalid token: refused with 401',
@@ -88,7 +88,7 @@ describe('final refusals', () => {
     [403, 'wrong_token_kind', /refused with 403/],
     [404, 'route_not_found', /runs a version without join tokens\. Update it, or use a worker token$/],
   ])('reports %i, and does not try again', async (status, code, message) => {
-    const { calls, join } = benchOf(failed(refusedWith(status, code)));
+    const { calls, join } = startJoining(failed(refusedWith(status, code)));
     expect(await join('tj_1', hash, never)).toEqual({
       kind: 'refused',
       message: expect.stringMatching(message),
@@ -98,7 +98,7 @@ describe('final refusals', () => {
 });
 
 it('makes no call when already aborted', async () => {
-  const { calls, join } = benchOf(welcome);
+  const { calls, join } = startJoining(welcome);
   expect(await join('tj_1', hash, AbortSignal.abort())).toEqual({ kind: 'aborted' });
   expect(calls).toEqual([]);
 });

@@ -62,19 +62,19 @@ function startMachine(
     },
     file: '/token',
   };
-  const said: string[] = [];
+  const logLines: string[] = [];
   const holder: TokenHolder = createJoining({
     given,
     own: openOwnTokens(dir),
     join: call ?? server.join,
-    log: message => said.push(message),
+    log: message => logLines.push(message),
     over: over ?? never,
   });
   const give = (token: string): boolean => {
     written = token;
     return holder.reload();
   };
-  return { dir, holder, said, give };
+  return { dir, holder, logLines, give };
 }
 
 const works = (server: Server, { holder }: { readonly holder: TokenHolder }): boolean =>
@@ -102,7 +102,7 @@ describe('join token', () => {
     expect(machine.holder.current()).toMatch(/^wt_[\w-]{43}$/);
     expect(works(server, machine)).toBe(true);
     expect(machine.holder.isOwn()).toBe(true);
-    expect(machine.said).toEqual(['Joined as rig (w_1), with a token that exists only on this machine']);
+    expect(machine.logLines).toEqual(['Joined as rig (w_1), with a token that exists only on this machine']);
     expect(await machine.holder.ready(never)).toEqual(ready);
     expect(server.calls).toHaveLength(1);
   });

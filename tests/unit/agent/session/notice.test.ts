@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { startClosable } from './closing-bench.ts';
+import { startClosable } from './closing-fixture.ts';
 
 const notice = { type: 'notice', ends_in_s: 120, reason: 'The machine is given back' } as const;
 
 /** Starts an agent with a running job. */
-async function startBusy(options: Parameters<typeof startClosable>[0] = {}) {
-  const bench = await startClosable(options);
-  await bench.offer('1');
-  const [run] = bench.runs;
+async function startAgentWithJob(options: Parameters<typeof startClosable>[0] = {}) {
+  const fixture = await startClosable(options);
+  await fixture.offer('1');
+  const [run] = fixture.runs;
   if (run === undefined) throw new Error('the trainer actions not start');
-  return { ...bench, run };
+  return { ...fixture, run };
 }
 
 describe('sources of a notice', () => {
-  it.each<[string, (bench: Awaited<ReturnType<typeof startBusy>>) => unknown]>([
+  it.each<[string, (fixture: Awaited<ReturnType<typeof startAgentWithJob>>) => unknown]>([
     ['a signal', ({ agent }) => agent.notice('SIGUSR1')],
     ['a command on the stream', ({ push }) => push(notice)],
     [
@@ -24,9 +24,9 @@ describe('sources of a notice', () => {
       },
     ],
   ])('saves, stops, reports and leaves after %s', async (_what, announce) => {
-    const bench = await startBusy();
-    await announce(bench);
-    const { actions, run, world, advance, endStopped, exit, lastReport, closings } = bench;
+    const fixture = await startAgentWithJob();
+    await announce(fixture);
+    const { actions, run, world, advance, endStopped, exit, lastReport, closings } = fixture;
     await advance(2);
     expect(actions.filter(line => line.includes('ask'))).toHaveLength(1);
     expect(run.stops).toEqual([]);
@@ -42,27 +42,27 @@ describe('sources of a notice', () => {
   });
 
   it('leaves at once without a job', async () => {
-    const bench = await startClosable();
-    await bench.push(notice);
-    await bench.advance(3);
-    expect(bench.exit.code).toBe(0);
-    expect(bench.runs).toEqual([]);
+    const fixture = await startClosable();
+    await fixture.push(notice);
+    await fixture.advance(3);
+    expect(fixture.exit.code).toBe(0);
+    expect(fixture.runs).toEqual([]);
   });
 
   it('takes no other job, during its job and afterwards', async () => {
-    const bench = await startBusy();
-    await bench.push(notice);
-    await bench.offer('2');
-    bench.world.saved = 'newer';
-    await bench.advance(2);
-    await bench.endStopped();
-    await bench.advance(10);
-    expect(bench.runs).toHaveLength(1);
-    expect(bench.actions.filter(line => line.includes('a2'))).toEqual([]);
+    const fixture = await startAgentWithJob();
+    await fixture.push(notice);
+    await fixture.offer('2');
+    fixture.world.saved = 'newer';
+    await fixture.advance(2);
+    await fixture.endStopped();
+    await fixture.advance(10);
+    expect(fixture.runs).toHaveLength(1);
+    expect(fixture.actions.filter(line => line.includes('a2'))).toEqual([]);
   });
 
   it('takes the earliest end of several notices', async () => {
-    const { push, world, run, advance } = await startBusy();
+    const { push, world, run, advance } = await startAgentWithJob();
     world.saved = 'earlier';
     await push({ ...notice, ends_in_s: 600 });
     await push({ ...notice, ends_in_s: 60 });
@@ -83,140 +83,140 @@ describe('sources of a notice', () => {
 
 describe('the job on notice', () => {
   it('stops the trainer before the end when the checkpoint is not uploaded in time', async () => {
-    const bench = await startBusy();
-    await bench.push(notice);
+    const fixture = await startAgentWithJob();
+    await fixture.push(notice);
     // 120 s, less 20 s of grace and 5 s to report.
-    await bench.advance(94);
-    expect(bench.run.stops).toEqual([]);
-    await bench.advance(2);
-    expect(bench.run.stops[0]).toBeLessThanOrEqual(20_000);
-    expect(bench.run.stoppedAt()).toBe(95);
-    await bench.endStopped();
-    expect(bench.actions).toContainEqual(expect.stringMatching(/ rescue killed for /));
-    expect(bench.lastReport()).toMatchObject({ cause: 'preempted', saved: false });
-    expect(bench.lastReport()?.error).toContain('The machine is given back. Training exited with code 143');
+    await fixture.advance(94);
+    expect(fixture.run.stops).toEqual([]);
+    await fixture.advance(2);
+    expect(fixture.run.stops[0]).toBeLessThanOrEqual(20_000);
+    expect(fixture.run.stoppedAt()).toBe(95);
+    await fixture.endStopped();
+    expect(fixture.actions).toContainEqual(expect.stringMatching(/ rescue killed for /));
+    expect(fixture.lastReport()).toMatchObject({ cause: 'preempted', saved: false });
+    expect(fixture.lastReport()?.error).toContain('The machine is given back. Training exited with code 143');
   });
 
   it('counts an earlier checkpoint of the attempt as saved', async () => {
-    const bench = await startBusy();
-    bench.world.saved = 'earlier';
-    await bench.push(notice);
-    await bench.advance(96);
-    await bench.endStopped();
-    expect(bench.lastReport()).toMatchObject({ cause: 'preempted', saved: true });
+    const fixture = await startAgentWithJob();
+    fixture.world.saved = 'earlier';
+    await fixture.push(notice);
+    await fixture.advance(96);
+    await fixture.endStopped();
+    expect(fixture.lastReport()).toMatchObject({ cause: 'preempted', saved: true });
   });
 
   it('divides a short notice, so that half of it is for saving', async () => {
-    const bench = await startBusy();
-    await bench.push({ ...notice, ends_in_s: 30 });
-    await bench.advance(14);
-    expect(bench.run.stops).toEqual([]);
-    await bench.advance(2);
-    expect(bench.run.stoppedAt()).toBe(15);
-    expect(bench.run.stops[0]).toBeLessThanOrEqual(10_000);
+    const fixture = await startAgentWithJob();
+    await fixture.push({ ...notice, ends_in_s: 30 });
+    await fixture.advance(14);
+    expect(fixture.run.stops).toEqual([]);
+    await fixture.advance(2);
+    expect(fixture.run.stoppedAt()).toBe(15);
+    expect(fixture.run.stops[0]).toBeLessThanOrEqual(10_000);
   });
 
   it('stops the trainer at once when there is no time left', async () => {
-    const bench = await startBusy();
-    await bench.push({ ...notice, ends_in_s: 0 });
-    await bench.advance(1);
-    expect(bench.run.stops).toHaveLength(1);
+    const fixture = await startAgentWithJob();
+    await fixture.push({ ...notice, ends_in_s: 0 });
+    await fixture.advance(1);
+    expect(fixture.run.stops).toHaveLength(1);
   });
 
   it('asks the trainer to save again while it cannot accept the request', async () => {
-    const bench = await startBusy();
-    bench.world.answer = 'later';
-    await bench.push(notice);
-    await bench.advance(12);
-    expect(bench.actions.filter(line => line.includes('ask'))).toHaveLength(3);
-    bench.world.answer = 'asked';
-    await bench.advance(60);
-    expect(bench.actions.filter(line => line.includes('ask'))).toHaveLength(4);
+    const fixture = await startAgentWithJob();
+    fixture.world.answer = 'later';
+    await fixture.push(notice);
+    await fixture.advance(12);
+    expect(fixture.actions.filter(line => line.includes('ask'))).toHaveLength(3);
+    fixture.world.answer = 'asked';
+    await fixture.advance(60);
+    expect(fixture.actions.filter(line => line.includes('ask'))).toHaveLength(4);
   });
 
   it('keeps training until the announced end when its trainer cannot save on request, and saves what it wrote', async () => {
-    const bench = await startBusy();
-    bench.world.answer = 'never';
-    await bench.push(notice);
-    await bench.advance(90);
-    expect(bench.run.stops).toEqual([]);
-    await bench.advance(6);
-    expect(bench.run.stops).toHaveLength(1);
-    await bench.endStopped();
-    expect(bench.actions).toContainEqual(expect.stringMatching(/ rescue preempted for /));
+    const fixture = await startAgentWithJob();
+    fixture.world.answer = 'never';
+    await fixture.push(notice);
+    await fixture.advance(90);
+    expect(fixture.run.stops).toEqual([]);
+    await fixture.advance(6);
+    expect(fixture.run.stops).toHaveLength(1);
+    await fixture.endStopped();
+    expect(fixture.actions).toContainEqual(expect.stringMatching(/ rescue preempted for /));
   });
 
   it('stops a trainer that cannot save on request at once after a signal', async () => {
-    const bench = await startBusy();
-    bench.world.answer = 'never';
-    bench.agent.notice('SIGUSR1');
-    await bench.advance(1);
-    expect(bench.run.stops).toHaveLength(1);
+    const fixture = await startAgentWithJob();
+    fixture.world.answer = 'never';
+    fixture.agent.notice('SIGUSR1');
+    await fixture.advance(1);
+    expect(fixture.run.stops).toHaveLength(1);
   });
 
   it('gives the trainer half a minute to save when the worker uploads nothing', async () => {
-    const bench = await startBusy({ uploads: false });
-    await bench.push(notice);
-    await bench.advance(29);
-    expect(bench.run.stops).toEqual([]);
-    await bench.advance(2);
-    expect(bench.run.stops).toHaveLength(1);
+    const fixture = await startAgentWithJob({ uploads: false });
+    await fixture.push(notice);
+    await fixture.advance(29);
+    expect(fixture.run.stops).toEqual([]);
+    await fixture.advance(2);
+    expect(fixture.run.stops).toHaveLength(1);
   });
 
   it('stops a job whose trainer is still starting', async () => {
-    const bench = await startClosable();
+    const fixture = await startClosable();
     const gate = Promise.withResolvers<void>();
-    bench.world.gate = gate.promise;
-    await bench.offer('1');
-    await bench.push(notice);
+    fixture.world.gate = gate.promise;
+    await fixture.offer('1');
+    await fixture.push(notice);
     gate.resolve();
-    await bench.clock.settle();
-    expect(bench.runs[0]?.orders).toEqual(['leave_now']);
-    await bench.endStopped();
-    expect(bench.lastReport()).toMatchObject({ cause: 'preempted', saved: false });
-    expect(bench.actions.filter(line => line.includes('ask'))).toEqual([]);
+    await fixture.clock.settle();
+    expect(fixture.runs[0]?.orders).toEqual(['leave_now']);
+    await fixture.endStopped();
+    expect(fixture.lastReport()).toMatchObject({ cause: 'preempted', saved: false });
+    expect(fixture.actions.filter(line => line.includes('ask'))).toEqual([]);
   });
 
   it('completes the job when its trainer finishes during the notice', async () => {
-    const bench = await startBusy();
-    await bench.push(notice);
-    await bench.advance(5);
-    bench.run.end(0);
-    await bench.advance(10);
-    expect(bench.lastReport()).toMatchObject({ status: 'completed' });
-    expect(bench.exit.code).toBe(0);
+    const fixture = await startAgentWithJob();
+    await fixture.push(notice);
+    await fixture.advance(5);
+    fixture.run.end(0);
+    await fixture.advance(10);
+    expect(fixture.lastReport()).toMatchObject({ status: 'completed' });
+    expect(fixture.exit.code).toBe(0);
   });
 
   it('reports a stopped trainer that exits with 0 before its last step as preempted', async () => {
-    const bench = await startBusy();
-    bench.run.ears.onProgress({ step: 10, total_steps: 100 });
-    bench.world.saved = 'newer';
-    await bench.push(notice);
-    await bench.advance(2);
-    bench.run.end(0, null, '', { stopped: 'leave_now' });
-    await bench.clock.settle();
-    expect(bench.lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
+    const fixture = await startAgentWithJob();
+    fixture.run.listeners.onProgress({ step: 10, total_steps: 100 });
+    fixture.world.saved = 'newer';
+    await fixture.push(notice);
+    await fixture.advance(2);
+    fixture.run.end(0, null, '', { stopped: 'leave_now' });
+    await fixture.clock.settle();
+    expect(fixture.lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
   });
 
   it('cancels the job when it is cancelled during the notice', async () => {
-    const bench = await startBusy();
-    await bench.push(notice);
-    await bench.advance(2);
+    const fixture = await startAgentWithJob();
+    await fixture.push(notice);
+    await fixture.advance(2);
     const cancel = { type: 'job_cancel', job_id: 'j1', attempt_id: 'a1' };
-    await bench.push(cancel as Parameters<typeof bench.push>[0]);
-    await bench.endStopped();
-    expect(bench.run.orders[0]).toBe('cancel');
-    expect(bench.lastReport()).toMatchObject({ status: 'cancelled' });
+    await fixture.push(cancel as Parameters<typeof fixture.push>[0]);
+    await fixture.endStopped();
+    expect(fixture.run.orders[0]).toBe('cancel');
+    expect(fixture.lastReport()).toMatchObject({ status: 'cancelled' });
   });
 
   it('exits at the end of the notice although the server cannot be reached', async () => {
-    const bench = await startBusy();
-    await bench.push(notice);
-    bench.world.isReachable = false;
-    await bench.advance(96);
-    await bench.endStopped();
-    await bench.advance(30);
-    expect(bench.exit.code).toBe(0);
+    const fixture = await startAgentWithJob();
+    await fixture.push(notice);
+    fixture.world.isReachable = false;
+    await fixture.advance(96);
+    await fixture.endStopped();
+    await fixture.advance(30);
+    expect(fixture.exit.code).toBe(0);
   });
 });
 
@@ -224,7 +224,7 @@ describe('a worker with an allocation', () => {
   const allocation = { ends_in_s: 3_600, notice_s: 120 };
 
   it('starts the notice on time without contact to the server', async () => {
-    const { world, advance, actions, run } = await startBusy({ allocation });
+    const { world, advance, actions, run } = await startAgentWithJob({ allocation });
     await advance(600);
     world.isReachable = false;
     await advance(2_875);
@@ -236,7 +236,7 @@ describe('a worker with an allocation', () => {
   });
 
   it('starts the notice earlier when the last save took long', async () => {
-    const { world, advance, actions } = await startBusy({ allocation });
+    const { world, advance, actions } = await startAgentWithJob({ allocation });
     await advance(60);
     world.saveMs = 300_000;
     await advance(2_960);
@@ -244,7 +244,7 @@ describe('a worker with an allocation', () => {
   });
 
   it('starts the notice no earlier than after half of the allocation', async () => {
-    const { world, advance, actions } = await startBusy({ allocation });
+    const { world, advance, actions } = await startAgentWithJob({ allocation });
     world.saveMs = 86_400_000;
     await advance(1_700);
     expect(actions.filter(line => line.includes('ask'))).toEqual([]);
@@ -261,7 +261,9 @@ describe('a worker with an allocation', () => {
   });
 
   it('applies the notice of the allocation after a signal', async () => {
-    const { agent, advance, run } = await startBusy({ allocation: { ends_in_s: 3_600, notice_s: 60 } });
+    const { agent, advance, run } = await startAgentWithJob({
+      allocation: { ends_in_s: 3_600, notice_s: 60 },
+    });
     agent.notice('SIGUSR1');
     await advance(36);
     expect(run.stoppedAt()).toBe(35);
@@ -282,7 +284,7 @@ describe('a worker with an allocation', () => {
 
   it('keeps running without contact when it has a job, or no allocation', async () => {
     const withoutAllocation = await startClosable();
-    const busy = await startBusy({ allocation: { ends_in_s: 86_400, notice_s: 120 } });
+    const busy = await startAgentWithJob({ allocation: { ends_in_s: 86_400, notice_s: 120 } });
     for (const { world, advance } of [withoutAllocation, busy]) {
       world.isReachable = false;
       await advance(3_600);
@@ -300,23 +302,23 @@ describe('hours of a rig', () => {
   const inUse = { reason: 'in_use', detail: 'Somebody is here', opens_at: null } as const;
 
   it('saves and stops the job, and keeps the worker connected when the hours end', async () => {
-    const bench = await startBusy({ closed: null });
-    expect(bench.closings.at(-1)).toBeNull();
-    await bench.setClosed(hours);
-    expect(bench.closings.at(-1)).toEqual(hours);
-    bench.world.saved = 'newer';
-    await bench.advance(2);
-    await bench.endStopped();
-    expect(bench.lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
-    expect(bench.lastReport()?.error).toContain('Closed until 20:00');
-    await bench.offer('2');
-    await bench.advance(3_600);
-    expect(bench.runs).toHaveLength(1);
-    expect(bench.exit.code).toBeNull();
-    await bench.setClosed(null);
-    expect(bench.closings.at(-1)).toBeNull();
-    await bench.offer('3');
-    expect(bench.runs).toHaveLength(2);
+    const fixture = await startAgentWithJob({ closed: null });
+    expect(fixture.closings.at(-1)).toBeNull();
+    await fixture.setClosed(hours);
+    expect(fixture.closings.at(-1)).toEqual(hours);
+    fixture.world.saved = 'newer';
+    await fixture.advance(2);
+    await fixture.endStopped();
+    expect(fixture.lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
+    expect(fixture.lastReport()?.error).toContain('Closed until 20:00');
+    await fixture.offer('2');
+    await fixture.advance(3_600);
+    expect(fixture.runs).toHaveLength(1);
+    expect(fixture.exit.code).toBeNull();
+    await fixture.setClosed(null);
+    expect(fixture.closings.at(-1)).toBeNull();
+    await fixture.offer('3');
+    expect(fixture.runs).toHaveLength(2);
   });
 
   it('reports closed hours in the first registration', async () => {
@@ -325,30 +327,30 @@ describe('hours of a rig', () => {
   });
 
   it('gives a job at most ten minutes after the hours end', async () => {
-    const bench = await startBusy({ closed: null });
-    await bench.setClosed(hours);
-    await bench.advance(574);
-    expect(bench.run.stops).toEqual([]);
-    await bench.advance(2);
-    expect(bench.run.stops).toHaveLength(1);
+    const fixture = await startAgentWithJob({ closed: null });
+    await fixture.setClosed(hours);
+    await fixture.advance(574);
+    expect(fixture.run.stops).toEqual([]);
+    await fixture.advance(2);
+    expect(fixture.run.stops).toHaveLength(1);
   });
 
   it('stops a trainer that cannot save on request at once while somebody uses the machine', async () => {
-    const bench = await startBusy({ closed: null });
-    bench.world.answer = 'never';
-    await bench.setClosed(inUse);
-    await bench.advance(1);
-    expect(bench.run.stops).toHaveLength(1);
+    const fixture = await startAgentWithJob({ closed: null });
+    fixture.world.answer = 'never';
+    await fixture.setClosed(inUse);
+    await fixture.advance(1);
+    expect(fixture.run.stops).toHaveLength(1);
   });
 
   it('gives a notice precedence over closed hours', async () => {
-    const bench = await startBusy({ closed: null });
-    await bench.setClosed(hours);
-    await bench.push(notice);
-    expect(bench.closings.at(-1)).toMatchObject({ reason: 'notice' });
-    await bench.advance(96);
-    await bench.endStopped();
-    await bench.advance(10);
-    expect(bench.exit.code).toBe(0);
+    const fixture = await startAgentWithJob({ closed: null });
+    await fixture.setClosed(hours);
+    await fixture.push(notice);
+    expect(fixture.closings.at(-1)).toMatchObject({ reason: 'notice' });
+    await fixture.advance(96);
+    await fixture.endStopped();
+    await fixture.advance(10);
+    expect(fixture.exit.code).toBe(0);
   });
 });

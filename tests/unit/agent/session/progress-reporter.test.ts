@@ -16,11 +16,11 @@ const first: Held = { jobId: jobId('j1'), attemptId: attemptId('a1') };
 const second: Held = { jobId: jobId('j1'), attemptId: attemptId('a2') };
 const step = (n: number): StatusReportBody => ({ status: 'running', progress: { step: n } });
 
-function createBench(answer: () => Result | Promise<Result> = () => taken) {
+function createFixture(answer: () => Result | Promise<Result> = () => taken) {
   const sent: (readonly [attempt: string, step: unknown])[] = [];
   const abandoned: string[] = [];
   const ended = new AbortController();
-  const bench = { alive: 'a1', sent, abandoned, ended };
+  const fixture = { alive: 'a1', sent, abandoned, ended };
   const reportProgress = createProgressReporter({
     clock: systemClock,
     api: {
@@ -30,23 +30,23 @@ function createBench(answer: () => Result | Promise<Result> = () => taken) {
       },
     },
     slot: () => ({
-      alive: attempt => attempt === bench.alive,
+      alive: attempt => attempt === fixture.alive,
       abandon: job => void abandoned.push(job),
     }),
     ended: ended.signal,
   });
-  return Object.assign(bench, { reportProgress });
+  return Object.assign(fixture, { reportProgress });
 }
 
 describe('createProgressReporter', () => {
   it('sends the first progress immediately', () => {
-    const { reportProgress, sent } = createBench();
+    const { reportProgress, sent } = createFixture();
     reportProgress(first, step(1));
     expect(sent).toEqual([['a1', { step: 1 }]]);
   });
 
   it('sends at most one report per second, with the newest progress', async () => {
-    const { reportProgress, sent } = createBench();
+    const { reportProgress, sent } = createFixture();
     for (let n = 1; n <= 35; n += 1) {
       reportProgress(first, step(n));
       await vi.advanceTimersByTimeAsync(100);
@@ -55,7 +55,7 @@ describe('createProgressReporter', () => {
   });
 
   it('sends the last progress', async () => {
-    const { reportProgress, sent } = createBench();
+    const { reportProgress, sent } = createFixture();
     reportProgress(first, step(1));
     reportProgress(first, step(2));
     reportProgress(first, step(3));
@@ -65,7 +65,7 @@ describe('createProgressReporter', () => {
 
   it('waits for a slow response before the next report', async () => {
     const slow = Promise.withResolvers<Result>();
-    const { reportProgress, sent } = createBench(() => slow.promise);
+    const { reportProgress, sent } = createFixture(() => slow.promise);
     reportProgress(first, step(1));
     reportProgress(first, step(2));
     await vi.advanceTimersByTimeAsync(9_000);
@@ -83,7 +83,7 @@ describe('createProgressReporter', () => {
     ['409 without "stop"', problemOf(409)],
     ['an HTML page', { kind: 'unexpected', status: 200, detail: '' } as const],
   ])('does not repeat a failed report (%s), and abandons no job', async (_what, failure) => {
-    const { reportProgress, sent, abandoned } = createBench(() => ({ ok: false, failure }));
+    const { reportProgress, sent, abandoned } = createFixture(() => ({ ok: false, failure }));
     reportProgress(first, step(1));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(sent).toHaveLength(1);
@@ -97,7 +97,7 @@ describe('responses with the action stop', () => {
   const stop = (): Result => ({ ok: false, failure: problemOf(409, 'stop') });
 
   it('abandons the job', async () => {
-    const { reportProgress, abandoned } = createBench(stop);
+    const { reportProgress, abandoned } = createFixture(stop);
     reportProgress(first, step(1));
     await vi.advanceTimersByTimeAsync(0);
     expect(abandoned).toEqual(['j1']);
@@ -105,27 +105,27 @@ describe('responses with the action stop', () => {
 
   it('keeps a newer attempt of the same job', async () => {
     const slow = Promise.withResolvers<Result>();
-    const bench = createBench(() => slow.promise);
-    bench.reportProgress(first, step(1));
-    bench.alive = second.attemptId;
+    const fixture = createFixture(() => slow.promise);
+    fixture.reportProgress(first, step(1));
+    fixture.alive = second.attemptId;
     slow.resolve(stop());
     await vi.advanceTimersByTimeAsync(0);
-    expect(bench.abandoned).toEqual([]);
+    expect(fixture.abandoned).toEqual([]);
   });
 });
 
 describe('end of an attempt', () => {
   it('drops queued progress after the final report, because it would revive the job', async () => {
-    const bench = createBench();
-    bench.reportProgress(first, step(1));
-    bench.reportProgress(first, step(2));
-    bench.alive = 'none';
+    const fixture = createFixture();
+    fixture.reportProgress(first, step(1));
+    fixture.reportProgress(first, step(2));
+    fixture.alive = 'none';
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(bench.sent).toHaveLength(1);
+    expect(fixture.sent).toHaveLength(1);
   });
 
   it('leaves no timer when the agent ends', async () => {
-    const { reportProgress, ended } = createBench();
+    const { reportProgress, ended } = createFixture();
     reportProgress(first, step(1));
     reportProgress(first, step(2));
     await vi.advanceTimersByTimeAsync(0);
@@ -135,13 +135,13 @@ describe('end of an attempt', () => {
   });
 
   it('sends the progress of the next attempt', async () => {
-    const bench = createBench();
-    bench.reportProgress(first, step(1));
-    bench.reportProgress(first, step(2));
-    bench.alive = second.attemptId;
+    const fixture = createFixture();
+    fixture.reportProgress(first, step(1));
+    fixture.reportProgress(first, step(2));
+    fixture.alive = second.attemptId;
     await vi.advanceTimersByTimeAsync(1_000);
-    bench.reportProgress(second, step(1));
-    expect(bench.sent).toEqual([
+    fixture.reportProgress(second, step(1));
+    expect(fixture.sent).toEqual([
       ['a1', { step: 1 }],
       ['a2', { step: 1 }],
     ]);

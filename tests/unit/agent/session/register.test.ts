@@ -48,12 +48,12 @@ function holderOf(source: Parameters<typeof openToken>[0]): TokenHolder {
 }
 
 /** Registers with an orchestrator that knows one token. */
-function createBench(token: TokenHolder, registrations: Registrations = holdRegistrations()) {
-  const bench = {
-    answer: (): Result => (token.current() === bench.good ? known : failed(problemOf(401))),
+function createFixture(token: TokenHolder, registrations: Registrations = holdRegistrations()) {
+  const fixture = {
+    answer: (): Result => (token.current() === fixture.good ? known : failed(problemOf(401))),
     good: 'wt_1',
     introductions: [] as RegistrationBody[],
-    said: [] as string[],
+    logLines: [] as string[],
     troubles: [] as CallFailure[],
     duplicates: 0,
   };
@@ -61,19 +61,19 @@ function createBench(token: TokenHolder, registrations: Registrations = holdRegi
     clock: systemClock,
     api: {
       register: async introduction => {
-        bench.introductions.push(introduction);
-        return bench.answer();
+        fixture.introductions.push(introduction);
+        return fixture.answer();
       },
     },
     url: 'http://rig:8001',
     token,
     registrations,
     random: () => 0.5,
-    log: message => bench.said.push(message),
-    onTrouble: failure => bench.troubles.push(failure),
-    onDuplicate: () => void (bench.duplicates += 1),
+    log: message => fixture.logLines.push(message),
+    onTrouble: failure => fixture.troubles.push(failure),
+    onDuplicate: () => void (fixture.duplicates += 1),
   });
-  return Object.assign(bench, { register });
+  return Object.assign(fixture, { register });
 }
 
 const value = () => holderOf({ kind: 'value', token: 'wt_1' });
@@ -81,7 +81,7 @@ const never = new AbortController().signal;
 
 describe('a valid token', () => {
   it('registers with one call', async () => {
-    const { register, introductions } = createBench(value());
+    const { register, introductions } = createFixture(value());
     const registered = await register(() => ({ name: 'rig' }), never);
     expect(registered).toEqual({ kind: 'registered', reply: known.ok && known.value });
     expect(introductions).toEqual([{ name: 'rig', registration_no: 1 }]);
@@ -92,28 +92,28 @@ describe('a valid token', () => {
     ['503', problemOf(503)],
     ['an HTML page', { kind: 'unexpected', status: 200, detail: '' }],
   ])('repeats the registration until it is accepted: %s', async (_what, failure) => {
-    const bench = createBench(value());
-    bench.answer = () => (bench.introductions.length < 4 ? failed(failure) : known);
+    const fixture = createFixture(value());
+    fixture.answer = () => (fixture.introductions.length < 4 ? failed(failure) : known);
     let held = 0;
-    const registered = bench.register(() => ({ current_job_id: `j${(held += 1)}` }), never);
+    const registered = fixture.register(() => ({ current_job_id: `j${(held += 1)}` }), never);
     await vi.runAllTimersAsync();
     expect((await registered).kind).toBe('registered');
-    expect(bench.troubles).toEqual([failure, failure, failure]);
+    expect(fixture.troubles).toEqual([failure, failure, failure]);
     // The worker's job may have changed since the last attempt.
-    expect(bench.introductions.map(({ current_job_id: id }) => id)).toEqual(['j1', 'j2', 'j3', 'j4']);
-    expect(bench.introductions.map(({ registration_no: no }) => no)).toEqual([1, 2, 3, 4]);
+    expect(fixture.introductions.map(({ current_job_id: id }) => id)).toEqual(['j1', 'j2', 'j3', 'j4']);
+    expect(fixture.introductions.map(({ registration_no: no }) => no)).toEqual([1, 2, 3, 4]);
   });
 
   it('waits one second at first and half a minute at most between tries, with jitter', async () => {
-    const bench = createBench(value());
+    const fixture = createFixture(value());
     const at: number[] = [];
     const began = Date.now();
-    bench.answer = () => {
+    fixture.answer = () => {
       at.push(Date.now() - began);
       return failed(unreachable());
     };
     const over = new AbortController();
-    const registered = bench.register(() => ({}), over.signal);
+    const registered = fixture.register(() => ({}), over.signal);
     await vi.advanceTimersByTimeAsync(60_000);
     over.abort();
     expect((await registered).kind).toBe('aborted');
@@ -123,56 +123,56 @@ describe('a valid token', () => {
 
 describe('refused registrations', () => {
   it.each([400, 403])('does not repeat a registration refused with %i', async status => {
-    const bench = createBench(value());
-    bench.answer = () => failed(problemOf(status));
-    const registered = await bench.register(() => ({}), never);
+    const fixture = createFixture(value());
+    fixture.answer = () => failed(problemOf(status));
+    const registered = await fixture.register(() => ({}), never);
     expect(registered).toEqual({
       kind: 'refused',
       message: `http://rig:8001 refused the call: refused with ${status}`,
     });
-    expect(bench.introductions).toHaveLength(1);
+    expect(fixture.introductions).toHaveLength(1);
   });
 
   it.each([400, 403])(
     'repeats a registration refused with %i by something other than the server',
     async status => {
-      const bench = createBench(value());
-      bench.answer = () =>
-        bench.introductions.length === 1 ? failed({ kind: 'unexpected', status, detail: 'a page' }) : known;
-      const registered = bench.register(() => ({}), never);
+      const fixture = createFixture(value());
+      fixture.answer = () =>
+        fixture.introductions.length === 1 ? failed({ kind: 'unexpected', status, detail: 'a page' }) : known;
+      const registered = fixture.register(() => ({}), never);
       await vi.runAllTimersAsync();
       expect((await registered).kind).toBe('registered');
     },
   );
 
   it('repeats a registration rarely while another machine is this worker', async () => {
-    const bench = createBench(value());
+    const fixture = createFixture(value());
     const at: number[] = [];
     const began = Date.now();
-    bench.answer = () => {
+    fixture.answer = () => {
       at.push(Date.now() - began);
       return at.length < 5 ? failed(problemOf(409)) : known;
     };
-    const registered = bench.register(() => ({}), never);
+    const registered = fixture.register(() => ({}), never);
     await vi.runAllTimersAsync();
     expect((await registered).kind).toBe('registered');
     expect(at).toEqual([0, 12_500, 32_500, 67_500, 102_500]);
-    expect(bench.duplicates).toBe(4);
+    expect(fixture.duplicates).toBe(4);
   });
 });
 
 it('makes no call when already aborted', async () => {
-  const { register, introductions } = createBench(value());
+  const { register, introductions } = createFixture(value());
   expect(await register(() => ({}), AbortSignal.abort())).toEqual({ kind: 'aborted' });
   expect(introductions).toEqual([]);
 });
 
 describe('refused tokens', () => {
   it('rejects a token that was given directly, even if it was valid before', async () => {
-    const bench = createBench(value());
-    await bench.register(() => ({}), never);
-    bench.good = 'wt_2';
-    expect(await bench.register(() => ({}), never)).toEqual({
+    const fixture = createFixture(value());
+    await fixture.register(() => ({}), never);
+    fixture.good = 'wt_2';
+    expect(await fixture.register(() => ({}), never)).toEqual({
       kind: 'rejected',
       message: expect.stringMatching(/^Invalid token: /),
     });
@@ -180,7 +180,7 @@ describe('refused tokens', () => {
 
   it('rejects a token from a file that was never valid', async () => {
     const path = writeFile(tempFolder(), 'token', 'wt_0');
-    const { register, introductions } = createBench(holderOf({ kind: 'file', path }));
+    const { register, introductions } = createFixture(holderOf({ kind: 'file', path }));
     expect((await register(() => ({}), never)).kind).toBe('rejected');
     expect(introductions).toHaveLength(1);
   });
@@ -188,23 +188,23 @@ describe('refused tokens', () => {
   it('rereads a refused token from its file', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_0');
-    const { register, introductions, said } = createBench(holderOf({ kind: 'file', path }));
+    const { register, introductions, logLines } = createFixture(holderOf({ kind: 'file', path }));
     writeFile(folder, 'token', 'wt_1');
     expect((await register(() => ({}), never)).kind).toBe('registered');
     expect(introductions).toHaveLength(2);
-    expect(said).toEqual([]);
+    expect(logLines).toEqual([]);
   });
 
   it('waits for a new token in the file when the old one was valid before', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
-    const bench = createBench(holderOf({ kind: 'file', path }));
-    await bench.register(() => ({}), never);
-    bench.good = 'wt_2';
-    const registered = bench.register(() => ({}), never);
+    const fixture = createFixture(holderOf({ kind: 'file', path }));
+    await fixture.register(() => ({}), never);
+    fixture.good = 'wt_2';
+    const registered = fixture.register(() => ({}), never);
     await vi.advanceTimersByTimeAsync(100_000);
-    expect(bench.introductions).toHaveLength(2);
-    expect(bench.said).toEqual([
+    expect(fixture.introductions).toHaveLength(2);
+    expect(fixture.logLines).toEqual([
       `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${path}`,
     ]);
     writeFile(folder, 'token', 'wt_2');
@@ -216,12 +216,15 @@ describe('refused tokens', () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const mark = join(folder, 'registered');
-    await createBench(holderOf({ kind: 'file', path }), openRegistrations(mark)).register(() => ({}), never);
-    const restarted = createBench(holderOf({ kind: 'file', path }), openRegistrations(mark));
+    await createFixture(holderOf({ kind: 'file', path }), openRegistrations(mark)).register(
+      () => ({}),
+      never,
+    );
+    const restarted = createFixture(holderOf({ kind: 'file', path }), openRegistrations(mark));
     restarted.good = 'wt_2';
     const registered = restarted.register(() => ({}), never);
     await vi.advanceTimersByTimeAsync(100_000);
-    expect(restarted.said).toEqual([
+    expect(restarted.logLines).toEqual([
       `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${path}`,
     ]);
     writeFile(folder, 'token', 'wt_2');
@@ -232,18 +235,18 @@ describe('refused tokens', () => {
   it('rejects the token of a restarted worker without a token file', async () => {
     const registrations = holdRegistrations();
     registrations.record();
-    const bench = createBench(value(), registrations);
-    bench.good = 'wt_2';
-    expect((await bench.register(() => ({}), never)).kind).toBe('rejected');
+    const fixture = createFixture(value(), registrations);
+    fixture.good = 'wt_2';
+    expect((await fixture.register(() => ({}), never)).kind).toBe('rejected');
   });
 
   it('stops waiting for a new token when the worker leaves', async () => {
     const path = writeFile(tempFolder(), 'token', 'wt_1');
-    const bench = createBench(holderOf({ kind: 'file', path }));
-    await bench.register(() => ({}), never);
-    bench.good = 'wt_2';
+    const fixture = createFixture(holderOf({ kind: 'file', path }));
+    await fixture.register(() => ({}), never);
+    fixture.good = 'wt_2';
     const over = new AbortController();
-    const registered = bench.register(() => ({}), over.signal);
+    const registered = fixture.register(() => ({}), over.signal);
     await vi.advanceTimersByTimeAsync(5_000);
     over.abort();
     expect(await registered).toEqual({ kind: 'aborted' });
@@ -273,12 +276,12 @@ describe('join tokens', () => {
         return { kind: 'ready' };
       },
     };
-    const bench = createBench(token);
-    bench.answer = () => {
+    const fixture = createFixture(token);
+    fixture.answer = () => {
       order.push('register');
       return known;
     };
-    expect((await bench.register(() => ({}), never)).kind).toBe('registered');
+    expect((await fixture.register(() => ({}), never)).kind).toBe('registered');
     expect(order).toEqual(['join', 'register']);
   });
 
@@ -287,25 +290,25 @@ describe('join tokens', () => {
     { kind: 'refused', message: 'no' },
     { kind: 'aborted' },
   ])('does not register after a failed join: %j', async answer => {
-    const bench = createBench(joining(answer));
-    expect(await bench.register(() => ({}), never)).toEqual(answer);
-    expect(bench.introductions).toEqual([]);
+    const fixture = createFixture(joining(answer));
+    expect(await fixture.register(() => ({}), never)).toEqual(answer);
+    expect(fixture.introductions).toEqual([]);
   });
 
   it.each<Ready>([
     { kind: 'rejected', message: 'no' },
     { kind: 'refused', message: 'no' },
   ])('reports a failed join once, and registers with its valid token: %j', async answer => {
-    const bench = createBench(joining({ kind: 'ready' }, answer));
-    await bench.register(() => ({}), never);
-    expect((await bench.register(() => ({}), never)).kind).toBe('registered');
-    expect(bench.said).toEqual(['no']);
+    const fixture = createFixture(joining({ kind: 'ready' }, answer));
+    await fixture.register(() => ({}), never);
+    expect((await fixture.register(() => ({}), never)).kind).toBe('registered');
+    expect(fixture.logLines).toEqual(['no']);
   });
 
   it('asks for a new join command when its joined token is invalid', async () => {
-    const bench = createBench(joining());
-    bench.good = 'wt_2';
-    expect(await bench.register(() => ({}), never)).toEqual({
+    const fixture = createFixture(joining());
+    fixture.good = 'wt_2';
+    expect(await fixture.register(() => ({}), never)).toEqual({
       kind: 'rejected',
       message: expect.stringMatching(/^Invalid token: .*joined.*make a new join command/),
     });

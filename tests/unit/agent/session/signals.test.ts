@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { catchEarlySignals, handleSignals, type WorkerSignal } from '../../../../agent/session/signals.ts';
-import { tokenOf } from '../agent-bench.ts';
+import { openTokenHolder } from '../agent-fixture.ts';
 
 /** A process whose signals the test sends. */
 function openSignals(noticeSignal: 'SIGUSR1' | null) {
@@ -15,7 +15,7 @@ function openSignals(noticeSignal: 'SIGUSR1' | null) {
         handOver: () => true,
         notice: signal => void actions.push(`notice ${signal}`),
       },
-      token: tokenOf({ kind: 'value', token: 'wt_1' }),
+      token: openTokenHolder({ kind: 'value', token: 'wt_1' }),
       network: new AbortController(),
       noticeSignal,
       log: () => {},

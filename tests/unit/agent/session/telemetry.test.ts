@@ -11,7 +11,7 @@ const gpu = (index: number) => ({ index, name: 'RTX 4090', vramGb: 24 });
 const twoGpus: GpuReport = makeReport('cuda', [gpu(0), gpu(1)]);
 
 /** The test answers each look at the GPUs. */
-function createBench(report: GpuReport) {
+function createFixture(report: GpuReport) {
   const looks: PromiseWithResolvers<CommandResult>[] = [];
   const run = () => {
     const look = Promise.withResolvers<CommandResult>();
@@ -37,7 +37,7 @@ function createBench(report: GpuReport) {
 const rows = (...lines: readonly string[]): CommandResult => exited(0, lines.join('\n'));
 
 it('returns the figures of the last look, and starts the next without waiting', async () => {
-  const { looks, telemetry } = createBench(twoGpus);
+  const { looks, telemetry } = createFixture(twoGpus);
   expect(telemetry()).toEqual({});
   expect(looks).toHaveLength(1);
   looks[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 51, 6144, 60, 300'));
@@ -56,8 +56,8 @@ it('returns the figures of the last look, and starts the next without waiting', 
 });
 
 it('asks a hanging driver only once', () => {
-  const { looks, telemetry } = createBench(twoGpus);
-  for (let beat = 0; beat < 100; beat += 1) expect(telemetry()).toEqual({});
+  const { looks, telemetry } = createFixture(twoGpus);
+  for (let nextHeartbeat = 0; nextHeartbeat < 100; nextHeartbeat += 1) expect(telemetry()).toEqual({});
   expect(looks).toHaveLength(1);
 });
 
@@ -66,7 +66,7 @@ it.each<[string, CommandResult]>([
   ['a driver that is gone', { kind: 'missing' }],
   ['missing figures', rows('0, [N/A], [N/A], [N/A], [N/A]', '1, [N/A], [N/A], [N/A], [N/A]')],
 ])('returns no figures for %s, and asks again', async (_what, result) => {
-  const { looks, telemetry } = createBench(twoGpus);
+  const { looks, telemetry } = createFixture(twoGpus);
   telemetry();
   looks[0]?.resolve(result);
   await vi.waitFor(() => {
@@ -77,7 +77,7 @@ it.each<[string, CommandResult]>([
 });
 
 it('counts only the chosen GPUs', async () => {
-  const { looks, telemetry } = createBench(makeReport('cuda', [gpu(1)]));
+  const { looks, telemetry } = createFixture(makeReport('cuda', [gpu(1)]));
   telemetry();
   looks[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 10, 1024, 60, 300'));
   await vi.waitFor(() =>
@@ -86,7 +86,7 @@ it('counts only the chosen GPUs', async () => {
 });
 
 it('sends the figures of at most 64 GPUs', async () => {
-  const { looks, telemetry } = createBench(
+  const { looks, telemetry } = createFixture(
     makeReport(
       'cuda',
       Array.from({ length: 70 }, (_, n) => gpu(n)),
@@ -98,7 +98,7 @@ it('sends the figures of at most 64 GPUs', async () => {
 });
 
 it('runs no tool on a machine without GPUs', () => {
-  const { looks, telemetry } = createBench(makeReport('cpu', []));
+  const { looks, telemetry } = createFixture(makeReport('cpu', []));
   expect(telemetry()).toEqual({});
   expect(looks).toEqual([]);
 });

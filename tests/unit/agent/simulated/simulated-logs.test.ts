@@ -5,7 +5,7 @@ import { createLogStore, terminalText } from '../../../support/log-book.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { attemptId, jobId, unreachable } from '../builders.ts';
 
-function createBench() {
+function createFixture() {
   const clock = createVirtualClock();
   const book = createLogStore();
   let isDown = false;
@@ -26,7 +26,7 @@ function createBench() {
 }
 
 it('prints the progress of a simulated training as a bar, and an end', async () => {
-  const { clock, book, logs, print } = createBench();
+  const { clock, book, logs, print } = createFixture();
   logs.follow(attemptId('a1'), []);
   await clock.advance(1_000);
   print({ step: 5, total_steps: 20, loss: 0.5 });
@@ -42,7 +42,7 @@ it('prints the progress of a simulated training as a bar, and an end', async () 
 });
 
 it('keeps only the newest output of a simulated training while the server is unreachable', async () => {
-  const { clock, book, logs, print, fail } = createBench();
+  const { clock, book, logs, print, fail } = createFixture();
   await clock.advance(1_000);
   fail(true);
   for (let step = 0; step < 5_000; step += 1) print({ step });

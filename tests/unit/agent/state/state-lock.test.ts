@@ -5,7 +5,7 @@ import { systemClock } from '../../../../agent/clock.ts';
 import type { Processes } from '../../../../agent/process/processes.ts';
 import { lockState } from '../../../../agent/state/state-folder.ts';
 import { tempFolder, writeFile } from '../builders.ts';
-import { processes as real } from '../guard-bench.ts';
+import { processes as real } from '../guard-fixture.ts';
 
 /** A machine that runs processes with these pids. The start time of each follows from its pid. */
 const machineOf = (...pids: readonly number[]): Processes => ({

@@ -46,7 +46,7 @@ function pngOfBytes(bytes: number): Uint8Array {
   return padded;
 }
 
-interface Bench {
+interface Fixture {
   readonly outputDir: string;
   readonly folder: string;
   readonly root: string;
@@ -62,7 +62,7 @@ interface Bench {
 }
 
 /** Opens the images of a new attempt. With `earlier`, a restarted worker continues that attempt. */
-async function open(earlier?: Pick<Bench, 'outputDir' | 'folder'>): Promise<Bench> {
+async function open(earlier?: Pick<Fixture, 'outputDir' | 'folder'>): Promise<Fixture> {
   const { outputDir, folder } = earlier ?? {
     outputDir: tempFolder(),
     folder: join(tempFolder(), 'images', 'a1'),

@@ -9,10 +9,10 @@ import { createMetricsFiles, type FileFigures } from '../../../../../agent/metri
 import { maskedCrc32c, readRecord } from '../../../../../agent/metrics/metrics-files/record-file.ts';
 import { eventsName, eventWith, frame, scalar } from '../../../../support/event-files.ts';
 
-function createBench() {
+function createFixture() {
   const root = mkdtempSync(join(tmpdir(), 'metrics-'));
-  const said: string[] = [];
-  const files = createMetricsFiles({ root, log: message => said.push(message) });
+  const logLines: string[] = [];
+  const files = createMetricsFiles({ root, log: message => logLines.push(message) });
   const write = (path: string, content: string | Uint8Array): string => {
     const file = join(root, path);
     mkdirSync(dirname(file), { recursive: true });
@@ -22,7 +22,7 @@ function createBench() {
   const stepsOf = (points: FileFigures['live']): readonly number[] => points.map(({ step }) => step);
   return {
     root,
-    said,
+    logLines,
     files,
     write,
     /** Reads the files once, as during a run. Returns the points as [step, values]. */
@@ -67,7 +67,7 @@ describe('TFRecord', () => {
 
 describe('event files', () => {
   it('reads a growing event file, also with a partial record', async () => {
-    const { write, live } = createBench();
+    const { write, live } = createFixture();
     const second = scalar(2, 'train/loss', 0.25);
     const file = write(eventsName, Buffer.concat([scalar(1, 'train/loss', 0.5), second.subarray(0, 20)]));
     expect(await live()).toEqual([[1, { loss: 0.5 }]]);
@@ -80,7 +80,7 @@ describe('event files', () => {
     ['of its data', 30],
     ['of its length', 3],
   ])('stops at a record with a wrong checksum %s, and reports file and offset once', async (_what, at) => {
-    const { write, steps, said } = createBench();
+    const { write, steps, logLines } = createFixture();
     const first = scalar(1, 'loss', 1);
     const damaged = scalar(2, 'loss', 1);
     damaged[at] = (damaged[at] ?? 0) ^ 0xff;
@@ -88,23 +88,23 @@ describe('event files', () => {
     expect(await steps()).toEqual([1]);
     appendFileSync(file, scalar(4, 'loss', 1));
     expect(await steps()).toEqual([]);
-    expect(said).toEqual([
+    expect(logLines).toEqual([
       expect.stringContaining(`runs/a/${eventsName} is corrupt at byte ${first.length}`),
     ]);
   });
 
   it('skips a record that is too large for a scalar', async () => {
-    const { write, steps, said } = createBench();
+    const { write, steps, logLines } = createFixture();
     const large = eventWith(2, 'picture', value => value.writeBytesField(8, new Uint8Array(3 * 1024 * 1024)));
     const file = write(eventsName, Buffer.concat([scalar(1, 'loss', 1), large.subarray(0, 100)]));
     expect(await steps()).toEqual([1]);
     appendFileSync(file, Buffer.concat([large.subarray(100), scalar(3, 'loss', 1)]));
     expect([...(await steps()), ...(await steps())]).toEqual([3]);
-    expect(said).toEqual([]);
+    expect(logLines).toEqual([]);
   });
 
   it('reads many records in portions, none of them twice', async () => {
-    const { write, files } = createBench();
+    const { write, files } = createFixture();
     const count = 40_000;
     write(eventsName, Buffer.concat(Array.from({ length: count }, (_, step) => scalar(step, 'loss', step))));
     const steps: number[] = [];
@@ -117,7 +117,7 @@ describe('event files', () => {
   });
 
   it('reads scalars from tensors, and NaN as a gap', async () => {
-    const { write, live } = createBench();
+    const { write, live } = createFixture();
     const tensor = (step: number, fill: (pbf: PbfWriter) => void): Buffer =>
       eventWith(step, 'loss', value => value.writeMessage(8, (_, pbf) => fill(pbf), null));
     const content = Buffer.alloc(8);
@@ -143,7 +143,7 @@ describe('event files', () => {
   });
 
   it('skips event files of an earlier attempt, and reads new ones', async () => {
-    const { files, write, steps } = createBench();
+    const { files, write, steps } = createFixture();
     const old = write(`old/${eventsName}`, scalar(1, 'loss', 1));
     await files.skipEarlier();
     write(`new/${eventsName}`, scalar(2, 'loss', 1));
@@ -166,13 +166,13 @@ describe('event files', () => {
       ['train_loss', 'loss', 'learning_rate'],
     ],
   ])('uses the names of printed lines: %j', async (tags, keys) => {
-    const { write, live } = createBench();
+    const { write, live } = createFixture();
     write(eventsName, Buffer.concat(tags.map(tag => scalar(1, tag, 1))));
     expect(await live()).toEqual([[1, Object.fromEntries(keys.map(key => [key, 1]))]]);
   });
 
   it('names the metrics of a nested run by its folder', async () => {
-    const { write, live } = createBench();
+    const { write, live } = createFixture();
     write(`run/${eventsName}`, scalar(1, 'acc', 1));
     write(`run/loss_val/${eventsName}`, scalar(1, 'loss', 2));
     write(`run/other/${eventsName}`, scalar(1, 'acc', 3));
@@ -185,7 +185,7 @@ describe('metrics.csv', () => {
   const path = 'lightning_logs/version_0/metrics.csv';
 
   it('reads a growing metrics.csv row by row, without empty cells', async () => {
-    const { write, live } = createBench();
+    const { write, live } = createFixture();
     const file = write(path, 'epoch,step,train_loss,val_loss\n0,49,0.5,\n0,99,0.4,\n0,99,,0.6\n1,149,0.');
     expect(await live()).toEqual([
       [49, { loss: 0.5 }],
@@ -196,7 +196,7 @@ describe('metrics.csv', () => {
   });
 
   it('repeats no row when metrics.csv is rewritten with another column', async () => {
-    const { write, live } = createBench();
+    const { write, live } = createFixture();
     write(path, 'epoch,step,train_loss\n0,49,0.5\n');
     expect(await live()).toHaveLength(1);
     write(path, 'epoch,step,train_loss,val_loss\n0,49,0.5,\n0,99,,0.6\n');
@@ -204,7 +204,7 @@ describe('metrics.csv', () => {
   });
 
   it('skips values of metrics.csv that an event file has as well', async () => {
-    const { write, live } = createBench();
+    const { write, live } = createFixture();
     write(`lightning_logs/version_0/${eventsName}`, scalar(49, 'train_loss', 0.5));
     write(path, 'epoch,step,train_loss,acc\n0,49,0.5,1\n');
     expect(await live()).toEqual([
@@ -219,7 +219,7 @@ describe('metrics.csv', () => {
     ['binary', '\u0000\u0001\n\u0002'],
     ['rows of other widths and odd figures', 'step,loss\n1\n1,2,3\n-1,5\n1.5,5\nx,5\n7,abc\n"8,9\n'],
   ])('ignores a metrics.csv with %s', async (_what, content) => {
-    const { write, live } = createBench();
+    const { write, live } = createFixture();
     write(path, content);
     expect(await live()).toEqual([]);
   });
@@ -230,7 +230,7 @@ describe('trainer_state.json', () => {
     JSON.stringify({ log_history: steps.map(step => ({ step, epoch: step / 10, loss: 1 / step })) });
 
   it('reads a complete trainer_state.json, and only new steps of later ones', async () => {
-    const { write, late } = createBench();
+    const { write, late } = createFixture();
     const whole = state(10, 20);
     write('checkpoint-20/trainer_state.json', whole.slice(0, -10));
     expect(await late()).toEqual([]);
@@ -241,7 +241,7 @@ describe('trainer_state.json', () => {
   });
 
   it('repeats no steps of the attempt it continues', async () => {
-    const { files, write, late } = createBench();
+    const { files, write, late } = createFixture();
     write('checkpoint-20/trainer_state.json', state(10, 20));
     await files.skipEarlier();
     write('checkpoint-40/trainer_state.json', state(10, 20, 30, 40));
@@ -249,7 +249,7 @@ describe('trainer_state.json', () => {
   });
 
   it("reads Python's NaN as a gap", async () => {
-    const { files, write } = createBench();
+    const { files, write } = createFixture();
     write('trainer_state.json', '{"log_history": [{"step": 1, "loss": NaN, "note": null}, 7, {"loss": 1}]}');
     expect((await files.read()).late).toMatchObject([{ step: 1, values: { loss: null } }]);
   });
@@ -257,8 +257,8 @@ describe('trainer_state.json', () => {
 
 describe('output folder', () => {
   it('follows no links in the output folder', async () => {
-    const { root, write, live } = createBench();
-    const outside = createBench();
+    const { root, write, live } = createFixture();
+    const outside = createFixture();
     outside.write(eventsName, scalar(1, 'secret', 1));
     write(`run/${eventsName}`, scalar(2, 'loss', 1));
     symlinkSync(root, join(root, 'run', 'loop'));
@@ -270,14 +270,14 @@ describe('output folder', () => {
   it.skipIf(process.platform === 'win32')(
     'does not wait for a pipe with the name of an event file',
     async () => {
-      const { root, steps } = createBench();
+      const { root, steps } = createFixture();
       execFileSync('mkfifo', [join(root, eventsName)]);
       expect(await steps()).toEqual([]);
     },
   );
 
   it('accepts a missing output folder, and files that disappear', async () => {
-    const { write, steps, files } = createBench();
+    const { write, steps, files } = createFixture();
     expect(await createMetricsFiles({ root: '/nonexistent/output', log: () => {} }).read()).toEqual({
       live: [],
       late: [],

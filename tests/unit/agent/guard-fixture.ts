@@ -19,7 +19,7 @@ import type { Progress } from '../../../protocol/reports.ts';
 import { attemptId, jobId, tempFolder } from './builders.ts';
 
 export const processes = ownProcesses(process.env);
-export const launching = {
+export const launchDeps = {
   ownCommand: [process.execPath, join(import.meta.dirname, '../../../agent/main.ts')],
   processes,
   clock: systemClock,
@@ -39,14 +39,14 @@ export const taskOf = (job: PreparedJob, parts: Partial<Task> = {}): Task => ({
 
 export type GuardSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP';
 
-export interface GuardHere {
+export interface InProcessGuard {
   readonly run: RunFolder;
   /** Resolves with the guard's exit code when the run has ended. */
   readonly done: Promise<number>;
   exit(): Promise<ExitRecord>;
   signal(name: GuardSignal): void;
   /** Follows the run as the agent does. */
-  attend(ears?: {
+  attend(listeners?: {
     readonly onLine?: (line: string) => void;
     readonly onProgress?: (p: Progress) => void;
     readonly onFigures?: RunListeners['onFigures'];
@@ -54,7 +54,7 @@ export interface GuardHere {
   }): Run;
 }
 
-export interface GuardHereOptions {
+export interface GuardOptions {
   readonly task?: Partial<Task>;
   readonly uptime?: () => number;
   readonly logMaxBytes?: number;
@@ -62,7 +62,7 @@ export interface GuardHereOptions {
 }
 
 /** Runs a guard, with a real trainer, inside the process of the test. */
-export function guardHere(job: PreparedJob, options: GuardHereOptions = {}): GuardHere {
+export function startGuardInProcess(job: PreparedJob, options: GuardOptions = {}): InProcessGuard {
   const run = options.run ?? { path: join(tempFolder(), 'a1') };
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
   const acts = new Map<GuardSignal, () => void>();
@@ -96,24 +96,24 @@ export function guardHere(job: PreparedJob, options: GuardHereOptions = {}): Gua
     },
     attend({ onLine = () => {}, onProgress = () => {}, onFigures = () => {}, onLink = () => {} } = {}) {
       const guard = { pid: process.pid, start: 'here' };
-      const here = { ...launching, processes: { ...processes, identify: async () => guard } };
+      const here = { ...launchDeps, processes: { ...processes, identify: async () => guard } };
       const attended = { run, guarded: { guard, trainer: null }, logFile: job.logFile, isAdopted: false };
       return attendRun(attended, { onLine, onProgress, onFigures, onLink }, here);
     },
   };
 }
 
-export interface Heard {
+export interface RunResult {
   readonly exit: ExitRecord;
   readonly lines: readonly string[];
   readonly progress: readonly Progress[];
 }
 
 /** Runs a job to its end under a guard, and records what the agent learns about it. */
-export async function runToEnd(job: PreparedJob, options: GuardHereOptions = {}): Promise<Heard> {
+export async function runToEnd(job: PreparedJob, options: GuardOptions = {}): Promise<RunResult> {
   const lines: string[] = [];
   const progress: Progress[] = [];
-  const { attend } = guardHere(job, options);
+  const { attend } = startGuardInProcess(job, options);
   const { finished } = attend({
     onLine: line => lines.push(line),
     onProgress: figures => progress.push(figures),

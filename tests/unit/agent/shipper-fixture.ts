@@ -16,7 +16,7 @@ import { attemptId, unreachable } from './builders.ts';
  */
 export type ChunkAnswer = 'taken' | 'lost' | 'never' | CallFailure | ((chunk: LogChunkBody) => number);
 
-export interface ShipperBench {
+export interface ShipperFixture {
   readonly clock: VirtualClock;
   readonly book: LogStore;
   readonly chunks: readonly LogChunkBody[];
@@ -33,7 +33,7 @@ export interface ShipperBench {
 }
 
 /** A log shipper with a log in memory, an orchestrator whose answers the test decides, and virtual time. */
-export function createShipperBench(book: LogStore = createLogStore()): ShipperBench {
+export function createShipperFixture(book: LogStore = createLogStore()): ShipperFixture {
   const clock = createVirtualClock();
   const parts: Buffer[] = [];
   const chunks: LogChunkBody[] = [];
@@ -50,7 +50,7 @@ export function createShipperBench(book: LogStore = createLogStore()): ShipperBe
   };
   const send = async (chunk: LogChunkBody, signal: AbortSignal): ReturnType<LogShipperDeps['ship']> => {
     chunks.push(chunk);
-    const answer = bench.answer(chunk);
+    const answer = fixture.answer(chunk);
     if (answer === 'never') await new Promise(resolve => signal.addEventListener('abort', resolve));
     if (signal.aborted) return { ok: false, failure: unreachable('ECANCELED') };
     if (typeof answer === 'function') return { ok: true, value: { success: true, next: answer(chunk) } };
@@ -60,7 +60,7 @@ export function createShipperBench(book: LogStore = createLogStore()): ShipperBe
       ? { ok: false, failure: unreachable('ECONNRESET') }
       : { ok: true, value: { success: true, next } };
   };
-  const bench: ShipperBench = {
+  const fixture: ShipperFixture = {
     clock,
     book,
     chunks,
@@ -95,5 +95,5 @@ export function createShipperBench(book: LogStore = createLogStore()): ShipperBe
       process = new AbortController();
     },
   };
-  return bench;
+  return fixture;
 }

@@ -6,7 +6,7 @@ import type { RunOrigin } from '../../../agent/attempt/run.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import type { Prepared } from '../../../agent/attempt/trainer.ts';
 import { reachable, scriptJob } from './builders.ts';
-import { type HeldRun, holdRun, turn } from './held-runs.ts';
+import { type ControlledRun, controlRun, flushCallbacks } from './controlled-runs.ts';
 
 /** A report that the slot has sent. The test must answer it. */
 interface SentReport {
@@ -16,42 +16,42 @@ interface SentReport {
   readonly answer: (answer: Answer) => Promise<void>;
 }
 
-export interface SlotBench {
+export interface SlotFixture {
   readonly slot: JobSlot;
   /** The actions of the slot in order, except reports. */
   readonly actions: readonly string[];
   readonly reports: readonly SentReport[];
   readonly mentions: readonly StatusReportBody[];
-  readonly runs: readonly HeldRun[];
+  readonly runs: readonly ControlledRun[];
   /** The job, the attempt and the terms of each started run. */
   readonly origins: readonly RunOrigin[];
   /** The jobs that were started. */
   readonly jobs: readonly PreparedJob[];
-  readonly said: readonly string[];
+  readonly logLines: readonly string[];
 }
 
 const preparedJob: Prepared = { ok: true, job: scriptJob('/nowhere', '') };
 
 /** A job slot between a scripted orchestrator and trainers that the test controls. */
-export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
+export function createSlotFixture(overrides: Partial<SlotDeps> = {}): SlotFixture {
   const actions: string[] = [];
   const reports: SentReport[] = [];
   const mentions: StatusReportBody[] = [];
-  const runs: HeldRun[] = [];
+  const runs: ControlledRun[] = [];
   const origins: RunOrigin[] = [];
   const jobs: PreparedJob[] = [];
-  const said: string[] = [];
+  const logLines: string[] = [];
 
   const slot = createJobSlot({
     prepare: offer => {
       actions.push(`prepare ${offer.attempt_id}`);
       return preparedJob;
     },
-    start: async (job, origin, ears) => {
+    start: async (job, origin, listeners) => {
       actions.push('start');
       jobs.push(job);
       origins.push(origin);
-      const held = holdRun(ears, graceMs => actions.push(`stop ${graceMs}`));
+      const held = controlRun(listeners, graceMs => actions.push(`stop ${graceMs}`));
       runs.push(held);
       return held.run;
     },
@@ -61,7 +61,7 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
         signal.addEventListener('abort', () => resolve('aborted'));
         const answer = (given: Answer): Promise<void> => {
           resolve(given);
-          return turn();
+          return flushCallbacks();
         };
         reports.push({ attempt, body, signal, answer });
       }),
@@ -71,7 +71,7 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
     drop: attempt => void actions.push(`drop ${attempt}`),
     limits: () => ({ timeoutMs: 120_000, graceMs: 30_000 }),
     clock: systemClock,
-    log: message => void said.push(message),
+    log: message => void logLines.push(message),
     onLine: () => {},
     curve: () => ({
       ready: Promise.resolve(),
@@ -85,5 +85,5 @@ export function createSlotBench(overrides: Partial<SlotDeps> = {}): SlotBench {
     },
     ...overrides,
   });
-  return { slot, actions, reports, mentions, runs, origins, jobs, said };
+  return { slot, actions, reports, mentions, runs, origins, jobs, logLines };
 }

@@ -3,14 +3,14 @@ import type { Run } from '../../../agent/attempt/run.ts';
 import type { RunListeners } from '../../../agent/attempt/run-follow.ts';
 
 /** A running trainer whose end the test decides. */
-export interface HeldRun {
-  readonly ears: RunListeners;
+export interface ControlledRun {
+  readonly listeners: RunListeners;
   /** The grace period of each stop, in ms. */
   readonly stops: readonly number[];
   readonly orders: readonly Order[];
   readonly contacts: readonly Contact[];
   /** True when the agent has stopped following the run. */
-  readonly isLeft: () => boolean;
+  readonly hasAgentLeft: () => boolean;
   readonly end: (
     code: number | null,
     signal?: string | null,
@@ -21,15 +21,15 @@ export interface HeldRun {
   readonly vanish: () => void;
 }
 
-export function holdRun(
-  ears: RunListeners,
+export function controlRun(
+  listeners: RunListeners,
   onStop: (graceMs: number) => void = () => {},
-): HeldRun & { readonly run: Run } {
+): ControlledRun & { readonly run: Run } {
   const ended = Promise.withResolvers<ExitRecord | null>();
   const stops: number[] = [];
   const orders: Order[] = [];
   const contacts: Contact[] = [];
-  let isLeft = false;
+  let hasAgentLeft = false;
   const run: Run = {
     pid: 4711,
     finished: ended.promise,
@@ -40,15 +40,15 @@ export function holdRun(
     },
     contact: contact => void contacts.push(contact),
     leave() {
-      isLeft = true;
+      hasAgentLeft = true;
     },
   };
   return {
-    ears,
+    listeners,
     stops,
     orders,
     contacts,
-    isLeft: () => isLeft,
+    hasAgentLeft: () => hasAgentLeft,
     end: (code, signal = null, tail = '', rest = {}) =>
       ended.resolve({ code, signal, tail, stopped: null, startError: null, ...rest }),
     vanish: () => ended.resolve(null),
@@ -57,7 +57,7 @@ export function holdRun(
 }
 
 /** Lets all pending callbacks run. */
-export const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+export const flushCallbacks = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 /** Returns the last element; throws for an empty list. */
 export function newest<T>(list: readonly T[]): T {
@@ -67,7 +67,7 @@ export function newest<T>(list: readonly T[]): T {
 }
 
 /** Ends a run and waits for the effects on the agent. */
-export function endRun({ end }: HeldRun, ...how: Parameters<HeldRun['end']>): Promise<void> {
+export function endRun({ end }: ControlledRun, ...how: Parameters<ControlledRun['end']>): Promise<void> {
   end(...how);
-  return turn();
+  return flushCallbacks();
 }

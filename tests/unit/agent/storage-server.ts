@@ -6,20 +6,20 @@ import { unreachable } from './builders.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 
 /** The failure of a call. `cut`: the connection breaks in the middle of the transfer. */
-export type Fate = CallFailure | 'cut';
+export type InjectedFault = CallFailure | 'cut';
 
-export interface Shelf {
+export interface StorageServer {
   readonly storage: Storage;
   /** The stored files by key. */
   readonly files: Map<string, Buffer>;
   /** All calls in order: `GET key OFFSET`, `PUT key OFFSET`, `HEAD key` or `LIST`. */
   readonly calls: readonly string[];
   /** Makes the next calls that start with this text fail, one after the other, in these ways. */
-  fail(call: string, ...fates: readonly Fate[]): void;
+  fail(call: string, ...faults: readonly InjectedFault[]): void;
   /** Makes all calls that start with this text fail, until the returned function is called. */
-  failAll(call: string, fate: Fate): () => void;
+  failAll(call: string, fault: InjectedFault): () => void;
   /** Like `failAll`, but takes precedence over all earlier rules. */
-  failFirst(call: string, fate: Fate): void;
+  failFirst(call: string, fault: InjectedFault): void;
   /** The last report about outstanding uploads; null when there was none. */
   readonly outstanding: OutstandingReport | null;
   /** Called after each answered call. */
@@ -47,26 +47,27 @@ export const proxyAnswerOf = (status: number): CallFailure => ({
 });
 
 /** An in-memory implementation of agent/artifacts/storage.ts that holds the files of a job. */
-export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf {
+export function createStorageServer(files: Readonly<Record<string, string>> = {}): StorageServer {
   const stored = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
   const partial = new Map<string, { readonly bytes: Buffer; readonly total: number }>();
   const calls: string[] = [];
-  const rules: { readonly call: string; readonly fates: Fate[]; readonly isLasting: boolean }[] = [];
-  const shelf = {
+  const rules: { readonly call: string; readonly faults: InjectedFault[]; readonly isLasting: boolean }[] =
+    [];
+  const server = {
     onCall: (_call: string): void => {},
     outstanding: null as OutstandingReport | null,
   };
 
-  const fateOf = (call: string): Fate | null => {
+  const nextFault = (call: string): InjectedFault | null => {
     calls.push(call);
-    queueMicrotask(() => shelf.onCall(call));
-    const rule = rules.find(each => call.startsWith(each.call) && each.fates.length > 0);
+    queueMicrotask(() => server.onCall(call));
+    const rule = rules.find(each => call.startsWith(each.call) && each.faults.length > 0);
     if (rule === undefined) return null;
-    return (rule.isLasting ? rule.fates[0] : rule.fates.shift()) ?? null;
+    return (rule.isLasting ? rule.faults[0] : rule.faults.shift()) ?? null;
   };
   const answerOrFail = async <T>(call: string, answer: () => T): Promise<Answered<T>> => {
-    const fate = fateOf(call);
-    return fate === null ? { ok: true, value: answer() } : fail(fate === 'cut' ? unreachable() : fate);
+    const fault = nextFault(call);
+    return fault === null ? { ok: true, value: answer() } : fail(fault === 'cut' ? unreachable() : fault);
   };
 
   const storage: Storage = {
@@ -83,23 +84,23 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
       }),
     reportOutstanding: report =>
       answerOrFail(`OUTSTANDING ${report.files}`, () => {
-        shelf.outstanding = report;
+        server.outstanding = report;
       }),
     async put(key, { sha256, body, part }) {
-      const fate = fateOf(`PUT ${key} ${part?.first ?? 0}`);
-      if (fate !== null && fate !== 'cut') return fail(fate);
+      const fault = nextFault(`PUT ${key} ${part?.first ?? 0}`);
+      if (fault !== null && fault !== 'cut') return fail(fault);
       const pieces: Uint8Array[] = [];
       try {
         for await (const piece of body.pieces()) pieces.push(piece);
       } catch (cause) {
         return fail({ kind: 'unreachable', cause });
       }
-      const received = Buffer.concat(pieces).subarray(0, fate === 'cut' ? body.bytes / 2 : undefined);
+      const received = Buffer.concat(pieces).subarray(0, fault === 'cut' ? body.bytes / 2 : undefined);
       const before = part !== null && part.first > 0 ? partial.get(key)?.bytes : Buffer.alloc(0);
       if (before === undefined || before.length !== (part?.first ?? 0)) return fail(refusalOf(409));
       const bytes = Buffer.concat([before, received]);
       if (part !== null && bytes.length < part.total) partial.set(key, { bytes, total: part.total });
-      if (fate === 'cut') return fail(unreachable());
+      if (fault === 'cut') return fail(unreachable());
       if (part !== null && bytes.length < part.total) return { ok: true, value: null };
       partial.delete(key);
       if (sha256Of(bytes) !== sha256) return fail(refusalOf(400, 'checksum_mismatch'));
@@ -112,10 +113,10 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
       const bytes = stored.get(key);
       const isSame = bytes !== undefined && rest?.sha256 === sha256Of(bytes);
       const from = isSame ? rest.from : 0;
-      const fate = fateOf(`GET ${key} ${rest?.from ?? 0}`);
-      if (fate !== null && fate !== 'cut') return fail(fate);
+      const fault = nextFault(`GET ${key} ${rest?.from ?? 0}`);
+      if (fault !== null && fault !== 'cut') return fail(fault);
       if (bytes === undefined) return fail(refusalOf(404, 'artifact_not_found'));
-      const sent = bytes.subarray(from, fate === 'cut' ? from + (bytes.length - from) / 2 : undefined);
+      const sent = bytes.subarray(from, fault === 'cut' ? from + (bytes.length - from) / 2 : undefined);
       return {
         ok: true,
         value: {
@@ -124,24 +125,25 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
           sha256: sha256Of(bytes),
           async *pieces() {
             yield sent;
-            if (fate === 'cut') throw new Error('aborted');
+            if (fault === 'cut') throw new Error('aborted');
           },
           discard: async () => {},
         },
       };
     },
   };
-  return Object.assign(shelf, {
+  return Object.assign(server, {
     storage,
     files: stored,
     calls,
-    fail: (call: string, ...fates: readonly Fate[]) =>
-      void rules.push({ call, fates: [...fates], isLasting: false }),
-    failFirst: (call: string, fate: Fate) => void rules.unshift({ call, fates: [fate], isLasting: true }),
-    failAll(call: string, fate: Fate) {
-      const rule = { call, fates: [fate], isLasting: true };
+    fail: (call: string, ...faults: readonly InjectedFault[]) =>
+      void rules.push({ call, faults: [...faults], isLasting: false }),
+    failFirst: (call: string, fault: InjectedFault) =>
+      void rules.unshift({ call, faults: [fault], isLasting: true }),
+    failAll(call: string, fault: InjectedFault) {
+      const rule = { call, faults: [fault], isLasting: true };
       rules.push(rule);
-      return () => void rule.fates.shift();
+      return () => void rule.faults.shift();
     },
   });
 }
@@ -150,7 +152,7 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
  * A clock whose pauses end in the next turn of the event loop and advance its time. Pauses longer than `maxMs` never
  * end.
  */
-export function createHastyClock(maxMs = 300_000): Clock {
+export function createInstantClock(maxMs = 300_000): Clock {
   let now = 0;
   return {
     mono: () => now,

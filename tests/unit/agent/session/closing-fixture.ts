@@ -14,11 +14,11 @@ import type {
   WorkerCommand,
 } from '../../../../protocol/worker-api.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
-import { tokenOf } from '../agent-bench.ts';
+import { openTokenHolder } from '../agent-fixture.ts';
 import { offerOf, reachable, scriptJob, unreachable } from '../builders.ts';
-import { type HeldRun, holdRun } from '../held-runs.ts';
+import { type ControlledRun, controlRun } from '../controlled-runs.ts';
 
-interface BenchOptions {
+interface FixtureOptions {
   readonly allocation?: RegisterReply['allocation'];
   readonly persistent?: boolean;
   /** Without uploads: the owner of the rig has turned them off. */
@@ -27,11 +27,11 @@ interface BenchOptions {
 }
 
 /** A complete agent on virtual time. The test controls the orchestrator, the trainer, the uploads and the rig's hours. */
-export async function startClosable(options: BenchOptions = {}) {
+export async function startClosable(options: FixtureOptions = {}) {
   const clock = createVirtualClock();
   const startMs = clock.mono();
   const streams: StreamDeps[] = [];
-  const runs: (HeldRun & { readonly stoppedAt: () => number | null })[] = [];
+  const runs: (ControlledRun & { readonly stoppedAt: () => number | null })[] = [];
   /** Calls of the agent, each with the second when it happened. */
   const actions: string[] = [];
   const logged: string[] = [];
@@ -116,7 +116,7 @@ export async function startClosable(options: BenchOptions = {}) {
       return new Promise(resolve => deps.signal.addEventListener('abort', () => resolve('aborted')));
     },
     url: 'http://orchestrator.test',
-    token: tokenOf({ kind: 'value', token: 'wt_1' }),
+    token: openTokenHolder({ kind: 'value', token: 'wt_1' }),
     persistent: options.persistent ?? true,
     introduction: { name: 'rig' },
     state: { keepReport: () => {}, dropReport: () => {} },
@@ -125,10 +125,10 @@ export async function startClosable(options: BenchOptions = {}) {
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
       reachable,
-      start: async (_job, _origin, ears) => {
+      start: async (_job, _origin, listeners) => {
         await world.gate;
         let stoppedAt: number | null = null;
-        const held = holdRun(ears, () => (stoppedAt ??= seconds()));
+        const held = controlRun(listeners, () => (stoppedAt ??= seconds()));
         runs.push({ ...held, stoppedAt: () => stoppedAt });
         return held.run;
       },

@@ -13,22 +13,22 @@ import {
 } from '../../../agent/state/state-folder.ts';
 import { holdWorkerToken, openToken, type TokenHolder } from '../../../agent/session/worker-token.ts';
 import { offerOf, reachable, scriptJob, tempFolder } from './builders.ts';
-import { type HeldRun, holdRun } from './held-runs.ts';
+import { type ControlledRun, controlRun } from './controlled-runs.ts';
 import { type Call, type ScriptedOrchestrator, startOrchestrator } from './scripted-orchestrator.ts';
 
-export interface AgentBench {
+export interface AgentFixture {
   readonly agent: Agent;
   /** Resolves with the exit code when the agent ends. */
   readonly exit: Promise<number>;
   readonly state: StateFolder;
   /** The final report in the agent's state folder; null when there is none. */
-  keptReport(): FinalReport | null;
+  storedReport(): FinalReport | null;
   /** The trainers that the agent has started. The test controls how they end. */
-  readonly runs: readonly HeldRun[];
+  readonly runs: readonly ControlledRun[];
   /** The lines of its log. */
-  readonly said: readonly string[];
+  readonly logLines: readonly string[];
   /** Resolves with the nth trainer, counted from 1, once the agent has started it. */
-  started(nth?: number): Promise<HeldRun>;
+  started(nth?: number): Promise<ControlledRun>;
   /** Resolves when the nth stream, counted from 1, is open. */
   connected(nth?: number): Promise<void>;
   /** Resolves when the agent has logged a line with these words for the nth time. */
@@ -36,19 +36,19 @@ export interface AgentBench {
 }
 
 /** Replaces the timers of the agent by fake ones. Sockets still run in real time. */
-export function holdTime(): void {
+export function useFakeTimers(): void {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 }
 
 /** Advances the fake time, so that heartbeats, pauses and grace periods within it run. */
-export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+export const advanceTime = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /**
  * Advances the fake time about ten times as fast as real time until `arrival` resolves. It cannot advance the time at
  * once, because new waits may begin at any moment.
  */
-export async function passUntil<T>(arrival: Promise<T>, stepMs = 90): Promise<T> {
+export async function advanceTimeUntil<T>(arrival: Promise<T>, stepMs = 90): Promise<T> {
   let hasArrived = false;
   void arrival.then(() => (hasArrived = true));
   const advance = (): void => {
@@ -60,7 +60,7 @@ export async function passUntil<T>(arrival: Promise<T>, stepMs = 90): Promise<T>
   return arrival;
 }
 
-export function tokenOf(source: Parameters<typeof openToken>[0]): TokenHolder {
+export function openTokenHolder(source: Parameters<typeof openToken>[0]): TokenHolder {
   const token = openToken(source);
   if (!token.ok) throw new Error(token.message);
   return holdWorkerToken(token.value);
@@ -75,11 +75,11 @@ interface Waiting {
 export function startAgent(
   { url }: Pick<ScriptedOrchestrator, 'url'>,
   parts: Partial<AgentDeps> & { readonly stateDir?: string } = {},
-): AgentBench {
+): AgentFixture {
   const { stateDir = tempFolder(), ...overrides } = parts;
   const state = openStateFolder(stateDir);
-  const runs: HeldRun[] = [];
-  const said: string[] = [];
+  const runs: ControlledRun[] = [];
+  const logLines: string[] = [];
   const waiting = new Set<Waiting>();
   const resolveReached = (): void => {
     for (const wait of waiting) {
@@ -94,8 +94,8 @@ export function startAgent(
       resolveReached();
     });
   const logged = (words: string, nth = 1): Promise<void> =>
-    reach(() => said.filter(line => line.includes(words)).length, nth);
-  const token = parts.token ?? tokenOf({ kind: 'value', token: 'wt_1' });
+    reach(() => logLines.filter(line => line.includes(words)).length, nth);
+  const token = parts.token ?? openTokenHolder({ kind: 'value', token: 'wt_1' });
   const agent = createAgent({
     clock: systemClock,
     api: createApiClient({ url, token: token.current, fetch, signal: new AbortController().signal }),
@@ -111,8 +111,8 @@ export function startAgent(
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
       reachable,
-      start: async (_job, _origin, ears) => {
-        const held = holdRun(ears);
+      start: async (_job, _origin, listeners) => {
+        const held = controlRun(listeners);
         runs.push(held);
         resolveReached();
         return held.run;
@@ -124,7 +124,7 @@ export function startAgent(
     // Makes each random pause as short as possible.
     random: () => 0,
     log: message => {
-      said.push(message);
+      logLines.push(message);
       resolveReached();
     },
     ...overrides,
@@ -133,9 +133,9 @@ export function startAgent(
     agent,
     exit: agent.run(),
     state,
-    keptReport: () => keptReportIn(state),
+    storedReport: () => keptReportIn(state),
     runs,
-    said,
+    logLines,
     async started(nth = 1) {
       await reach(() => runs.length, nth);
       const run = runs[nth - 1];
@@ -152,22 +152,22 @@ const keptReportIn = ({ runsDir }: StateFolder): FinalReport | null =>
     .map(name => readReport({ path: join(runsDir, name) }))
     .find(report => report !== null) ?? null;
 
-export interface Busy extends AgentBench {
+export interface AgentWithJob extends AgentFixture {
   readonly orchestrator: ScriptedOrchestrator;
-  readonly run: HeldRun;
+  readonly run: ControlledRun;
 }
 
 /** Starts an agent whose first job is running. */
-export async function startBusy(parts: Parameters<typeof startAgent>[1] = {}): Promise<Busy> {
+export async function startAgentWithJob(parts: Parameters<typeof startAgent>[1] = {}): Promise<AgentWithJob> {
   const orchestrator = await startOrchestrator();
-  const bench = startAgent(orchestrator, parts);
-  await bench.connected();
+  const fixture = startAgent(orchestrator, parts);
+  await fixture.connected();
   orchestrator.push(offerOf('j1', 'a1'));
-  const run = await bench.started();
+  const run = await fixture.started();
   await orchestrator.reported('running');
-  return { ...bench, orchestrator, run };
+  return { ...fixture, orchestrator, run };
 }
 
 /** Advances the time until the next heartbeat is answered. By then, the agent has followed the previous answer. */
-export const beat = (orchestrator: ScriptedOrchestrator): Promise<Call> =>
-  passUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 1), 3_000);
+export const nextHeartbeat = (orchestrator: ScriptedOrchestrator): Promise<Call> =>
+  advanceTimeUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 1), 3_000);
