@@ -8,8 +8,8 @@ import { refused } from '../unit/agent/scripted-orchestrator.ts';
 
 /** Script of a trainer that ignores SIGTERM, as do its child and grandchild. It is ready when all three run. */
 const deafFamily = `
-  deaf();
-  family(() => note('ready', ''));
+  ignoreSigterm();
+  startDescendants(() => note('ready', ''));
   setInterval(() => note('tick', ''), 50);`;
 /** Script of a trainer that ends on SIGTERM. */
 const obedient = `note('ready', ''); setInterval(() => step(1), 200);`;
@@ -35,7 +35,7 @@ describe('stopping a trainer', () => {
     const first = await rig.startAgentWithJob();
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
     cancel(rig);
-    await rig.note('asked');
+    await rig.note('sigterm');
     first.kill('SIGKILL');
     await first.exited;
     expect(await isAlive(trainer)).toBe(true);
@@ -128,9 +128,9 @@ describe('on_lost_contact: stop', () => {
     const rig = await startRig(obedient, { timeoutMs: 2_000, graceMs: 500 });
     await rig.startAgentWithJob(offer);
     const trainer = await rig.trainer();
-    rig.orchestrator.vanish(true);
+    rig.orchestrator.setUnreachable(true);
     await untilGone(trainer);
-    rig.orchestrator.vanish(false);
+    rig.orchestrator.setUnreachable(false);
     expect((await rig.orchestrator.reported('failed')).body).toMatchObject({ cause: 'worker_lost' });
   }, 40_000);
 });

@@ -11,7 +11,7 @@ const training = `
   const timer = setInterval(() => {
     step((n += 1));
     if (n === 3) note('ready', process.env.MASTER_ADDR + ' ' + process.env.NODE_RANK);
-    if (told('enough')) { clearInterval(timer); console.log('done with it'); process.exitCode = Number(readFileSync(join(__dirname, 'enough'), 'utf8')); }
+    if (fileExists('enough')) { clearInterval(timer); console.log('done with it'); process.exitCode = Number(readFileSync(join(__dirname, 'enough'), 'utf8')); }
   }, 50);`;
 
 /** Starts an agent that waits for the first worker. */

@@ -18,7 +18,7 @@ const talking = `
     for (let i = 0; i < 10; i += 1) process.stdout.write('\\rbar ' + n + '.' + i + ' [1s]');
     process.stdout.write('\\n');
     if (n === 3) note('ready', '');
-    if (told('enough')) { clearInterval(timer); process.stdout.write('the last word'); note('printed', String(n)); }
+    if (fileExists('enough')) { clearInterval(timer); process.stdout.write('the last word'); note('printed', String(n)); }
   }, 20);`;
 
 const finish = ({ folder }: Rig): string => writeFile(folder, 'enough', '');
@@ -48,10 +48,10 @@ describe('trainer output', () => {
     const second = rig.startAgent();
     await second.said(/^Job j1 goes on/);
     await until(() => (logs.of().next > before ? true : null));
-    rig.orchestrator.vanish(true);
+    rig.orchestrator.setUnreachable(true);
     const { next } = logs.of();
     await second.said(/Trying again/);
-    rig.orchestrator.vanish(false);
+    rig.orchestrator.setUnreachable(false);
     await until(() => (logs.of().next > next ? true : null), 40_000);
     finish(rig);
     await rig.orchestrator.reported('completed');
@@ -130,7 +130,7 @@ describe.skipIf(process.platform !== 'linux')('an agent with a verbose trainer',
       let left = ${times};
       note('ready', '');
       const print = () => {
-        if (!told('go')) return setTimeout(print, 50);
+        if (!fileExists('go')) return setTimeout(print, 50);
         left -= 1;
         process.stdout.write(piece, () => (left > 0 ? setTimeout(print, 40) : process.stdout.write('\\nthe end')));
       };

@@ -35,7 +35,7 @@ export interface AgentFixture {
   logged(words: string, nth?: number): Promise<void>;
 }
 
-/** Replaces the timers of the agent by fake ones. Sockets still run in real time. */
+/** Replaces the timers of the agent with fake ones. Sockets still run in real time. */
 export function useFakeTimers(): void {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
@@ -51,10 +51,11 @@ export const advanceTime = (ms: number): Promise<unknown> => vi.advanceTimersByT
 export async function advanceTimeUntil<T>(arrival: Promise<T>, stepMs = 90): Promise<T> {
   let hasArrived = false;
   void arrival.then(() => (hasArrived = true));
+  // Throws until `arrival` has resolved, because `vi.waitFor` repeats a function that throws.
   const advance = (): void => {
     if (hasArrived) return;
     vi.advanceTimersByTime(stepMs);
-    throw new Error('it has not arrived yet');
+    throw new Error('the awaited promise has not resolved yet');
   };
   await vi.waitFor(advance, { interval: 10, timeout: 9_000 });
   return arrival;
@@ -66,7 +67,8 @@ export function openTokenHolder(source: Parameters<typeof openToken>[0]): TokenH
   return holdWorkerToken(token.value);
 }
 
-interface Waiting {
+/** A wait of the test until `count` returns at least `nth`. */
+interface Wait {
   readonly count: () => number;
   readonly nth: number;
   readonly resolve: () => void;
@@ -74,28 +76,28 @@ interface Waiting {
 
 export function startAgent(
   { url }: Pick<ScriptedOrchestrator, 'url'>,
-  parts: Partial<AgentDeps> & { readonly stateDir?: string } = {},
+  options: Partial<AgentDeps> & { readonly stateDir?: string } = {},
 ): AgentFixture {
-  const { stateDir = tempFolder(), ...overrides } = parts;
+  const { stateDir = tempFolder(), ...overrides } = options;
   const state = openStateFolder(stateDir);
   const runs: ControlledRun[] = [];
   const logLines: string[] = [];
-  const waiting = new Set<Waiting>();
+  const waits = new Set<Wait>();
   const resolveReached = (): void => {
-    for (const wait of waiting) {
+    for (const wait of waits) {
       if (wait.count() < wait.nth) continue;
-      waiting.delete(wait);
+      waits.delete(wait);
       wait.resolve();
     }
   };
-  const reach = (count: () => number, nth: number): Promise<void> =>
+  const waitForCount = (count: () => number, nth: number): Promise<void> =>
     new Promise(resolve => {
-      waiting.add({ count, nth, resolve });
+      waits.add({ count, nth, resolve });
       resolveReached();
     });
   const logged = (words: string, nth = 1): Promise<void> =>
-    reach(() => logLines.filter(line => line.includes(words)).length, nth);
-  const token = parts.token ?? openTokenHolder({ kind: 'value', token: 'wt_1' });
+    waitForCount(() => logLines.filter(line => line.includes(words)).length, nth);
+  const token = options.token ?? openTokenHolder({ kind: 'value', token: 'wt_1' });
   const agent = createAgent({
     clock: systemClock,
     api: createApiClient({ url, token: token.current, fetch, signal: new AbortController().signal }),
@@ -112,10 +114,10 @@ export function startAgent(
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
       reachable,
       start: async (_job, _origin, listeners) => {
-        const held = controlRun(listeners);
-        runs.push(held);
+        const controlled = controlRun(listeners);
+        runs.push(controlled);
         resolveReached();
-        return held.run;
+        return controlled.run;
       },
       onLine: () => {},
     },
@@ -137,9 +139,9 @@ export function startAgent(
     runs,
     logLines,
     async started(nth = 1) {
-      await reach(() => runs.length, nth);
+      await waitForCount(() => runs.length, nth);
       const run = runs[nth - 1];
-      if (run === undefined) throw new Error('there are fewer trainers than a moment ago');
+      if (run === undefined) throw new Error('the agent has started fewer trainers than expected');
       return run;
     },
     connected: nth => logged('Connected to', nth),
@@ -158,9 +160,11 @@ export interface AgentWithJob extends AgentFixture {
 }
 
 /** Starts an agent whose first job is running. */
-export async function startAgentWithJob(parts: Parameters<typeof startAgent>[1] = {}): Promise<AgentWithJob> {
+export async function startAgentWithJob(
+  options: Parameters<typeof startAgent>[1] = {},
+): Promise<AgentWithJob> {
   const orchestrator = await startOrchestrator();
-  const fixture = startAgent(orchestrator, parts);
+  const fixture = startAgent(orchestrator, options);
   await fixture.connected();
   orchestrator.push(offerOf('j1', 'a1'));
   const run = await fixture.started();
@@ -168,6 +172,6 @@ export async function startAgentWithJob(parts: Parameters<typeof startAgent>[1] 
   return { ...fixture, orchestrator, run };
 }
 
-/** Advances the time until the next heartbeat is answered. By then, the agent has followed the previous answer. */
+/** Advances the time until the next heartbeat is answered. By then, the agent has acted on the previous answer. */
 export const nextHeartbeat = (orchestrator: ScriptedOrchestrator): Promise<Call> =>
   advanceTimeUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 1), 3_000);

@@ -33,17 +33,17 @@ export async function openBucket(): Promise<Bucket> {
     if (bucket.isUnreachable) return void request.socket.destroy();
     bucket.tokens.add(request.headers['x-upload-token']);
     const { pathname } = new URL(request.url ?? '', 'http://bucket');
-    // When the client aborts, there is nobody to answer.
-    const receive = (onContent: (content: string) => void): void =>
+    // The body cannot be read after the client has aborted, and then no answer is needed.
+    const readBody = (onContent: (content: string) => void): void =>
       void text(request).then(onContent, () => undefined);
     const key = decodeURIComponent(pathname.replace(/^\/store\/outputs\/?/, ''));
     if (pathname === '/api/cloud/outstanding')
-      return receive(content => {
+      return readBody(content => {
         bucket.outstanding = JSON.parse(content) as Bucket['outstanding'];
         response.writeHead(200).end('{"success":true}');
       });
     if (request.method === 'PUT')
-      return receive(content => {
+      return readBody(content => {
         bucket.files.set(key, content);
         response.writeHead(200, { etag: etagOf(content) }).end('{}');
       });

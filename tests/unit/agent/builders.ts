@@ -26,7 +26,7 @@ export function writeFile(folder: string, name: string, text: string, mode = 0o6
 export const jobId = (id: string): JobId => JobId.parse(id);
 export const attemptId = (id: string): AttemptId => AttemptId.parse(id);
 
-export const offerOf = (id: string, attempt: string, parts: Partial<JobOffer> = {}): JobOffer => ({
+export const offerOf = (id: string, attempt: string, overrides: Partial<JobOffer> = {}): JobOffer => ({
   type: 'job_submit',
   job_id: jobId(id),
   attempt_id: attemptId(attempt),
@@ -41,10 +41,10 @@ export const offerOf = (id: string, attempt: string, parts: Partial<JobOffer> = 
   hf_token: null,
   on_lost_contact: 'continue',
   resume: null,
-  ...parts,
+  ...overrides,
 });
 
-export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
+export const rigOf = (workDir: string, overrides: Partial<Rig> = {}): Rig => ({
   name: 'rig-1',
   orchestratorUrl: 'http://orchestrator.test:8001',
   workDir,
@@ -57,10 +57,10 @@ export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
   nodes: null,
   gpuEnv: () => ({}),
   env: { PATH: process.env['PATH'] },
-  ...parts,
+  ...overrides,
 });
 
-/** Where this machine is ready, in tests of jobs on several workers. */
+/** The address that this machine reports in tests of jobs on several workers. */
 export const reachable = async () => ({ address: '192.0.2.1', port: 29_500 });
 
 /** A job that runs a Node script. */
@@ -100,7 +100,7 @@ export function loadValidConfig(
 /** Returns the error for invalid settings. */
 export function configError(flags: Flags, env: Readonly<Record<string, string | undefined>> = {}): string {
   const config = loadConfig(flags, env);
-  if (config.ok) throw new Error('the settings were taken');
+  if (config.ok) throw new Error('the settings were accepted');
   return config.message;
 }
 
@@ -135,13 +135,13 @@ export function scriptAnswers<A extends readonly unknown[], R>(
     answer: async (...args) => {
       calls.push(args);
       const answer = answers[calls.length - 1] ?? answers.at(-1);
-      if (answer === undefined) throw new Error('nothing is to be asked here');
+      if (answer === undefined) throw new Error('no call was expected');
       return answer;
     },
   };
 }
 
-/** Returns the URL of a closed port. */
+/** Returns the URL of a port on which nothing listens. */
 export async function closedPortUrl(): Promise<string> {
   const server = createServer();
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));

@@ -15,10 +15,10 @@ export interface ControlledRun {
     code: number | null,
     signal?: string | null,
     tail?: string,
-    rest?: Partial<ExitRecord>,
+    overrides?: Partial<ExitRecord>,
   ) => void;
   /** Ends the guard without an exit record. */
-  readonly vanish: () => void;
+  readonly endWithoutRecord: () => void;
 }
 
 export function controlRun(
@@ -49,9 +49,9 @@ export function controlRun(
     orders,
     contacts,
     hasAgentLeft: () => hasAgentLeft,
-    end: (code, signal = null, tail = '', rest = {}) =>
-      ended.resolve({ code, signal, tail, stopped: null, startError: null, ...rest }),
-    vanish: () => ended.resolve(null),
+    end: (code, signal = null, tail = '', overrides = {}) =>
+      ended.resolve({ code, signal, tail, stopped: null, startError: null, ...overrides }),
+    endWithoutRecord: () => ended.resolve(null),
     run,
   };
 }
@@ -62,12 +62,12 @@ export const flushCallbacks = (): Promise<void> => new Promise(resolve => setImm
 /** Returns the last element; throws for an empty list. */
 export function newest<T>(list: readonly T[]): T {
   const last = list.at(-1);
-  if (last === undefined) throw new Error('nothing has happened yet');
+  if (last === undefined) throw new Error('the list is empty');
   return last;
 }
 
 /** Ends a run and waits for the effects on the agent. */
-export function endRun({ end }: ControlledRun, ...how: Parameters<ControlledRun['end']>): Promise<void> {
-  end(...how);
+export function endRun({ end }: ControlledRun, ...args: Parameters<ControlledRun['end']>): Promise<void> {
+  end(...args);
   return flushCallbacks();
 }

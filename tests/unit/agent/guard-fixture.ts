@@ -25,7 +25,7 @@ export const launchDeps = {
   clock: systemClock,
 };
 
-export const taskOf = (job: PreparedJob, parts: Partial<Task> = {}): Task => ({
+export const taskOf = (job: PreparedJob, overrides: Partial<Task> = {}): Task => ({
   jobId: jobId('j1'),
   attemptId: attemptId('a1'),
   configName: 'sample',
@@ -34,7 +34,7 @@ export const taskOf = (job: PreparedJob, parts: Partial<Task> = {}): Task => ({
   logFile: job.logFile,
   onLostContact: 'continue',
   contact: { sentAt: 0, timeoutMs: 120_000, graceMs: 30_000 },
-  ...parts,
+  ...overrides,
 });
 
 export type GuardSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP';
@@ -65,7 +65,7 @@ export interface GuardOptions {
 export function startGuardInProcess(job: PreparedJob, options: GuardOptions = {}): InProcessGuard {
   const run = options.run ?? { path: join(tempFolder(), 'a1') };
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
-  const acts = new Map<GuardSignal, () => void>();
+  const signalHandlers = new Map<GuardSignal, () => void>();
   const task = taskOf(job, options.task);
   if (!existsSync(join(run.path, 'task.json'))) writeTask(run, task);
   const { uptime = () => 0, logMaxBytes } = options;
@@ -76,7 +76,7 @@ export function startGuardInProcess(job: PreparedJob, options: GuardOptions = {}
     processes,
     clock: systemClock,
     uptime,
-    onSignal: (name, act) => void acts.set(name, act),
+    onSignal: (name, handler) => void signalHandlers.set(name, handler),
     ...(logMaxBytes !== undefined && { logMaxBytes }),
   });
   onTestFinished(async () => {
@@ -87,7 +87,7 @@ export function startGuardInProcess(job: PreparedJob, options: GuardOptions = {}
   return {
     run,
     done,
-    signal: name => acts.get(name)?.(),
+    signal: name => signalHandlers.get(name)?.(),
     async exit() {
       await done;
       const exit = readExit(run);
@@ -96,9 +96,9 @@ export function startGuardInProcess(job: PreparedJob, options: GuardOptions = {}
     },
     attend({ onLine = () => {}, onProgress = () => {}, onFigures = () => {}, onLink = () => {} } = {}) {
       const guard = { pid: process.pid, start: 'here' };
-      const here = { ...launchDeps, processes: { ...processes, identify: async () => guard } };
-      const attended = { run, guarded: { guard, trainer: null }, logFile: job.logFile, isAdopted: false };
-      return attendRun(attended, { onLine, onProgress, onFigures, onLink }, here);
+      const deps = { ...launchDeps, processes: { ...processes, identify: async () => guard } };
+      const guardedRun = { run, guarded: { guard, trainer: null }, logFile: job.logFile, isAdopted: false };
+      return attendRun(guardedRun, { onLine, onProgress, onFigures, onLink }, deps);
     },
   };
 }
@@ -119,6 +119,6 @@ export async function runToEnd(job: PreparedJob, options: GuardOptions = {}): Pr
     onProgress: figures => progress.push(figures),
   });
   const exit = await finished;
-  if (exit === null) throw new Error('the guard went without a word');
+  if (exit === null) throw new Error('the guard ended without an exit record');
   return { exit, lines, progress };
 }

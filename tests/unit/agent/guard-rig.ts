@@ -25,7 +25,7 @@ export interface Rig {
   readonly orchestrator: ScriptedOrchestrator;
   readonly folder: string;
   readonly stateDir: string;
-  /** Starts the worker's program, which is killed after the test. */
+  /** Starts the worker's program. It is killed after the test. */
   startAgent(args?: readonly string[], env?: Readonly<Record<string, string>>): Program;
   /** Starts the worker and offers it a job. Resolves when the trainer has written the note `ready`. */
   startAgentWithJob(offer?: Parameters<typeof offerOf>[2], args?: readonly string[]): Promise<Program>;
@@ -38,13 +38,13 @@ export interface Rig {
 
 const defaults: RigTimes = { timeoutMs: 120_000, graceMs: 20_000 };
 
-/** Polls until `look` returns something other than null. */
-export const until = <T>(look: () => T | null | Promise<T | null>, timeout = 15_000): Promise<T> =>
+/** Polls until `read` returns something other than null. */
+export const until = <T>(read: () => T | null | Promise<T | null>, timeout = 15_000): Promise<T> =>
   vi.waitFor(
     async () => {
-      const found = await look();
-      if (found === null) throw new Error('it has not come');
-      return found;
+      const value = await read();
+      if (value === null) throw new Error('the awaited value is still null');
+      return value;
     },
     { interval: 20, timeout },
   );
@@ -53,15 +53,18 @@ export const isAlive = (ref: ProcessRef): Promise<boolean> => isRunning(processe
 
 /** Waits until all processes of the group have ended. Resolves with the duration in ms. */
 export async function untilGone({ pid }: ProcessRef, timeout = 15_000): Promise<number> {
-  const began = performance.now();
+  const startedAt = performance.now();
   await until(async () => ((await processes.groupLives(pid)) ? null : true), timeout);
-  return performance.now() - began;
+  return performance.now() - startedAt;
 }
 
 /**
- * Start of each trainer's script. `note` appends to a file next to the script. `step` prints progress. `deaf` ignores
- * SIGTERM, except for a note. `family` starts a child and a grandchild that ignore SIGTERM, and calls back when both
- * run.
+ * Start of each trainer's script, which defines these functions:
+ * - `note` appends a line to a file next to the script.
+ * - `step` prints progress.
+ * - `fileExists` returns whether the test has created this file next to the script.
+ * - `ignoreSigterm` makes the trainer survive SIGTERM. It notes each SIGTERM in the file `sigterm`.
+ * - `startDescendants` starts a child and a grandchild that ignore SIGTERM. It calls `onReady` when both run.
  */
 const prelude = `
   const { appendFileSync, readFileSync, existsSync } = require('node:fs');
@@ -69,14 +72,14 @@ const prelude = `
   const { join } = require('node:path');
   const note = (name, text) => appendFileSync(join(__dirname, name), text + '\\n');
   const step = (n, rest = {}) => console.log(JSON.stringify({ type: 'progress', step: n, total_steps: 1000, ...rest }));
-  const told = name => existsSync(join(__dirname, name));
-  const deaf = () => { process.on('SIGTERM', () => note('asked', 'SIGTERM')); };
-  const family = then => {
+  const fileExists = name => existsSync(join(__dirname, name));
+  const ignoreSigterm = () => { process.on('SIGTERM', () => note('sigterm', 'SIGTERM')); };
+  const startDescendants = onReady => {
     const stay = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);";
-    const born = stay + "console.log('born')";
-    const child = stay + "require('node:child_process').spawn(process.execPath, ['-e', " + JSON.stringify(born) +
-      "], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout.once('data', () => console.log('both'))";
-    spawn(process.execPath, ['-e', child], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout.once('data', then);
+    const grandchild = stay + "console.log('started')";
+    const child = stay + "require('node:child_process').spawn(process.execPath, ['-e', " + JSON.stringify(grandchild) +
+      "], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout.once('data', () => console.log('both started'))";
+    spawn(process.execPath, ['-e', child], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout.once('data', onReady);
   };
   note('started', String(process.pid));
 `;
@@ -148,7 +151,7 @@ export async function startRig(script: string, times: Partial<RigTimes> = {}): P
   };
 }
 
-/** The steps that the orchestrator was told about, in order. */
+/** The steps that the agent has reported to the orchestrator, in order. */
 export const reportedSteps = ({ orchestrator }: Rig): readonly number[] =>
   orchestrator.calls.flatMap(({ body }) => {
     const progress = body['progress'];

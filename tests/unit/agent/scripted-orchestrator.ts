@@ -28,7 +28,7 @@ export interface ScriptedOrchestrator {
   readonly answers: Answers;
   readonly logs: LogStore;
   /** Resolves with the first call that matches, past or future, once it was answered. */
-  until(fits: (call: Call) => boolean): Promise<Call>;
+  until(matches: (call: Call) => boolean): Promise<Call>;
   /** Resolves with the nth call of this name, counted from 1, once it was answered. */
   nth(name: CallName, nth?: number): Promise<Call>;
   /** Like `nth`, but resolves as soon as the call arrives. */
@@ -40,7 +40,7 @@ export interface ScriptedOrchestrator {
   endStream(): void;
   breakStream(): void;
   /** `true`: from now on, closes each connection without an answer. `false`: answers again. */
-  vanish(isGone: boolean): void;
+  setUnreachable(isUnreachable: boolean): void;
 }
 
 const ok = (body: object): Answer => ({ status: 200, body });
@@ -56,7 +56,7 @@ export const refused = (status: number, action?: 'stop'): Answer => ({
   },
 });
 
-export const registerReply = (parts: object = {}): Answer =>
+export const registerReply = (fields: object = {}): Answer =>
   ok({
     worker_id: 'w_1',
     name: 'rig-3',
@@ -69,11 +69,11 @@ export const registerReply = (parts: object = {}): Answer =>
     heartbeat_timeout_s: 120,
     stop_grace_s: 20,
     stream_silence_s: 60,
-    ...parts,
+    ...fields,
   });
 
-export const heartbeatReply = (parts: object = {}): Answer =>
-  ok({ success: true, cancel: null, abandon_job: null, heartbeat_interval_s: 30, ...parts });
+export const heartbeatReply = (fields: object = {}): Answer =>
+  ok({ success: true, cancel: null, abandon_job: null, heartbeat_interval_s: 30, ...fields });
 
 /** Accepts all metric points. */
 function metricsReply({ points }: Call['body']): Answer {
@@ -82,7 +82,7 @@ function metricsReply({ points }: Call['body']): Answer {
   return ok({ success: true, next: n + 1, last_step: null, last_elapsed_ms: 0 });
 }
 
-function nameOf(path: string): CallName {
+function parseCallName(path: string): CallName {
   const [name] = /join|register|stream|heartbeat|status|logs|metrics|disconnect/.exec(path) ?? [];
   if (name === undefined) throw new Error(`there is no call ${path}`);
   return name as CallName;
@@ -111,7 +111,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     disconnect: () => ok({ success: true }),
   };
   let stream: http.ServerResponse | null = null;
-  let isVanished = false;
+  let isUnreachable = false;
 
   const notifyWaiters = (): void => {
     for (const check of waiters) check();
@@ -122,7 +122,12 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     const body = await readBody(request);
     const token = request.headers['x-worker-token'];
     const [, jobId = null] = /job\/([^/]+)\/(?:status|logs|metrics)/.exec(path) ?? [];
-    const call: Call = { name: nameOf(path), token: Array.isArray(token) ? token[0] : token, jobId, body };
+    const call: Call = {
+      name: parseCallName(path),
+      token: Array.isArray(token) ? token[0] : token,
+      jobId,
+      body,
+    };
     calls.push(call);
     notifyWaiters();
     const reply = await answers[call.name](call);
@@ -138,7 +143,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
   };
 
   const server = http.createServer((request, response) => {
-    if (isVanished) request.socket.destroy();
+    if (isUnreachable) request.socket.destroy();
     else void answer(request, response);
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
@@ -149,13 +154,13 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
 
-  const waitFor = (among: readonly Call[], fits: (call: Call) => boolean): Promise<Call> =>
+  const waitFor = (candidates: readonly Call[], matches: (call: Call) => boolean): Promise<Call> =>
     new Promise(resolve => {
       const check = (): void => {
-        const found = among.find(fits);
-        if (found === undefined) return;
+        const call = candidates.find(matches);
+        if (call === undefined) return;
         waiters.delete(check);
-        resolve(found);
+        resolve(call);
       };
       waiters.add(check);
       check();
@@ -163,8 +168,8 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
   const isNth =
     (name: CallName, nth: number) =>
     (call: Call): boolean =>
-      call === calls.filter(other => other.name === name)[nth - 1];
-  const until = (fits: (call: Call) => boolean): Promise<Call> => waitFor(answered, fits);
+      call === calls.filter(candidate => candidate.name === name)[nth - 1];
+  const until = (matches: (call: Call) => boolean): Promise<Call> => waitFor(answered, matches);
 
   return {
     url: `http://127.0.0.1:${address.port}`,
@@ -185,9 +190,9 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     push: command => void stream?.write(`data: ${JSON.stringify(command)}\n\n`),
     endStream: () => void stream?.end(),
     breakStream: () => void stream?.destroy(),
-    vanish(isGone) {
-      isVanished = isGone;
-      if (isVanished) server.closeAllConnections();
+    setUnreachable(value) {
+      isUnreachable = value;
+      if (isUnreachable) server.closeAllConnections();
     },
   };
 }

@@ -11,14 +11,15 @@ import { createVirtualClock, type VirtualClock } from '../../support/virtual-clo
 import { attemptId, unreachable } from './builders.ts';
 
 /**
- * The answer to a chunk. `lost`: stored, but the answer is lost. `never`: no answer. `CallFailure`: the chunk does not
- * arrive. A function returns the position with which to answer.
+ * The answer to a chunk. `taken`: stored. `lost`: stored, but the answer is lost. `never`: no answer. `CallFailure`: the
+ * chunk does not arrive. A function returns the position that the answer contains.
  */
 export type ChunkAnswer = 'taken' | 'lost' | 'never' | CallFailure | ((chunk: LogChunkBody) => number);
 
 export interface ShipperFixture {
   readonly clock: VirtualClock;
-  readonly book: LogStore;
+  /** The log that the orchestrator has stored. */
+  readonly store: LogStore;
   readonly chunks: readonly LogChunkBody[];
   /** Chooses the response to each chunk. */
   answer: (chunk: LogChunkBody) => ChunkAnswer;
@@ -27,25 +28,26 @@ export interface ShipperFixture {
   printed(): Buffer;
   /** Removes the output before this offset from the disk. */
   rotate(offset: number): void;
-  start(parts?: Partial<LogShipperDeps>): LogShipper;
+  start(overrides?: Partial<LogShipperDeps>): LogShipper;
   /** Ends the shipper abruptly, as when the agent's process dies. */
   kill(): void;
 }
 
 /** A log shipper with a log in memory, an orchestrator whose answers the test decides, and virtual time. */
-export function createShipperFixture(book: LogStore = createLogStore()): ShipperFixture {
+export function createShipperFixture(store: LogStore = createLogStore()): ShipperFixture {
   const clock = createVirtualClock();
-  const parts: Buffer[] = [];
+  let output: Buffer[] = [];
   const chunks: LogChunkBody[] = [];
-  let floor = 0;
+  /** The first offset that is still on the disk. */
+  let firstOffset = 0;
   let process = new AbortController();
 
   const allPrinted = (): Buffer => {
     // The shipper reads hundreds of times, and a copy of the largest log takes 10 ms.
-    const [first] = parts;
-    if (first !== undefined && parts.length === 1) return first;
-    const whole = Buffer.concat(parts);
-    parts.splice(0, parts.length, whole);
+    const [first] = output;
+    if (first !== undefined && output.length === 1) return first;
+    const whole = Buffer.concat(output);
+    output = [whole];
     return whole;
   };
   const send = async (chunk: LogChunkBody, signal: AbortSignal): ReturnType<LogShipperDeps['ship']> => {
@@ -55,27 +57,27 @@ export function createShipperFixture(book: LogStore = createLogStore()): Shipper
     if (signal.aborted) return { ok: false, failure: unreachable('ECANCELED') };
     if (typeof answer === 'function') return { ok: true, value: { success: true, next: answer(chunk) } };
     if (typeof answer === 'object') return { ok: false, failure: answer };
-    const next = book.accept(chunk);
+    const next = store.accept(chunk);
     return answer === 'lost'
       ? { ok: false, failure: unreachable('ECONNRESET') }
       : { ok: true, value: { success: true, next } };
   };
   const fixture: ShipperFixture = {
     clock,
-    book,
+    store,
     chunks,
     answer: () => 'taken',
-    print: output => void parts.push(Buffer.from(output)),
+    print: text => void output.push(Buffer.from(text)),
     printed: allPrinted,
     rotate(offset) {
-      floor = offset;
+      firstOffset = offset;
     },
-    start: more =>
+    start: overrides =>
       createLogShipper({
         attemptId: attemptId('a1'),
         log: {
           async read(offset, maxBytes) {
-            const from = Math.max(offset, floor);
+            const from = Math.max(offset, firstOffset);
             return { from, bytes: allPrinted().subarray(from, from + maxBytes) };
           },
           end: async () => allPrinted().length,
@@ -88,7 +90,7 @@ export function createShipperFixture(book: LogStore = createLogStore()): Shipper
         pace: createLogPace(clock),
         giveUpAfterMs: 24 * 60 * 60 * 1000,
         signal: process.signal,
-        ...more,
+        ...overrides,
       }),
     kill() {
       process.abort();

@@ -21,7 +21,8 @@ export interface SlotFixture {
   /** The actions of the slot in order, except reports. */
   readonly actions: readonly string[];
   readonly reports: readonly SentReport[];
-  readonly mentions: readonly StatusReportBody[];
+  /** The reports of progress, which need no answer. */
+  readonly progressReports: readonly StatusReportBody[];
   readonly runs: readonly ControlledRun[];
   /** The job, the attempt and the terms of each started run. */
   readonly origins: readonly RunOrigin[];
@@ -36,7 +37,7 @@ const preparedJob: Prepared = { ok: true, job: scriptJob('/nowhere', '') };
 export function createSlotFixture(overrides: Partial<SlotDeps> = {}): SlotFixture {
   const actions: string[] = [];
   const reports: SentReport[] = [];
-  const mentions: StatusReportBody[] = [];
+  const progressReports: StatusReportBody[] = [];
   const runs: ControlledRun[] = [];
   const origins: RunOrigin[] = [];
   const jobs: PreparedJob[] = [];
@@ -51,22 +52,22 @@ export function createSlotFixture(overrides: Partial<SlotDeps> = {}): SlotFixtur
       actions.push('start');
       jobs.push(job);
       origins.push(origin);
-      const held = controlRun(listeners, graceMs => actions.push(`stop ${graceMs}`));
-      runs.push(held);
-      return held.run;
+      const controlled = controlRun(listeners, graceMs => actions.push(`stop ${graceMs}`));
+      runs.push(controlled);
+      return controlled.run;
     },
     report: (_job, attempt, body, signal) =>
       new Promise(resolve => {
         // The signal ends the retries, as in the real reporter.
         signal.addEventListener('abort', () => resolve('aborted'));
-        const answer = (given: Answer): Promise<void> => {
-          resolve(given);
+        const answer = (value: Answer): Promise<void> => {
+          resolve(value);
           return flushCallbacks();
         };
         reports.push({ attempt, body, signal, answer });
       }),
     reachable,
-    reportProgress: (_held, body) => void mentions.push(body),
+    reportProgress: (_held, body) => void progressReports.push(body),
     keep: ({ attemptId, body }) => void actions.push(`keep ${attemptId} ${body.status}`),
     drop: attempt => void actions.push(`drop ${attempt}`),
     limits: () => ({ timeoutMs: 120_000, graceMs: 30_000 }),
@@ -79,11 +80,11 @@ export function createSlotFixture(overrides: Partial<SlotDeps> = {}): SlotFixtur
       finish: () => {},
       done: Promise.resolve(true),
     }),
-    onFree: worked => {
-      actions.push(`free ${worked}`);
+    onFree: hasWorked => {
+      actions.push(`free ${hasWorked}`);
       return true;
     },
     ...overrides,
   });
-  return { slot, actions, reports, mentions, runs, origins, jobs, logLines };
+  return { slot, actions, reports, progressReports, runs, origins, jobs, logLines };
 }

@@ -31,7 +31,7 @@ export async function startSseServer(
   refuse: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false,
 ): Promise<SseServer> {
   const streams: OpenStream[] = [];
-  const waiting: ((stream: OpenStream) => void)[] = [];
+  const waiters: ((stream: OpenStream) => void)[] = [];
   let calls = 0;
   const server = http.createServer((request, response) => {
     calls += 1;
@@ -50,7 +50,7 @@ export async function startSseServer(
       end: () => void response.end(),
       destroy: () => void response.destroy(),
     };
-    const resolveNext = waiting.shift();
+    const resolveNext = waiters.shift();
     if (resolveNext === undefined) streams.push(stream);
     else resolveNext(stream);
   });
@@ -67,7 +67,7 @@ export async function startSseServer(
     opened: () =>
       new Promise(resolve => {
         const stream = streams.shift();
-        if (stream === undefined) waiting.push(resolve);
+        if (stream === undefined) waiters.push(resolve);
         else resolve(stream);
       }),
   };

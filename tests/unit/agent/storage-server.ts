@@ -5,7 +5,7 @@ import type { Answered } from '../../../agent/artifacts/upload-token.ts';
 import { unreachable } from './builders.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 
-/** The failure of a call. `cut`: the connection breaks in the middle of the transfer. */
+/** A failure that the test injects into a call. `cut`: the connection breaks in the middle of the transfer. */
 export type InjectedFault = CallFailure | 'cut';
 
 export interface StorageServer {
@@ -16,7 +16,7 @@ export interface StorageServer {
   readonly calls: readonly string[];
   /** Makes the next calls that start with this text fail, one after the other, in these ways. */
   fail(call: string, ...faults: readonly InjectedFault[]): void;
-  /** Makes all calls that start with this text fail, until the returned function is called. */
+  /** Makes all calls that start with this text fail until the test calls the returned function. */
   failAll(call: string, fault: InjectedFault): () => void;
   /** Like `failAll`, but takes precedence over all earlier rules. */
   failFirst(call: string, fault: InjectedFault): void;
@@ -46,7 +46,7 @@ export const proxyAnswerOf = (status: number): CallFailure => ({
   detail: `unexpected response ${status}: <html>`,
 });
 
-/** An in-memory implementation of agent/artifacts/storage.ts that holds the files of a job. */
+/** An in-memory implementation of agent/artifacts/storage.ts. It contains the files of a job. */
 export function createStorageServer(files: Readonly<Record<string, string>> = {}): StorageServer {
   const stored = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
   const partial = new Map<string, { readonly bytes: Buffer; readonly total: number }>();

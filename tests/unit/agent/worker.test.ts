@@ -23,20 +23,20 @@ interface StartedWorker {
   readonly home: string;
 }
 
-/** Creates a folder for PATH that contains only an nvidia-smi that lists these GPUs. */
-function machineWith(rows: string): string {
+/** Creates a folder for PATH. It contains only an nvidia-smi that prints these rows, or nothing if there are no rows. */
+function binWithGpus(rows: string): string {
   const bin = tempFolder();
   if (rows !== '') writeFile(bin, 'nvidia-smi', `#!/bin/sh\nprintf '${rows}'\n`, 0o755);
   return bin;
 }
 
-function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): StartedWorker {
+function startWorker(flags: Flags, gpuRows = '', bin = binWithGpus(gpuRows)): StartedWorker {
   const home = tempFolder();
   const env = { PATH: bin, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
   const logged: string[] = [];
   const waiters = new Set<() => void>();
-  const acts = new Map<SignalName, () => void>();
-  const inputEnds = new Set<() => void>();
+  const signalHandlers = new Map<SignalName, () => void>();
+  const inputEndHandlers = new Set<() => void>();
   const exit = runWorker(loadValidConfig({ ...minimalFlags, name: 'rig-3', ...flags }, env), {
     env,
     ownCommand: launchDeps.ownCommand,
@@ -45,11 +45,12 @@ function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): St
       logged.push(message);
       for (const check of waiters) check();
     },
-    onSignal: (name, act) => void acts.set(name, act),
-    onInputEnd: act => void inputEnds.add(act),
+    onSignal: (name, handler) => void signalHandlers.set(name, handler),
+    onInputEnd: handler => void inputEndHandlers.add(handler),
   });
-  const signal = (name: SignalName): void => acts.get(name)?.();
+  const signal = (name: SignalName): void => signalHandlers.get(name)?.();
   onTestFinished(() => {
+    // The second signal also stops a running job.
     signal('SIGTERM');
     signal('SIGTERM');
   });
@@ -58,11 +59,11 @@ function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): St
     logged,
     home,
     signal,
-    endInput: () => inputEnds.forEach(act => act()),
+    endInput: () => inputEndHandlers.forEach(handler => handler()),
     waitForLog: words =>
       new Promise(resolve => {
         const check = (): void => {
-          const line = logged.find(each => each.includes(words));
+          const line = logged.find(text => text.includes(words));
           if (line !== undefined) resolve(line);
         };
         waiters.add(check);
@@ -72,8 +73,8 @@ function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): St
 }
 
 const twoGpus = '0, RTX 4090, 24564, 550.1, GPU-aa\\n1, RTX 3090, 24576, 550.1, GPU-bb\\n';
-/** A trainer that prints its GPUs and then waits to be stopped. */
-const waiting = `${process.execPath} -e 'console.log("ready " + process.env.CUDA_VISIBLE_DEVICES); setInterval(() => {}, 1000)'`;
+/** A trainer that prints its GPUs and then runs until it is stopped. */
+const endlessTrainer = `${process.execPath} -e 'console.log("ready " + process.env.CUDA_VISIBLE_DEVICES); setInterval(() => {}, 1000)'`;
 
 describe('failed starts', () => {
   it.each<[string, Flags, number, RegExp]>([
@@ -178,8 +179,8 @@ describe('self-description of a worker', () => {
   });
 });
 
-/** A trainer that starts a child outside its own process group and session. */
-const leavesChild = (pidFile: string, appsFile: string): string => `
+/** A trainer that leaves a child outside its own process group and session. nvidia-smi then lists the child on GPU 0. */
+const trainerWithDetachedChild = (pidFile: string, appsFile: string): string => `
   const child = require('node:child_process').spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' });
   require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));
   require('node:fs').writeFileSync(${JSON.stringify(appsFile)}, child.pid + ', GPU-aa, 9216\\n');
@@ -190,28 +191,29 @@ it.skipIf(process.platform !== 'linux')(
   async () => {
     const orchestrator = await startOrchestrator();
     const bin = tempFolder();
-    const [pidFile, apps] = [join(bin, 'pid'), writeFile(bin, 'apps', '')];
-    const list = `case "$1" in --query-compute-apps*) /bin/cat ${apps} ;; *) printf '${twoGpus}' ;; esac`;
-    writeFile(bin, 'nvidia-smi', `#!/bin/sh\n${list}\n`, 0o755);
-    const script = writeFile(bin, 'trainer.cjs', leavesChild(pidFile, apps));
+    const pidFile = join(bin, 'pid');
+    const appsFile = writeFile(bin, 'apps', '');
+    const nvidiaSmi = `case "$1" in --query-compute-apps*) /bin/cat ${appsFile} ;; *) printf '${twoGpus}' ;; esac`;
+    writeFile(bin, 'nvidia-smi', `#!/bin/sh\n${nvidiaSmi}\n`, 0o755);
+    const script = writeFile(bin, 'trainer.cjs', trainerWithDetachedChild(pidFile, appsFile));
     const flags = { 'orchestrator-url': orchestrator.url, trainer: `${process.execPath} ${script}` };
     const { waitForLog } = startWorker(flags, '', bin);
     await waitForLog('Connected to');
     orchestrator.push(offerOf('j1', 'a1'));
     await orchestrator.reported('completed');
-    const left = Number(readFileSync(pidFile, 'utf8'));
-    onTestFinished(() => void process.kill(left, 'SIGKILL'));
-    const words = orchestrator.calls.filter(({ name }) => name === 'heartbeat' || name === 'status');
-    expect(words.at(-2)?.body).toMatchObject({
+    const childPid = Number(readFileSync(pidFile, 'utf8'));
+    onTestFinished(() => void process.kill(childPid, 'SIGKILL'));
+    const reports = orchestrator.calls.filter(({ name }) => name === 'heartbeat' || name === 'status');
+    expect(reports.at(-2)?.body).toMatchObject({
       gpu_troubles: [
         {
           gpu: 0,
           kind: 'held',
-          detail: expect.stringContaining(`process ${left} (sleep) remains from job j1`),
+          detail: expect.stringContaining(`process ${childPid} (sleep) remains from job j1`),
         },
       ],
     });
-    expect(words.at(-1)?.body).toMatchObject({ status: 'completed' });
+    expect(reports.at(-1)?.body).toMatchObject({ status: 'completed' });
   },
 );
 
@@ -240,7 +242,12 @@ describe('a real job', () => {
 
   it('finishes the job after the first signal, and stops it after the second', async () => {
     const orchestrator = await startOrchestrator();
-    const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
+    const flags = {
+      'orchestrator-url': orchestrator.url,
+      trainer: endlessTrainer,
+      verbose: true,
+      persistent: true,
+    };
     const { exit, waitForLog, logged, signal } = startWorker({ ...flags, gpus: '1' }, twoGpus);
     await waitForLog('Connected to');
     orchestrator.push(offerOf('j1', 'a1'));
@@ -258,9 +265,14 @@ describe('a real job', () => {
 });
 
 describe('--leave-with-parent', () => {
-  it('leaves its training to the guard when its parent is gone', async () => {
+  it('leaves its training to the guard when its parent process ends', async () => {
     const orchestrator = await startOrchestrator();
-    const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
+    const flags = {
+      'orchestrator-url': orchestrator.url,
+      trainer: endlessTrainer,
+      verbose: true,
+      persistent: true,
+    };
     const { exit, waitForLog, logged, endInput, home } = startWorker({ ...flags, 'leave-with-parent': true });
     await waitForLog('Connected to');
     orchestrator.push(offerOf('j1', 'a1'));
@@ -274,7 +286,7 @@ describe('--leave-with-parent', () => {
     expect(readExit(run)).toBeNull();
   });
 
-  it('disconnects when its parent is gone and it has no job', async () => {
+  it('disconnects when its parent process ends and it has no job', async () => {
     const orchestrator = await startOrchestrator();
     const { exit, waitForLog, endInput } = startWorker({
       'orchestrator-url': orchestrator.url,
@@ -287,9 +299,14 @@ describe('--leave-with-parent', () => {
     await orchestrator.nth('disconnect');
   });
 
-  it('keeps running without the option when its parent is gone', async () => {
+  it('keeps running without the option when its parent process ends', async () => {
     const orchestrator = await startOrchestrator();
-    const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
+    const flags = {
+      'orchestrator-url': orchestrator.url,
+      trainer: endlessTrainer,
+      verbose: true,
+      persistent: true,
+    };
     const { waitForLog, endInput } = startWorker(flags);
     await waitForLog('Connected to');
     endInput();
@@ -298,7 +315,7 @@ describe('--leave-with-parent', () => {
   });
 });
 
-it('reads a new token on SIGHUP', async () => {
+it('reads a new token from its token file on SIGHUP', async () => {
   const folder = tempFolder();
   const path = writeFile(folder, 'token', 'wt_1');
   const orchestrator = await startOrchestrator();
@@ -320,7 +337,7 @@ it('reads a new token on SIGHUP', async () => {
 });
 
 describe('join tokens', () => {
-  const mine = /^wt_[\w-]{43}$/;
+  const generatedToken = /^wt_[\w-]{43}$/;
 
   it('joins, registers with its own token, and needs no token afterwards', async () => {
     const orchestrator = await startOrchestrator();
@@ -329,15 +346,15 @@ describe('join tokens', () => {
     await first.waitForLog('Connected to');
     expect((await orchestrator.nth('join')).token).toBe('tj_1');
     const { token } = await orchestrator.nth('register');
-    expect(token).toMatch(mine);
+    expect(token).toMatch(generatedToken);
     first.signal('SIGTERM');
     expect(await first.exit).toBe(0);
 
-    const again = startWorker({ ...flags, 'worker-token': undefined });
-    await again.waitForLog('Connected to');
+    const second = startWorker({ ...flags, 'worker-token': undefined });
+    await second.waitForLog('Connected to');
     expect((await orchestrator.nth('register', 2)).token).toBe(token);
     expect(orchestrator.count('join')).toBe(1);
-    for (const { logged } of [first, again]) expect(logged.join('\n')).not.toMatch(/tj_1|wt_/);
+    for (const { logged } of [first, second]) expect(logged.join('\n')).not.toMatch(/tj_1|wt_/);
   });
 
   it("exits with 3 and the server's reason when the join token is refused", async () => {
@@ -377,7 +394,7 @@ describe('join tokens', () => {
     await waitForLog('Joined as rig-3');
     signal('SIGTERM');
     expect(await exit).toBe(0);
-    expect((await orchestrator.nth('disconnect')).token).toMatch(mine);
+    expect((await orchestrator.nth('disconnect')).token).toMatch(generatedToken);
   });
 
   it('exits on SIGTERM while joining an unreachable server', async () => {

@@ -34,14 +34,14 @@ interface UploaderFixture extends ArtifactUploader {
 
 function startUploader(
   server = createStorageServer(),
-  parts: Partial<ArtifactUploaderDeps> & { readonly files?: Record<string, string> } = {},
+  options: Partial<ArtifactUploaderDeps> & { readonly files?: Record<string, string> } = {},
 ): UploaderFixture {
   const root = tempFolder();
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   };
-  for (const [path, text] of Object.entries(parts.files ?? {})) write(path, text);
+  for (const [path, text] of Object.entries(options.files ?? {})) write(path, text);
   const logged: string[] = [];
   const notices = createNotices();
   server.onCall = notices.changed;
@@ -55,14 +55,15 @@ function startUploader(
     which: 'all',
     startedAt: null,
     log: message => void logged.push(message),
-    ...parts,
+    ...options,
   });
   onTestFinished(async () => {
     uploader.stop();
     await uploader.done;
   });
+  /** A call is `PUT key OFFSET`. */
   const sentKeys = () =>
-    server.calls.filter(call => call.startsWith('PUT')).map(call => call.slice(4).replace(/ \d+$/, ''));
+    server.calls.filter(call => call.startsWith('PUT')).map(call => call.replace(/^PUT (.+) \d+$/, '$1'));
   return {
     ...uploader,
     server,
@@ -73,7 +74,7 @@ function startUploader(
     called: (call, times) =>
       notices.waitFor(
         `${call} for the ${times}th time`,
-        () => server.calls.filter(made => made === call).length >= times,
+        () => server.calls.filter(each => each === call).length >= times,
       ),
     sent: (key, times = 1) =>
       notices.waitFor(
@@ -186,7 +187,7 @@ describe('outputs of a trainer', () => {
     expect(uploader.sentKeys()).toEqual(['a.png']);
   });
 
-  it('uploads only checkpoints with --upload checkpoints, and makes no call without outputs', async () => {
+  it('uploads only checkpoints with --upload checkpoints, and uploads nothing without outputs', async () => {
     const uploader = startUploader(createStorageServer(), {
       which: 'checkpoints',
       files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' },
@@ -303,8 +304,8 @@ describe('uploads to a failing server', () => {
       const release = server.failAll(call, refusalOf(401, 'upload_token_over'));
       const uploader = startUploader(server, { files: { a: 'a' } });
       uploader.finish('completed');
-      const first = { LIST: 'LIST', PUT: 'PUT a 0', OUTSTANDING: 'OUTSTANDING 0' }[call] ?? '';
-      await uploader.called(first, 4);
+      const failingCall = { LIST: 'LIST', PUT: 'PUT a 0', OUTSTANDING: 'OUTSTANDING 0' }[call] ?? '';
+      await uploader.called(failingCall, 4);
       release();
       expect(await uploader.done).toBe(true);
       expect(textOf(server, 'a')).toBe('a');
@@ -322,7 +323,7 @@ describe('uploads to a failing server', () => {
     uploader.finish('completed');
     expect(await uploader.done).toBe(true);
     expect(server.files.size).toBe(0);
-    expect(server.calls.filter(made => made.startsWith(call))).toHaveLength(1);
+    expect(server.calls.filter(each => each.startsWith(call))).toHaveLength(1);
   });
 
   it('stops waiting when the server closes the uploads while files are outstanding', async () => {
@@ -344,7 +345,7 @@ describe('uploads to a failing server', () => {
     expect(textOf(server, 'a')).toBe('a');
   });
 
-  it('makes one try for the checkpoints of a preempted attempt', async () => {
+  it('tries once to upload the checkpoints of a preempted attempt', async () => {
     const server = createStorageServer();
     server.failAll('PUT', refusalOf(401, 'upload_token_over'));
     const uploader = startUploader(server, { files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' } });
@@ -369,22 +370,22 @@ describe('uploads to a failing server', () => {
 });
 
 describe('images of event files', () => {
-  /** A source of two images. The uploader must scan `looks` times until the second image is found. */
-  const imagesIn = (looks: number) => {
+  /** A source of two images. The first scan finds one image, and the scan number `scans` finds the other. */
+  const createImages = (scans: number) => {
     const root = tempFolder();
     const calls = { count: 0 };
     const scan = async (): Promise<boolean> => {
       calls.count += 1;
       mkdirSync(join(root, 'images'), { recursive: true });
       if (calls.count === 1) writeFileSync(join(root, 'images', '1.png'), '1');
-      if (calls.count === looks) writeFileSync(join(root, 'images', '2.png'), '2');
-      return calls.count < looks;
+      if (calls.count === scans) writeFileSync(join(root, 'images', '2.png'), '2');
+      return calls.count < scans;
     };
     return { root, calls, scan };
   };
 
   it('uploads images of event files with the other outputs before it reports none outstanding', async () => {
-    const images = imagesIn(20);
+    const images = createImages(20);
     const uploader = startUploader(createStorageServer(), { images, files: { 'a.png': 'a' } });
     uploader.finish('completed');
     expect(await uploader.done).toBe(true);
@@ -394,7 +395,7 @@ describe('images of event files', () => {
 
   it('prefers a file of the trainer over an image with the same key', async () => {
     const uploader = startUploader(createStorageServer(), {
-      images: imagesIn(2),
+      images: createImages(2),
       files: { 'images/1.png': 'own' },
     });
     uploader.finish('completed');
@@ -404,24 +405,24 @@ describe('images of event files', () => {
   });
 
   it('reads no images from event files when only checkpoints are uploaded', async () => {
-    const images = imagesIn(1);
-    const some = startUploader(createStorageServer(), {
+    const images = createImages(1);
+    const uploader = startUploader(createStorageServer(), {
       images,
       which: 'checkpoints',
       files: { 'checkpoint-1.bin': 'x' },
     });
-    some.finish('completed');
-    expect(await some.done).toBe(true);
+    uploader.finish('completed');
+    expect(await uploader.done).toBe(true);
     expect(images.calls.count).toBe(0);
-    expect(some.sentKeys()).toEqual(['checkpoint-1.bin']);
+    expect(uploader.sentKeys()).toEqual(['checkpoint-1.bin']);
   });
 });
 
 it('reports uploads as unfinished when the agent leaves, and as finished when they are stopped', async () => {
   const ended = new AbortController();
-  const left = startUploader(createStorageServer(), { signal: ended.signal, files: { a: 'a' } });
+  const leaving = startUploader(createStorageServer(), { signal: ended.signal, files: { a: 'a' } });
   ended.abort();
-  expect(await left.done).toBe(false);
+  expect(await leaving.done).toBe(false);
   const stopped = startUploader(createStorageServer(), { files: { a: 'a' } });
   stopped.stop();
   expect(await stopped.done).toBe(true);

@@ -27,8 +27,8 @@ import { type Bucket, openBucket } from '../bucket.ts';
 const offer = offerOf('j1', 'a1', { upload_endpoint: '/store', upload_token: 'tu_1' });
 const never = new AbortController().signal;
 
-/** A clock whose pauses end at once. Its calls never time out, because the test answers each of them. */
-function answeredClock(): Clock {
+/** A clock whose pauses end immediately, except for the timeout of a call, because the test answers each call. */
+function createOutputsClock(): Clock {
   const instantClock = createInstantClock(60_000);
   return {
     ...instantClock,
@@ -36,8 +36,8 @@ function answeredClock(): Clock {
   };
 }
 
-/** The outputs of a rig. The next process of the agent finds them in the same state folder. */
-function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<AttemptOutputsDeps> = {}) {
+/** Opens the outputs of a rig. With the same state folder, it acts as the next process of the agent. */
+function openOutputs({ url }: Bucket, stateDir = tempFolder(), overrides: Partial<AttemptOutputsDeps> = {}) {
   const ended = new AbortController();
   onTestFinished(() => ended.abort());
   const send: Send = openNetwork(usualTrust);
@@ -49,16 +49,18 @@ function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<At
     folder,
     imagesFolder: join(stateDir, 'images'),
     which: 'all',
-    clock: answeredClock(),
+    clock: createOutputsClock(),
     random: () => 0,
     wall: () => 0,
     log: () => {},
     signal: ended.signal,
-    ...parts,
+    ...overrides,
   });
-  const kept = (): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);
-  return { outputs, ended, folder, kept };
+  /** The files in which the agent remembers attempts. */
+  const storedAttempts = (): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);
+  return { outputs, ended, folder, storedAttempts };
 }
+
 function outputDirWith(...names: readonly string[]): string {
   const root = join(tempFolder(), 'output');
   mkdirSync(root);
@@ -74,9 +76,9 @@ const jobWith = (...names: readonly string[]) => ({
 
 test('uploads all outputs of a completed attempt, and then forgets it', async () => {
   const bucket = await openBucket();
-  const { outputs, folder, kept } = openOutputs(bucket);
+  const { outputs, folder, storedAttempts } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png', 'ü (1).txt'));
-  expect(kept()).toEqual(['a1.json']);
+  expect(storedAttempts()).toEqual(['a1.json']);
   expect([statSync(folder).mode & 0o777, statSync(join(folder, 'a1.json')).mode & 0o777]).toEqual([
     0o700, 0o600,
   ]);
@@ -89,50 +91,50 @@ test('uploads all outputs of a completed attempt, and then forgets it', async ()
     ]),
   );
   expect(bucket.tokens).toEqual(new Set(['tu_1']));
-  await eventually('forgotten', () => kept().length === 0);
+  await eventually('the attempt is forgotten', () => storedAttempts().length === 0);
 });
 
 test('uploads nothing more of an attempt that did not complete', async () => {
   const bucket = await openBucket();
-  const { outputs, kept } = openOutputs(bucket);
+  const { outputs, storedAttempts } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png'));
   outputs.finish(attemptId('a1'), false);
-  await eventually('forgotten', () => kept().length === 0);
+  await eventually('the attempt is forgotten', () => storedAttempts().length === 0);
   expect(bucket.files.size).toBe(0);
 });
 
 test('uploads the checkpoints of an attempt that will be retried, within the given time', async () => {
   const bucket = await openBucket();
-  const { outputs, kept } = openOutputs(bucket);
+  const { outputs, storedAttempts } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png', 'checkpoint-5.bin'));
   await outputs.rescue(attemptId('a1'), 600_000);
   expect([...bucket.files.keys()]).toEqual(['checkpoint-5.bin']);
-  await eventually('forgotten', () => kept().length === 0);
+  await eventually('the attempt is forgotten', () => storedAttempts().length === 0);
   bucket.isUnreachable = true;
   void outputs.follow({ ...offer, attempt_id: attemptId('a2') }, jobWith('checkpoint-6.bin'));
   await outputs.rescue(attemptId('a2'), 1_000);
   await outputs.rescue(attemptId('a3'), 600_000);
-  await eventually('forgotten', () => kept().length === 0);
+  await eventually('the attempt is forgotten', () => storedAttempts().length === 0);
 });
 
 test('uploads only the event files of an attempt that failed, with their folders', async () => {
   const bucket = await openBucket();
-  const { outputs, kept } = openOutputs(bucket);
+  const { outputs, storedAttempts } = openOutputs(bucket);
   const job = jobWith('a.png', 'checkpoint-5.bin');
   mkdirSync(join(job.outputDir, 'runs', 'Nov23'), { recursive: true });
   writeFileSync(join(job.outputDir, 'runs', 'Nov23', eventsName), 'events');
   void outputs.follow(offer, job);
   await outputs.rescue(attemptId('a1'), 600_000, 'stopped');
   expect([...bucket.files]).toEqual([[`runs/Nov23/${eventsName}`, 'events']]);
-  await eventually('forgotten', () => kept().length === 0);
+  await eventually('the attempt is forgotten', () => storedAttempts().length === 0);
 });
 
 test('uploads no event files of a failed attempt on a rig that uploads only checkpoints', async () => {
   const bucket = await openBucket();
-  const { outputs, kept } = openOutputs(bucket, tempFolder(), { which: 'checkpoints' });
+  const { outputs, storedAttempts } = openOutputs(bucket, tempFolder(), { which: 'checkpoints' });
   void outputs.follow(offer, jobWith(eventsName));
   await outputs.rescue(attemptId('a1'), 600_000, 'stopped');
-  await eventually('forgotten', () => kept().length === 0);
+  await eventually('the attempt is forgotten', () => storedAttempts().length === 0);
   expect(bucket.files.size).toBe(0);
 });
 
@@ -146,29 +148,32 @@ test('continues the uploads of ended and running attempts in the next agent proc
   first.outputs.finish(attemptId('a1'), true);
   first.ended.abort();
   const second = openOutputs(bucket, stateDir);
-  expect(second.kept()).toEqual(['a1.json', 'a2.json']);
+  expect(second.storedAttempts()).toEqual(['a1.json', 'a2.json']);
   writeFileSync(join(second.folder, 'a3.json'), 'half of it');
   bucket.isUnreachable = false;
   second.outputs.resume(attemptId('a2'));
-  await eventually('all of it', () => bucket.files.size === 2 && second.kept().join() === 'a2.json');
+  await eventually(
+    'both attempts are uploaded',
+    () => bucket.files.size === 2 && second.storedAttempts().join() === 'a2.json',
+  );
   second.outputs.finish(attemptId('a2'), true);
   await second.outputs.leave(600_000, never);
-  await eventually('forgotten', () => second.kept().length === 0);
+  await eventually('the attempt is forgotten', () => second.storedAttempts().length === 0);
 });
 
 test('uploads and stores nothing with --upload none or without an upload token', async () => {
   const bucket = await openBucket();
-  const { outputs, kept } = openOutputs(bucket, tempFolder(), { which: 'none' });
+  const { outputs, storedAttempts } = openOutputs(bucket, tempFolder(), { which: 'none' });
   void outputs.follow(offer, jobWith('a.png'));
   outputs.finish(attemptId('a1'), true);
-  const other = openOutputs(bucket);
-  void other.outputs.follow({ ...offer, upload_token: '' }, jobWith('a.png'));
+  const withoutToken = openOutputs(bucket);
+  void withoutToken.outputs.follow({ ...offer, upload_token: '' }, jobWith('a.png'));
   await outputs.leave(600_000, never);
-  expect([...kept(), ...other.kept()]).toEqual([]);
+  expect([...storedAttempts(), ...withoutToken.storedAttempts()]).toEqual([]);
   expect(bucket.files.size).toBe(0);
 });
 
-test('waits only for ended attempts when the agent leaves, and no longer than given', async () => {
+test('waits only for ended attempts when the agent leaves, and at most for the given time', async () => {
   const bucket = await openBucket();
   bucket.isUnreachable = true;
   const { outputs } = openOutputs(bucket);
@@ -176,10 +181,10 @@ test('waits only for ended attempts when the agent leaves, and no longer than gi
   await outputs.leave(600_000, never);
   outputs.finish(attemptId('a1'), true);
   await outputs.leave(1_000, never);
-  const hurry = new AbortController();
-  const left = outputs.leave(Number.POSITIVE_INFINITY, hurry.signal);
-  hurry.abort();
-  await left;
+  const impatient = new AbortController();
+  const leaving = outputs.leave(Number.POSITIVE_INFINITY, impatient.signal);
+  impatient.abort();
+  await leaving;
   expect(bucket.files.size).toBe(0);
 });
 
@@ -192,7 +197,7 @@ test('uploads images of event files, also in the next process, and then removes 
   const first = openOutputs(bucket, stateDir);
   await first.outputs.follow(offer, { outputDir, samplesAreFiles: false });
   appendFileSync(join(outputDir, eventsName), imageEvent(2, 'a', Buffer.from('GIF89a 2')));
-  await eventually('the image', () => bucket.files.has('tensorboard-images/step_2_a_0.gif'));
+  await eventually('the image is uploaded', () => bucket.files.has('tensorboard-images/step_2_a_0.gif'));
   first.ended.abort();
   appendFileSync(join(outputDir, eventsName), imageEvent(3, 'a', Buffer.from('GIF89a 3')));
   const images = join(stateDir, 'images');
@@ -204,7 +209,10 @@ test('uploads images of event files, also in the next process, and then removes 
     ['tensorboard-images/step_2_a_0.gif', 'GIF89a 2'],
     ['tensorboard-images/step_3_a_0.gif', 'GIF89a 3'],
   ]);
-  await eventually('nothing left', () => readdirSync(images).length === 0 && second.kept().length === 0);
+  await eventually(
+    'all images are removed',
+    () => readdirSync(images).length === 0 && second.storedAttempts().length === 0,
+  );
 });
 
 test('extracts no images from event files when only checkpoints are uploaded', async () => {
@@ -227,7 +235,7 @@ test('extracts no images when the trainer writes them as files, also after a res
   const first = openOutputs(bucket, stateDir);
   await first.outputs.follow(offer, { outputDir, samplesAreFiles: true });
   writeFileSync(join(outputDir, eventsName), imageEvent(2, 'a', Buffer.from('GIF89a 2')));
-  await eventually('the sample', () => bucket.files.has('sample.png'));
+  await eventually('the sample is uploaded', () => bucket.files.has('sample.png'));
   first.ended.abort();
   const second = openOutputs(bucket, stateDir);
   second.outputs.resume(null);
@@ -241,7 +249,7 @@ function writeCheckpoint(root: string, name: string, changedAt: number): void {
   utimesSync(join(root, name), changedAt / 1_000, changedAt / 1_000);
 }
 
-test('knows which checkpoints of an attempt are safe, and how long that took', async () => {
+test('reports which checkpoints of an attempt are uploaded, and how long saving takes', async () => {
   const bucket = await openBucket();
   let now = 1_000_000_000;
   const { outputs } = openOutputs(bucket, tempFolder(), { wall: () => now });
@@ -249,39 +257,40 @@ test('knows which checkpoints of an attempt are safe, and how long that took', a
   const id = attemptId('a1');
   writeCheckpoint(job.outputDir, 'checkpoint-1.bin', now - 60_000);
   await outputs.follow(offer, job);
-  await eventually('the image is there', () => bucket.files.has('a.png'));
+  await eventually('the image is uploaded', () => bucket.files.has('a.png'));
   expect([outputs.saved(id), outputs.saveMs()]).toEqual(['none', null]);
 
   now += 100_000;
   writeCheckpoint(job.outputDir, 'checkpoint-2.bin', now - 30_000);
-  await eventually('an earlier one is safe', () => outputs.saved(id) === 'earlier');
+  await eventually('checkpoint 2 is saved', () => outputs.saved(id) === 'earlier');
   expect(outputs.saveMs()).toBe(30_000);
 
   expect(outputs.hasten(id)).toBe(true);
   expect(outputs.hasten(attemptId('a0'))).toBe(false);
   writeFileSync(join(job.outputDir, 'b.png'), 'b');
   writeCheckpoint(job.outputDir, 'checkpoint-3.bin', now + 1_000);
-  await eventually('the newer one is there', () => bucket.files.has('checkpoint-3.bin'));
+  await eventually('checkpoint 3 is uploaded', () => bucket.files.has('checkpoint-3.bin'));
+  // A checkpoint counts as saved when it has not changed for 5 s. It was changed 1 s after `now`.
   now += 3_000;
   expect(outputs.saved(id)).toBe('earlier');
   now += 4_000;
-  await eventually('the newer one is safe', () => outputs.saved(id) === 'newer');
+  await eventually('checkpoint 3 is saved', () => outputs.saved(id) === 'newer');
   expect([outputs.saved(attemptId('a0')), bucket.files.has('b.png')]).toEqual(['none', false]);
 
   writeCheckpoint(job.outputDir, 'checkpoint-3.bin', now + 60_000);
-  await eventually('the changed one is not safe', () => outputs.saved(id) === 'earlier');
+  await eventually('the changed checkpoint 3 is not saved', () => outputs.saved(id) === 'earlier');
   await outputs.rescue(id, 60_000, 'killed');
   expect(outputs.saved(id)).not.toBe('none');
 });
 
 test('leaves out a checkpoint that a killed trainer may have been writing', async () => {
   const bucket = await openBucket();
-  const { outputs, kept } = openOutputs(bucket);
+  const { outputs, storedAttempts } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('checkpoint-5.bin'));
   await outputs.rescue(attemptId('a1'), 600_000, 'killed');
   expect(bucket.files.size).toBe(0);
   expect(outputs.saved(attemptId('a1'))).toBe('none');
-  await eventually('forgotten', () => kept().length === 0);
+  await eventually('the attempt is forgotten', () => storedAttempts().length === 0);
 });
 
 test('counts the checkpoints of an attempt that an earlier process of the agent started', async () => {
@@ -296,6 +305,6 @@ test('counts the checkpoints of an attempt that an earlier process of the agent 
   writeCheckpoint(job.outputDir, 'checkpoint-2.bin', now + 10_000);
   const second = openOutputs(bucket, stateDir, { wall: () => now + 60_000 });
   second.outputs.resume(attemptId('a1'));
-  await eventually('it is safe', () => second.outputs.saved(attemptId('a1')) === 'earlier');
+  await eventually('checkpoint 2 is saved', () => second.outputs.saved(attemptId('a1')) === 'earlier');
   expect(second.outputs.saveMs()).toBeNull();
 });

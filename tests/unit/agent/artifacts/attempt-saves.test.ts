@@ -17,16 +17,18 @@ const checkpointOf = (isFolder: boolean, ...changedAt: readonly number[]): Outpu
 
 it.each<[string, boolean, number]>([
   ['a file', false, 5_000],
-  ['a folder, whose writer may pause', true, 10_000],
-])('counts %s as saved when it has not changed for some time', (_what, isFolder, settledMs) => {
-  let now = 1_000_000;
+  ['a folder, whose trainer may pause between files,', true, 10_000],
+])('counts %s as saved when it has not changed for some time', (_title, isFolder, unchangedMs) => {
+  const startedAt = 1_000_000;
+  const changedAt = startedAt + 3_000;
+  let now = startedAt;
   const saves = createAttemptSaves(() => now);
-  const note = saves.begin(id, now);
+  const noteUpload = saves.begin(id, now);
   saves.hasten(id);
-  const checkpoint = checkpointOf(isFolder, now + 1_000, now + 3_000);
+  const checkpoint = checkpointOf(isFolder, startedAt + 1_000, changedAt);
   now += 4_000;
-  note(checkpoint);
-  now = 1_003_000 + settledMs - 1;
+  noteUpload(checkpoint);
+  now = changedAt + unchangedMs - 1;
   expect(saves.saved(id, [checkpoint])).toBe('earlier');
   now += 1;
   expect(saves.saved(id, [checkpoint])).toBe('newer');
@@ -36,18 +38,19 @@ it.each<[string, boolean, number]>([
 it('ignores checkpoints of an earlier attempt in the same folder', () => {
   const saves = createAttemptSaves(() => 1_000_000);
   const old = checkpointOf(true, 900_000);
-  saves.begin(id, 950_000)(old);
+  const noteUpload = saves.begin(id, 950_000);
+  noteUpload(old);
   expect([saves.saved(id, [old]), saves.saveMs()]).toEqual(['none', null]);
 });
 
 it('keeps the longest of the last three times from the first file to the upload', () => {
   let now = 1_000_000;
   const saves = createAttemptSaves(() => now);
-  const note = saves.begin(id, now);
+  const noteUpload = saves.begin(id, now);
   for (const tookMs of [90_000, 10_000, 30_000, 20_000]) {
     const checkpoint = checkpointOf(true, now, now + 5_000);
     now += tookMs;
-    note(checkpoint);
+    noteUpload(checkpoint);
   }
   expect(saves.saveMs()).toBe(30_000);
 });

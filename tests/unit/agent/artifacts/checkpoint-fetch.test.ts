@@ -40,15 +40,15 @@ function startFetch(
   server: StorageServer,
   checkpoint: string,
   outputDir = tempFolder(),
-  over = new AbortController(),
+  abort = new AbortController(),
 ) {
-  const parts = {
+  const deps = {
     storage: server.storage,
     clock: createInstantClock(),
     random: () => 0,
-    signal: over.signal,
+    signal: abort.signal,
   };
-  const fetched = fetchCheckpoint({ checkpoint, step: 500 }, outputDir, parts);
+  const fetched = fetchCheckpoint({ checkpoint, step: 500 }, outputDir, deps);
   return { fetched, outputDir, read: (path: string) => readFileSync(join(outputDir, path), 'utf8') };
 }
 const downloadsOf = ({ calls }: StorageServer): readonly string[] =>
@@ -93,7 +93,7 @@ describe('checkpoint files', () => {
     const { fetched, read } = startFetch(server, file);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(read(file)).toBe('0123456789abcdef');
-    expect(downloadsOf(server)).toEqual([0, 8, 8, 12].map(at => `GET ${file} ${at}`));
+    expect(downloadsOf(server)).toEqual([0, 8, 8, 12].map(offset => `GET ${file} ${offset}`));
     const outputDir = tempFolder();
     writeFileSync(join(outputDir, `.${file}.fetching`), '0123');
     await startFetch(server, file, outputDir).fetched;
@@ -127,12 +127,12 @@ describe('checkpoint files', () => {
 
   it("downloads ai-toolkit's optimizer state with the weights, if there is one", async () => {
     const weights = 'dog/dog_000000250.safetensors';
-    const all = createStorageServer({
+    const server = createStorageServer({
       [weights]: 'weights',
       'dog/optimizer.pt': 'state',
       'dog/other.pt': 'x',
     });
-    const { fetched, outputDir, read } = startFetch(all, weights);
+    const { fetched, outputDir, read } = startFetch(server, weights);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(readdirSync(join(outputDir, 'dog')).toSorted()).toEqual([
       'dog_000000250.safetensors',
@@ -148,17 +148,19 @@ describe('checkpoint files', () => {
     expect(await startFetch(createStorageServer(), file).fetched).toEqual(
       failure(/neither the file nor checkpoint-manifest.json/),
     );
-    const over = createStorageServer({ [file]: 'x' });
-    over.failAll('', refusalOf(401));
-    expect(await startFetch(over, file).fetched).toEqual(failure(/refused with 401/));
+    const refusing = createStorageServer({ [file]: 'x' });
+    refusing.failAll('', refusalOf(401));
+    expect(await startFetch(refusing, file).fetched).toEqual(failure(/refused with 401/));
   });
 
   it('stops the download when it is aborted', async () => {
     const server = createStorageServer({ [file]: '01234567' });
     server.failAll('GET', 'cut');
-    const over = new AbortController();
-    server.onCall = () => void (server.calls.length > 3 && over.abort());
-    expect(await startFetch(server, file, tempFolder(), over).fetched).toEqual({ kind: 'aborted' });
+    const abort = new AbortController();
+    server.onCall = () => {
+      if (server.calls.length > 3) abort.abort();
+    };
+    expect(await startFetch(server, file, tempFolder(), abort).fetched).toEqual({ kind: 'aborted' });
   });
 
   it('reports a checkpoint that the disk cannot hold', async () => {
@@ -189,38 +191,43 @@ describe('checkpoint folders', () => {
     const server = createStorageServer(folderWith(files));
     const outputDir = tempFolder();
     mkdirSync(join(outputDir, folder), { recursive: true });
-    for (const [name, text] of [
-      ['model.bin', 'weights'],
-      ['empty', 'no'],
-      ['more', ''],
-    ] as const)
-      writeFileSync(join(outputDir, folder, name), text);
+    writeFileSync(join(outputDir, folder, 'model.bin'), 'weights');
+    writeFileSync(join(outputDir, folder, 'empty'), 'not empty');
+    writeFileSync(join(outputDir, folder, 'extra'), '');
     const { fetched, read } = startFetch(server, folder, outputDir);
     expect(await fetched).toMatchObject({ kind: 'ready' });
     expect(downloadsOf(server).some(call => call.includes('model.bin'))).toBe(false);
     expect([read(`${folder}/model.bin`), read(`${folder}/empty`)]).toEqual(['weights', '']);
-    expect(existsSync(join(outputDir, folder, 'more'))).toBe(false);
+    expect(existsSync(join(outputDir, folder, 'extra'))).toBe(false);
     expect(await startFetch(server, folder, outputDir).fetched).toMatchObject({
       message: expect.stringMatching(/already on this rig/) as string,
     });
   });
 
+  const manifestWithPaths = (...paths: readonly string[]): string =>
+    JSON.stringify({ files: paths.map(path => ({ path, bytes: 1, sha256: sha256Of('x') })) });
+  const invalidPaths = [
+    '../../escape',
+    '/etc/passwd',
+    'a/../../b',
+    'a\\..\\b',
+    'C:x',
+    'con',
+    '',
+    'a//b',
+    'a\0b',
+  ];
+
   it.each<readonly [string, string]>([
     ['invalid JSON', 'nonsense'],
     ['no files', '{"files":[]}'],
     ['invalid digests', JSON.stringify({ files: [{ path: 'a', bytes: 1, sha256: 'x' }] })],
-    ...['../../escape', '/etc/passwd', 'a/../../b', 'a\\..\\b', 'C:x', 'con', '', 'a//b', 'a\0b'].map(
-      path =>
-        [
-          `the path ${JSON.stringify(path)}`,
-          JSON.stringify({ files: [{ path, bytes: 1, sha256: sha256Of('x') }] }),
-        ] as const,
-    ),
-    [
-      'a repeated path',
-      JSON.stringify({ files: ['a', 'a'].map(path => ({ path, bytes: 1, sha256: sha256Of('x') })) }),
-    ],
-  ])('rejects a checkpoint manifest with %s', async (_what, manifest) => {
+    ['a repeated path', manifestWithPaths('a', 'a')],
+    ...invalidPaths.map((path): [string, string] => [
+      `the path ${JSON.stringify(path)}`,
+      manifestWithPaths(path),
+    ]),
+  ])('rejects a checkpoint manifest with %s', async (_title, manifest) => {
     const server = createStorageServer({ [`${folder}/checkpoint-manifest.json`]: manifest });
     const { fetched, outputDir } = startFetch(server, folder);
     expect(await fetched).toEqual(failure(/checkpoint-manifest.json (?:is invalid|has an invalid path)/));

@@ -12,22 +12,21 @@ import {
   type StorageServer,
 } from '../storage-server.ts';
 
-/** An input that consists of these files, by path. The first name in their paths is the input. */
+/** An input that consists of these files, by path. The first folder of their paths is the path of the input. */
 const inputOf = (name: string, files: Readonly<Record<string, string>>): OfferedInput => ({
   name,
   path: Object.keys(files)[0]?.split('/')[0] ?? '',
   files: Object.entries(files).map(([path, text]) => ({ path, bytes: text.length, sha256: sha256Of(text) })),
 });
-const serverWith = (
+/** A server that stores these inputs. */
+function serverWith(
   ...inputs: readonly (readonly [name: string, files: Readonly<Record<string, string>>])[]
-): StorageServer =>
-  createStorageServer(
-    Object.fromEntries(
-      inputs.flatMap(([name, files]) =>
-        Object.entries(files).map(([path, text]) => [`inputs/${name}/${path}`, text] as const),
-      ),
-    ),
-  );
+): StorageServer {
+  const stored: Record<string, string> = {};
+  for (const [name, files] of inputs)
+    for (const [path, text] of Object.entries(files)) stored[`inputs/${name}/${path}`] = text;
+  return createStorageServer(stored);
+}
 
 function startFetch(
   server: StorageServer,
@@ -38,19 +37,19 @@ function startFetch(
   const folder = join(workDir, job);
   mkdirSync(folder, { recursive: true });
   const stages: string[] = [];
-  const over = new AbortController();
-  const clock = createInstantClock();
-  const rest = {
-    clock,
+  const abort = new AbortController();
+  const fetched = fetchInputs(inputs, folder, {
+    storage: server.storage,
+    workDir,
+    clock: createInstantClock(),
     random: () => 0,
-    signal: over.signal,
-    onStage: (stage: string) => stages.push(stage),
-  };
-  const fetched = fetchInputs(inputs, folder, { storage: server.storage, workDir, ...rest });
+    signal: abort.signal,
+    onStage: stage => void stages.push(stage),
+  });
   return {
     fetched,
     stages,
-    over,
+    abort,
     workDir,
     read: (path: string) => readFileSync(join(folder, 'inputs', path), 'utf8'),
   };
@@ -61,8 +60,8 @@ const downloadsOf = ({ calls }: StorageServer): readonly string[] =>
 const lora = { 'lora.safetensors': 'weights' };
 const run = { 'run/a.bin': 'aa', 'run/deep/b.bin': 'bbb' };
 
-describe('inputs', () => {
-  it('are downloaded into folders with their names, and not again for the next attempt', async () => {
+describe('inputs of a job', () => {
+  it('are downloaded into folders with their names, and are not downloaded again for the next attempt', async () => {
     const server = serverWith(['lora', lora], ['base', run]);
     const inputs = [inputOf('lora', lora), inputOf('base', run)];
     const { fetched, stages, workDir, read } = startFetch(server, inputs);
@@ -76,28 +75,29 @@ describe('inputs', () => {
       'aa',
       'bbb',
     ]);
-    const count = downloadsOf(server).length;
+    const countBefore = downloadsOf(server).length;
     expect(await startFetch(server, inputs, workDir).fetched).toEqual({
       kind: 'ready',
       message: 'Inputs: lora (lora.safetensors), already on this rig; base (run), already on this rig',
     });
-    expect(downloadsOf(server)).toHaveLength(count);
+    expect(downloadsOf(server)).toHaveLength(countBefore);
   });
 
   it('are removed when another job with inputs starts', async () => {
     const server = serverWith(['lora', lora]);
     const { fetched, workDir } = startFetch(server, [inputOf('lora', lora)]);
     await fetched;
-    mkdirSync(join(workDir, 'mine', 'inputs'), { recursive: true });
+    // A folder of the user, which belongs to no job.
+    mkdirSync(join(workDir, 'own', 'inputs'), { recursive: true });
     await startFetch(server, [inputOf('lora', lora)], workDir, 'j_2').fetched;
     expect(existsSync(join(workDir, 'j_1', 'inputs'))).toBe(false);
-    expect(existsSync(join(workDir, 'mine', 'inputs'))).toBe(true);
+    expect(existsSync(join(workDir, 'own', 'inputs'))).toBe(true);
     expect(readdirSync(join(workDir, 'j_2', 'inputs'))).toEqual(['lora']);
   });
 
   it('fail with the name of the input when a file has other content or is gone', async () => {
-    const other = serverWith(['lora', { 'lora.safetensors': 'changed' }]);
-    expect(await startFetch(other, [inputOf('lora', lora)]).fetched).toMatchObject({
+    const changed = serverWith(['lora', { 'lora.safetensors': 'changed' }]);
+    expect(await startFetch(changed, [inputOf('lora', lora)]).fetched).toMatchObject({
       kind: 'failed',
       message: expect.stringMatching(/^Input lora cannot be fetched: .*unexpected content$/),
     });
@@ -109,9 +109,9 @@ describe('inputs', () => {
     });
   });
 
-  it.each(['inputs', 'inputs/lora'])('do not follow a link at %s that a trainer has left', async at => {
+  it.each(['inputs', 'inputs/lora'])('do not follow a link at %s that a trainer has left', async path => {
     const [workDir, elsewhere] = [tempFolder(), tempFolder()];
-    const link = join(workDir, 'j_1', at);
+    const link = join(workDir, 'j_1', path);
     mkdirSync(dirname(link), { recursive: true });
     symlinkSync(elsewhere, link);
     await startFetch(serverWith(['lora', lora]), [inputOf('lora', lora)], workDir).fetched;
@@ -119,8 +119,8 @@ describe('inputs', () => {
   });
 
   it('stop when the job is cancelled', async () => {
-    const { fetched, over } = startFetch(serverWith(['lora', lora]), [inputOf('lora', lora)]);
-    over.abort();
+    const { fetched, abort } = startFetch(serverWith(['lora', lora]), [inputOf('lora', lora)]);
+    abort.abort();
     expect(await fetched).toEqual({ kind: 'aborted' });
   });
 });

@@ -26,7 +26,6 @@ test('finds the outputs of a trainer, except hidden and partial files', async ()
     'g.PART',
     'h.lock',
     '.x.fetching/i',
-
     'checkpoint-5/.metadata',
     'checkpoint-5/j',
     'checkpoint-5/.nfs0001',
@@ -58,30 +57,31 @@ test('skips and reports invalid artifact names, and checkpoints that contain one
 
 test('skips files that are too deep, and checkpoints that contain one', async () => {
   const root = folderWith(
-    '1/2/3/4/5/6/7/seen',
-    '1/2/3/4/5/6/7/8/unseen',
+    '1/2/3/4/5/6/7/found',
+    '1/2/3/4/5/6/7/8/too-deep',
     'checkpoint-1/a',
     'checkpoint-1/2/3/4/5/6/7/8/b',
   );
-  expect(await keysIn(root)).toEqual(['1/2/3/4/5/6/7/seen']);
+  expect(await keysIn(root)).toEqual(['1/2/3/4/5/6/7/found']);
   expect((await walkOutputs(root)).flaws).toHaveLength(2);
 });
 
 test('lists complete checkpoints first when there are too many files', async () => {
-  const many = (folder: string, count: number) =>
+  const numberedFiles = (folder: string, count: number) =>
     Array.from({ length: count }, (_, n) => `${folder}/${String(n).padStart(2, '0')}`);
   const root = folderWith(
-    ...many('pictures', 45),
-    ...many('checkpoint-1', 10),
-    ...many('x/checkpoint-2', 10),
+    ...numberedFiles('pictures', 45),
+    ...numberedFiles('checkpoint-1', 10),
+    ...numberedFiles('x/checkpoint-2', 10),
   );
-  const keysWithin = async (most: number) => [...(await walkOutputs(root, most)).files.keys()];
-  expect(await keysWithin(13)).toEqual(expect.arrayContaining(many('checkpoint-1', 10)));
-  for (const most of [5, 13, 20, 40, 60, 68, 69]) {
-    const keys = await keysWithin(most);
-    expect(keys.length).toBeLessThanOrEqual(most);
-    for (const part of ['checkpoint-1/', 'x/checkpoint-2/'])
-      expect([0, 10]).toContain(keys.filter(key => key.startsWith(part)).length);
+  const keysWithin = async (maxFiles: number) => [...(await walkOutputs(root, maxFiles)).files.keys()];
+  expect(await keysWithin(13)).toEqual(expect.arrayContaining(numberedFiles('checkpoint-1', 10)));
+  for (const maxFiles of [5, 13, 20, 40, 60, 68, 69]) {
+    const keys = await keysWithin(maxFiles);
+    expect(keys.length).toBeLessThanOrEqual(maxFiles);
+    // A checkpoint is listed with all of its 10 files, or not at all.
+    for (const folder of ['checkpoint-1/', 'x/checkpoint-2/'])
+      expect([0, 10]).toContain(keys.filter(key => key.startsWith(folder)).length);
   }
   // The limit counts folders too: three at the top and one below.
   expect(await keysWithin(69)).toHaveLength(65);

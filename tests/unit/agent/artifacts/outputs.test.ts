@@ -10,8 +10,8 @@ import {
   type UploadScope,
 } from '../../../../agent/artifacts/outputs.ts';
 
-const found = (bytes = 1, changedAt = 1): Found => ({ bytes, changedAt });
-const outputs = (...keys: readonly string[]) => outputsOf(new Map(keys.map(key => [key, found()])));
+const file = (bytes = 1, changedAt = 1): Found => ({ bytes, changedAt });
+const outputs = (...keys: readonly string[]) => outputsOf(new Map(keys.map(key => [key, file()])));
 
 describe('outputs', () => {
   it('groups files into outputs, and each checkpoint folder into one output', () => {
@@ -64,7 +64,7 @@ interface UploadCase {
   readonly results?: Readonly<Record<string, Omit<OutputResult, 'mark'> & { readonly mark?: string }>>;
   readonly isOver?: boolean;
   readonly which?: UploadScope;
-  /** Time from the only scan until the plan, in ms. */
+  /** Time from the scan until the plan, in ms. */
   readonly laterMs?: number;
 }
 
@@ -72,7 +72,7 @@ function planned({ files = {}, results = {}, isOver = false, which = 'all', late
   const all = outputsOf(new Map(Object.entries(files)));
   const markOf = (name: string): string => all.find(output => output.name === name)?.mark ?? '';
   const entries = Object.entries(results).map(
-    ([name, done]) => [name, { mark: markOf(name), ...done }] as const,
+    ([name, result]) => [name, { mark: markOf(name), ...result }] as const,
   );
   const unchangedSince = recordScan(new Map(), all, 1_000_000);
   const now = 1_000_000 + laterMs;
@@ -83,14 +83,14 @@ function planned({ files = {}, results = {}, isOver = false, which = 'all', late
 
 describe('planned uploads', () => {
   const files = {
-    'log.txt': found(1, 9),
-    'a.png': found(1, 3),
-    'b.png': found(1, 4),
-    'checkpoint-9.bin': found(),
-    'checkpoint-10/x': found(),
+    'log.txt': file(1, 9),
+    'a.png': file(1, 3),
+    'b.png': file(1, 4),
+    'checkpoint-9.bin': file(),
+    'checkpoint-10/x': file(),
   };
 
-  it('plans the newest checkpoint first, then the newest sample, then the rest', () => {
+  it('plans checkpoints first, then samples, then other files, each from the newest to the oldest', () => {
     const order = ['checkpoint-10', 'checkpoint-9.bin', 'b.png', 'a.png', 'log.txt'];
     expect(planned({ files })).toEqual(order);
     expect(planned({ files, which: 'checkpoints' })).toEqual(order.slice(0, 2));
@@ -103,7 +103,7 @@ describe('planned uploads', () => {
 
   it('plans the event files of TensorBoard although they grow, and only them for a run that was stopped', () => {
     const events = 'logs/events.out.tfevents.1.vm.2.0';
-    const all = { ...files, [events]: found(), 'checkpoint-10/events.out.tfevents.1.vm.2.0': found() };
+    const all = { ...files, [events]: file(), 'checkpoint-10/events.out.tfevents.1.vm.2.0': file() };
     expect(planned({ files: all, laterMs: 0 })).toEqual([events]);
     expect(planned({ files: all, which: 'events', isOver: true })).toEqual([events]);
   });
@@ -115,7 +115,7 @@ describe('planned uploads', () => {
   ])(
     'plans a growing file of %i bytes again %i ms after its last upload: %s',
     (bytes, laterMs, isPlanned) => {
-      const log = { 'log.txt': found(bytes) };
+      const log = { 'log.txt': file(bytes) };
       const results = { 'log.txt': { at: 1_000_000, result: 'uploaded', mark: 'before' } } as const;
       expect(planned({ files: log, results, laterMs })).toHaveLength(isPlanned ? 1 : 0);
       expect(planned({ files: log, results, isOver: true })).toHaveLength(1);
@@ -126,8 +126,8 @@ describe('planned uploads', () => {
     const scan = (bytes: number) =>
       outputsOf(
         new Map([
-          ['checkpoint-1/a', found()],
-          ['checkpoint-1/b', found(bytes)],
+          ['checkpoint-1/a', file()],
+          ['checkpoint-1/b', file(bytes)],
         ] as const),
       );
     const first = recordScan(new Map(), scan(1), 0);
@@ -145,7 +145,9 @@ describe('planned uploads', () => {
     expect([plan(7_999), plan(8_000)]).toEqual([0, 1]);
   });
 
+  /** The time of the scan, and of the last upload. */
   const at = 1_000_000;
+
   it.each<[string, UploadCase, boolean]>([
     ['an output that was uploaded unchanged', { results: { 'a.png': { at, result: 'uploaded' } } }, false],
     [
@@ -169,13 +171,13 @@ describe('planned uploads', () => {
       { results: { 'a.png': { at, result: 'no_room' } }, laterMs: 300_000, isOver: true },
       false,
     ],
-  ])('plans uploads correctly for %s', (_what, uploadCase, isPlanned) => {
-    expect(planned({ files: { 'a.png': found() }, ...uploadCase })).toEqual(isPlanned ? ['a.png'] : []);
+  ])('plans uploads correctly for %s', (_title, uploadCase, isPlanned) => {
+    expect(planned({ files: { 'a.png': file() }, ...uploadCase })).toEqual(isPlanned ? ['a.png'] : []);
   });
 
   it('plans a growing file every five minutes, and after the run', () => {
     const uploadCase = {
-      files: { 'log.txt': found() },
+      files: { 'log.txt': file() },
       results: { 'log.txt': { at, result: 'uploaded', mark: 'shorter' } },
     } as const;
     expect(planned(uploadCase)).toEqual([]);
@@ -184,20 +186,20 @@ describe('planned uploads', () => {
   });
 });
 
-it('recognizes checkpoints from before the attempt as leftovers', () => {
+it('recognizes checkpoints that are older than the attempt', () => {
   const all = outputsOf(
     new Map([
-      ['checkpoint-1/a', found(1, 10)],
-      ['checkpoint-1/b', found(1, 20)],
-      ['checkpoint-2.bin', found(1, 19)],
-      ['a.png', found(1, 1)],
+      ['checkpoint-1/a', file(1, 10)],
+      ['checkpoint-1/b', file(1, 20)],
+      ['checkpoint-2.bin', file(1, 19)],
+      ['a.png', file(1, 1)],
     ] as const),
   );
   expect(outputsBeforeAttempt(all, 20).map(({ name }) => name)).toEqual(['checkpoint-2.bin']);
   expect(outputsBeforeAttempt(all, 21).map(({ name }) => name)).toEqual(['checkpoint-1', 'checkpoint-2.bin']);
 });
 
-it('recognizes checkpoints older than the newest stored one as outdated', () => {
+it('recognizes checkpoints that are older than the newest stored one', () => {
   const all = outputs('checkpoint-1.bin', 'checkpoint-3/a', 'checkpoint-4.bin', 'a.png', 'epoch-1.bin');
   expect(
     outputsBeforeStored(all, ['b.png', 'checkpoint-3/a', 'checkpoint-2.bin']).map(({ name }) => name),

@@ -8,8 +8,8 @@ import { openStorage, type Storage } from '../../../../agent/artifacts/storage.t
 import { decide } from '../../../../agent/retry/decisions.ts';
 import { createInstantClock, sha256Of } from '../storage-server.ts';
 
-/** A storage client for an orchestrator with this answer. */
-async function storageAt(
+/** Opens a storage client for an orchestrator that answers in this way. */
+async function openTestStorage(
   answer: RequestListener,
   clock = systemClock,
   renew: RenewCall = () => Promise.resolve(null),
@@ -26,26 +26,26 @@ async function storageAt(
     { url, send: openNetwork(usualTrust), clock, renew },
   );
 }
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const emptyBody = { bytes: 0, async *pieces() {} };
 
 test('encodes the key as a path, and sends the upload token of the attempt', async () => {
-  const seen: unknown[] = [];
-  const storage = await storageAt((request, response) => {
-    seen.push(request.method, request.url, request.headers['x-upload-token']);
+  const request: unknown[] = [];
+  const storage = await openTestStorage(({ method, url, headers }, response) => {
+    request.push(method, url, headers['x-upload-token']);
     response.end('{}');
   });
-  await storage.put('a b/ü?#.bin', { sha256: 'x', body: emptyBody, part: null }, never);
-  expect(seen).toEqual(['PUT', '/prefix/store/outputs/a%20b/%C3%BC%3F%23.bin', 'tu_1']);
+  await storage.put('a b/ü?#.bin', { sha256: 'x', body: emptyBody, part: null }, neverAborted);
+  expect(request).toEqual(['PUT', '/prefix/store/outputs/a%20b/%C3%BC%3F%23.bin', 'tu_1']);
 });
 
 test('reports a server that stops answering as unreachable', async () => {
-  const silent = await storageAt(() => {}, createInstantClock());
+  const silent = await openTestStorage(() => {}, createInstantClock());
   const unreachable = { ok: false, failure: { kind: 'unreachable' } };
-  expect(await silent.list(never)).toMatchObject(unreachable);
-  expect(await silent.progress('a', never)).toMatchObject(unreachable);
-  expect(await silent.get('a', null, never)).toMatchObject(unreachable);
-  expect(await silent.put('a', { sha256: 'x', body: emptyBody, part: null }, never)).toMatchObject(
+  expect(await silent.list(neverAborted)).toMatchObject(unreachable);
+  expect(await silent.progress('a', neverAborted)).toMatchObject(unreachable);
+  expect(await silent.get('a', null, neverAborted)).toMatchObject(unreachable);
+  expect(await silent.put('a', { sha256: 'x', body: emptyBody, part: null }, neverAborted)).toMatchObject(
     unreachable,
   );
 });
@@ -55,31 +55,33 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['an invalid digest', { 'content-length': '1', etag: '"abc"' }],
   ['no length', { etag: `"${sha256Of('x')}"`, 'transfer-encoding': 'chunked' }],
 ])('rejects a download with %s', async (_what, headers) => {
-  const storage = await storageAt((_request, response) => void response.writeHead(200, headers).end('x'));
-  expect(await storage.get('a', null, never)).toMatchObject({
+  const storage = await openTestStorage(
+    (_request, response) => void response.writeHead(200, headers).end('x'),
+  );
+  expect(await storage.get('a', null, neverAborted)).toMatchObject({
     ok: false,
     failure: { kind: 'unexpected', status: 200 },
   });
 });
 
 test.each(['', 'null', '<html>', '{"Contents":[{}]}'])('rejects the list %j', async text => {
-  const storage = await storageAt((_request, response) => void response.end(text));
-  expect(await storage.list(never)).toMatchObject({ ok: false });
+  const storage = await openTestStorage((_request, response) => void response.end(text));
+  expect(await storage.list(neverAborted)).toMatchObject({ ok: false });
 });
 
 test('requests the rest of a partial file with Range and If-Range', async () => {
   const bytes = '0123456789';
   const etag = `"${sha256Of(bytes)}"`;
-  const asked: unknown[] = [];
-  const storage = await storageAt(({ headers }, response) => {
-    asked.push(headers.range, headers['if-range']);
+  const requestHeaders: unknown[] = [];
+  const storage = await openTestStorage(({ headers }, response) => {
+    requestHeaders.push(headers.range, headers['if-range']);
     if (headers.range === undefined) response.writeHead(200, { etag, 'content-length': 10 }).end(bytes);
     else response.writeHead(206, { etag, 'content-range': 'bytes 4-9/10' }).end('456789');
   });
-  const whole = await storage.get('a', { from: 0, sha256: sha256Of(bytes) }, never);
-  const rest = await storage.get('a', { from: 4, sha256: sha256Of(bytes) }, never);
-  if (!whole.ok || !rest.ok) throw new Error('it was not there');
-  expect(asked).toEqual([undefined, undefined, 'bytes=4-', etag]);
+  const whole = await storage.get('a', { from: 0, sha256: sha256Of(bytes) }, neverAborted);
+  const rest = await storage.get('a', { from: 4, sha256: sha256Of(bytes) }, neverAborted);
+  if (!whole.ok || !rest.ok) throw new Error('a download failed');
+  expect(requestHeaders).toEqual([undefined, undefined, 'bytes=4-', etag]);
   expect([whole.value, rest.value]).toMatchObject([
     { from: 0, bytes: 10 },
     { from: 4, bytes: 10 },
@@ -96,28 +98,29 @@ test('reads every page of a list', async () => {
       '/prefix/store/outputs': { keys: ['a', 'b'], next: '17' },
       '/prefix/store/outputs?cursor=17': { keys: ['c'], next: null },
     };
-  const storage = await storageAt(({ url = '' }, response) => {
+  const storage = await openTestStorage(({ url = '' }, response) => {
     const { keys, next } = pages[url] ?? expect.unreachable(url);
     const Contents = keys.map(Key => ({ Key, Size: 1, LastModified: 0, ETag: `"${sha256Of(Key)}"` }));
     response.end(JSON.stringify({ Name: 'outputs', Contents, IsTruncated: next !== null, NextCursor: next }));
   });
   const value = new Map(['a', 'b', 'c'].map(key => [key, sha256Of(key)]));
-  expect(await storage.list(never)).toEqual({ ok: true, value });
+  expect(await storage.list(neverAborted)).toEqual({ ok: true, value });
 });
 
-const rotated = (response: ServerResponse): void => {
+/** Refuses a call because the upload token was rotated. */
+const refuseRotated = (response: ServerResponse): void => {
   response.writeHead(401, { 'content-type': 'application/problem+json' });
   const problem = { type: 'about:blank', title: 'No', status: 401, detail: 'rotated' };
   response.end(JSON.stringify({ ...problem, code: 'upload_token_rotated' }));
 };
 
 test('repeats a call once with a new token after a rotation, and keeps that token', async () => {
-  const seen: unknown[] = [];
-  const storage = await storageAt(
+  const requests: unknown[] = [];
+  const storage = await openTestStorage(
     (request, response) => {
-      seen.push([request.method, request.headers['x-upload-token']]);
+      requests.push([request.method, request.headers['x-upload-token']]);
       request.resume();
-      if (request.headers['x-upload-token'] === 'tu_1') rotated(response);
+      if (request.headers['x-upload-token'] === 'tu_1') refuseRotated(response);
       else response.writeHead(200, { 'content-length': 0 }).end();
     },
     systemClock,
@@ -129,9 +132,9 @@ test('repeats a call once with a new token after a rotation, and keeps that toke
       yield Buffer.from('abc');
     },
   };
-  expect(await storage.put('a', { sha256: 'x', body, part: null }, never)).toMatchObject({ ok: true });
-  expect(await storage.progress('a', never)).toMatchObject({ ok: true });
-  expect(seen).toEqual([
+  expect(await storage.put('a', { sha256: 'x', body, part: null }, neverAborted)).toMatchObject({ ok: true });
+  expect(await storage.progress('a', neverAborted)).toMatchObject({ ok: true });
+  expect(requests).toEqual([
     ['PUT', 'tu_1'],
     ['PUT', 'tu_2'],
     ['HEAD', 'tu_2'],
@@ -139,24 +142,24 @@ test('repeats a call once with a new token after a rotation, and keeps that toke
 });
 
 test('gets a new token when a HEAD call is refused', async () => {
-  const storage = await storageAt(
+  const storage = await openTestStorage(
     (request, response) => {
-      if (request.headers['x-upload-token'] === 'tu_1') rotated(response);
+      if (request.headers['x-upload-token'] === 'tu_1') refuseRotated(response);
       else response.writeHead(404).end();
     },
     systemClock,
     () => Promise.resolve('tu_2'),
   );
-  expect(await storage.progress('a', never)).toEqual({ ok: true, value: null });
+  expect(await storage.progress('a', neverAborted)).toEqual({ ok: true, value: null });
 });
 
 test('retries an upload while no new token is available', async () => {
   let calls = 0;
-  const storage = await storageAt((_request, response) => {
+  const storage = await openTestStorage((_request, response) => {
     calls += 1;
-    rotated(response);
+    refuseRotated(response);
   });
-  const answer = await storage.list(never);
+  const answer = await storage.list(neverAborted);
   expect([answer.ok || decide('upload', answer.failure), calls]).toEqual(['retry', 1]);
 });
 
@@ -174,12 +177,12 @@ test.each([
       return systemClock.after(0, run);
     },
   };
-  const storage = await storageAt(() => {}, clock);
+  const storage = await openTestStorage(() => {}, clock);
   const answer = await {
-    list: () => storage.list(never),
-    progress: () => storage.progress('a', never),
-    report: () => storage.reportOutstanding({ files: 0, bytes: 0, reason: null }, never),
-    put: () => storage.put('a', { sha256: 'x', body: emptyBody, part: null }, never),
+    list: () => storage.list(neverAborted),
+    progress: () => storage.progress('a', neverAborted),
+    report: () => storage.reportOutstanding({ files: 0, bytes: 0, reason: null }, neverAborted),
+    put: () => storage.put('a', { sha256: 'x', body: emptyBody, part: null }, neverAborted),
   }[call]();
   expect(answer.ok).toBe(false);
   expect(waits).toEqual([ms]);
@@ -189,8 +192,8 @@ test.each([
   ['7', 7_000],
   ['Tue, 24 Nov 2026 12:00:00 GMT', undefined],
 ])('reads the header Retry-After: %s of a refusal as %s ms', async (value, retryAfterMs) => {
-  const storage = await storageAt((_request, response) => {
+  const storage = await openTestStorage((_request, response) => {
     response.writeHead(503, { 'retry-after': value }).end();
   });
-  expect(await storage.list(never)).toMatchObject({ ok: false, retryAfterMs });
+  expect(await storage.list(neverAborted)).toMatchObject({ ok: false, retryAfterMs });
 });

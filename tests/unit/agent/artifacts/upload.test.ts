@@ -13,12 +13,13 @@ import {
   type StorageServer,
 } from '../storage-server.ts';
 
+/** Sends files of up to 10 bytes as a whole, and larger ones in parts of 4 bytes. */
 const sizes = { wholeUpTo: 10, part: 4 };
-const partsOf = ({ storage }: StorageServer, over = new AbortController()) => ({
+const depsFor = ({ storage }: StorageServer, abort = new AbortController()) => ({
   storage,
   clock: createInstantClock(),
   random: () => 0,
-  signal: over.signal,
+  signal: abort.signal,
   sizes,
 });
 
@@ -33,7 +34,7 @@ function sourceOf(text: string) {
 describe('uploadFile', () => {
   it.each(['', 'x', '0123456789'])('uploads a file with the content %j', async text => {
     const server = createStorageServer();
-    expect(await uploadFile(sourceOf(text), partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(await uploadFile(sourceOf(text), depsFor(server))).toEqual({ kind: 'uploaded' });
     expect(server.files.get('key')?.toString()).toBe(text);
     expect(server.calls).toEqual(['PUT key 0']);
   });
@@ -41,7 +42,7 @@ describe('uploadFile', () => {
   it('repeats an upload until it succeeds', async () => {
     const server = createStorageServer();
     server.fail('PUT', 'cut', unreachable(), refusalOf(503), refusalOf(429), refusalOf(409));
-    expect(await uploadFile(sourceOf('0123'), partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(await uploadFile(sourceOf('0123'), depsFor(server))).toEqual({ kind: 'uploaded' });
     expect(server.calls).toHaveLength(6);
   });
 
@@ -57,7 +58,7 @@ describe('uploadFile', () => {
     };
     const source = sourceOf('abcdefghijklmnop');
     const sha256 = createRunningDigest(source.path);
-    expect(await uploadFile({ ...source, sha256 }, { ...partsOf(server), storage })).toEqual({
+    expect(await uploadFile({ ...source, sha256 }, { ...depsFor(server), storage })).toEqual({
       kind: 'uploaded',
     });
     expect(digests).toEqual([null, null, null, source.sha256]);
@@ -69,7 +70,7 @@ describe('uploadFile', () => {
     server.fail('PUT key 4', 'cut', 'cut');
     const source = sourceOf('abcdefghijklmnop');
     const sha256 = createRunningDigest(source.path);
-    expect(await uploadFile({ ...source, sha256 }, partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(await uploadFile({ ...source, sha256 }, depsFor(server))).toEqual({ kind: 'uploaded' });
     expect(server.files.get('key')?.toString()).toBe('abcdefghijklmnop');
   });
 
@@ -77,7 +78,7 @@ describe('uploadFile', () => {
     const server = createStorageServer();
     server.fail('PUT key 4', 'cut', 'cut');
     const text = 'abcdefghijklmnop';
-    expect(await uploadFile(sourceOf(text), partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(await uploadFile(sourceOf(text), depsFor(server))).toEqual({ kind: 'uploaded' });
     expect(server.files.get('key')?.toString()).toBe(text);
     expect(server.calls).toEqual([
       'HEAD key',
@@ -90,23 +91,27 @@ describe('uploadFile', () => {
     ]);
   });
 
-  it('recognizes a large file that is stored already, and restarts one begun with other content', async () => {
+  it('skips a large file that the server has, and restarts an upload that began with other content', async () => {
     const text = 'abcdefghijklmnop';
-    const there = createStorageServer({ key: text });
-    expect(await uploadFile(sourceOf(text), partsOf(there))).toEqual({ kind: 'uploaded' });
-    expect(there.calls).toEqual(['HEAD key']);
-    const other = createStorageServer({ key: 'something else' });
-    await uploadFile(sourceOf(text), partsOf(other));
-    expect(other.files.get('key')?.toString()).toBe(text);
-    const begun = createStorageServer();
-    const over = new AbortController();
-    begun.onCall = call => void (call === 'PUT key 4' && over.abort());
-    expect(await uploadFile(sourceOf('0000111122223333'), partsOf(begun, over))).toEqual({ kind: 'aborted' });
+    const complete = createStorageServer({ key: text });
+    expect(await uploadFile(sourceOf(text), depsFor(complete))).toEqual({ kind: 'uploaded' });
+    expect(complete.calls).toEqual(['HEAD key']);
+    const outdated = createStorageServer({ key: 'something else' });
+    await uploadFile(sourceOf(text), depsFor(outdated));
+    expect(outdated.files.get('key')?.toString()).toBe(text);
+    const interrupted = createStorageServer();
+    const abort = new AbortController();
+    interrupted.onCall = call => {
+      if (call === 'PUT key 4') abort.abort();
+    };
+    expect(await uploadFile(sourceOf('0000111122223333'), depsFor(interrupted, abort))).toEqual({
+      kind: 'aborted',
+    });
     // The stored first part belongs to another file of the same length. Only the final checksum reveals that.
-    begun.onCall = () => {};
-    expect(await uploadFile(sourceOf(text), partsOf(begun))).toEqual({ kind: 'changed' });
-    expect(await uploadFile(sourceOf(text), partsOf(begun))).toEqual({ kind: 'uploaded' });
-    expect(begun.files.get('key')?.toString()).toBe(text);
+    interrupted.onCall = () => {};
+    expect(await uploadFile(sourceOf(text), depsFor(interrupted))).toEqual({ kind: 'changed' });
+    expect(await uploadFile(sourceOf(text), depsFor(interrupted))).toEqual({ kind: 'uploaded' });
+    expect(interrupted.files.get('key')?.toString()).toBe(text);
   });
 
   it.each([
@@ -118,7 +123,7 @@ describe('uploadFile', () => {
     for (const text of ['small', 'much larger than that']) {
       const server = createStorageServer();
       server.failAll('PUT', failure);
-      expect(await uploadFile(sourceOf(text), partsOf(server))).toEqual(end);
+      expect(await uploadFile(sourceOf(text), depsFor(server))).toEqual(end);
     }
   });
 
@@ -130,12 +135,12 @@ describe('uploadFile', () => {
     [403, 'refused', 'check its configuration and its log'],
   ])(
     'postpones a file that a proxy never accepts (%i), and names the remedy',
-    async (status, what, remedy) => {
+    async (status, failure, remedy) => {
       const server = createStorageServer();
       server.failAll('PUT', proxyAnswerOf(status));
-      expect(await uploadFile(sourceOf('small'), partsOf(server))).toEqual({
+      expect(await uploadFile(sourceOf('small'), depsFor(server))).toEqual({
         kind: 'no_room',
-        why: `A proxy between this worker and the server ${what} an upload of 5 bytes (${status}): ${remedy} (docs/network.md)`,
+        why: `A proxy between this worker and the server ${failure} an upload of 5 bytes (${status}): ${remedy} (docs/network.md)`,
       });
       // 413 is permanent, so it is not repeated; the other errors are usually temporary.
       expect(server.calls).toHaveLength(status === 413 ? 1 : 6);
@@ -145,7 +150,7 @@ describe('uploadFile', () => {
   it('names the size of a part when a proxy refuses the parts', async () => {
     const server = createStorageServer();
     server.failAll('PUT', proxyAnswerOf(413));
-    expect(await uploadFile(sourceOf('much larger than that'), partsOf(server))).toMatchObject({
+    expect(await uploadFile(sourceOf('much larger than that'), depsFor(server))).toMatchObject({
       why: expect.stringContaining('an upload of 4 bytes (413)') as unknown,
     });
   });
@@ -155,20 +160,20 @@ describe('uploadFile', () => {
     const busy = [502, 503, 504, 429, 502].map(proxyAnswerOf);
     server.fail(call, ...busy);
     const text = 'much larger than that';
-    expect(await uploadFile(sourceOf(text), partsOf(server))).toEqual({ kind: 'uploaded' });
+    expect(await uploadFile(sourceOf(text), depsFor(server))).toEqual({ kind: 'uploaded' });
     expect(server.files.get('key')?.toString()).toBe(text);
   });
 
   it('counts failures of a proxy separately for each part', async () => {
     const server = createStorageServer();
-    for (const at of [0, 4, 8]) server.fail(`PUT key ${at}`, ...[502, 502, 502].map(proxyAnswerOf));
-    expect(await uploadFile(sourceOf('abcdefghijkl'), partsOf(server))).toEqual({ kind: 'uploaded' });
+    for (const offset of [0, 4, 8]) server.fail(`PUT key ${offset}`, ...[502, 502, 502].map(proxyAnswerOf));
+    expect(await uploadFile(sourceOf('abcdefghijkl'), depsFor(server))).toEqual({ kind: 'uploaded' });
   });
 
   it('postpones a file when a proxy never answers the HEAD call', async () => {
     const server = createStorageServer();
     server.failAll('HEAD', proxyAnswerOf(502));
-    expect(await uploadFile(sourceOf('much larger than that'), partsOf(server))).toMatchObject({
+    expect(await uploadFile(sourceOf('much larger than that'), depsFor(server))).toMatchObject({
       kind: 'no_room',
     });
     expect(server.calls).toHaveLength(6);
@@ -179,28 +184,28 @@ describe('uploadFile', () => {
     const grown = sourceOf('x');
     server.onCall = () => appendFileSync(grown.path, 'y');
     server.fail('PUT', 'cut');
-    expect(await uploadFile(grown, partsOf(server))).toEqual({ kind: 'changed' });
+    expect(await uploadFile(grown, depsFor(server))).toEqual({ kind: 'changed' });
     server.onCall = () => {};
     const gone = sourceOf('x');
     rmSync(gone.path);
-    expect(await uploadFile(gone, partsOf(server))).toEqual({ kind: 'changed' });
+    expect(await uploadFile(gone, depsFor(server))).toEqual({ kind: 'changed' });
     const shorter = sourceOf('0123456789');
     writeFileSync(shorter.path, '01');
-    expect(await uploadFile(shorter, partsOf(server))).toEqual({ kind: 'changed' });
+    expect(await uploadFile(shorter, depsFor(server))).toEqual({ kind: 'changed' });
   });
 
   it('reports a file that cannot be read', async () => {
     const source = { ...sourceOf('x'), path: tempFolder() };
-    expect(await uploadFile(source, partsOf(createStorageServer()))).toMatchObject({
+    expect(await uploadFile(source, depsFor(createStorageServer()))).toMatchObject({
       kind: expect.stringMatching(/changed|refused/) as string,
     });
   });
 });
 
-it('uploads bytes from memory in the same way', async () => {
+it('uploads bytes from memory in parts, and repeats a failed part', async () => {
   const server = createStorageServer();
   server.fail('PUT key 4', 'cut');
   const bytes = Buffer.from('abcdefghijklmnop');
-  expect(await uploadBytes('key', bytes, partsOf(server))).toEqual({ kind: 'uploaded' });
+  expect(await uploadBytes('key', bytes, depsFor(server))).toEqual({ kind: 'uploaded' });
   expect(server.files.get('key')).toEqual(bytes);
 });

@@ -1,4 +1,4 @@
-/** The state of an attempt on several workers that an agent other than the first finds on disk. */
+/** Tests how a restarted agent continues its part of an attempt on several workers. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ import { createSlotFixture } from '../slot-fixture.ts';
 
 const exit: ExitRecord = { code: 3, signal: null, stopped: null, startError: null, tail: 'boom' };
 
-/** The state folder after a trainer of this rank has ended and printed something. */
+/** Creates the state folder of an agent whose trainer of this rank has printed a line and ended. */
 function createFixture(rank: number) {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();
@@ -51,11 +51,11 @@ function createFixture(rank: number) {
       log: () => {},
       signal: new AbortController().signal,
     });
-  return { state, clock, run, logFile, deps, shipped, logs, left: () => readdirSync(state.runsDir) };
+  return { state, clock, run, logFile, deps, shipped, logs, runFolders: () => readdirSync(state.runsDir) };
 }
 
-/** A slot that has found this, and what it followed. */
-async function resumed(found: Found | null) {
+/** Resumes the run in a job slot. `followed` lists the log and the curve that the slot sends. */
+async function resumeInSlot(found: Found | null) {
   const followed: string[] = [];
   const fixture = createSlotFixture({
     logs: { follow: () => void followed.push('log'), finish: () => {}, keepFor: () => {} },
@@ -71,7 +71,7 @@ async function resumed(found: Found | null) {
 }
 
 describe('runs of a worker that is not the first of its attempt', () => {
-  it('keeps the rank on disk', () => {
+  it('stores the rank of a run on disk', () => {
     const { run } = createFixture(2);
     expect(readTask(run)?.rank).toBe(2);
     writeTask(run, taskOf(scriptJob(run.path, '')));
@@ -81,14 +81,14 @@ describe('runs of a worker that is not the first of its attempt', () => {
   it.each([
     [0, ['curve', 'log']],
     [1, []],
-  ])('reports the end of an adopted run of rank %d', async (rank, output) => {
+  ])('reports the end of an adopted run of rank %d', async (rank, expectedToFollow) => {
     const { clock, deps, state } = createFixture(rank);
-    const { reports, followed } = await resumed(await findRun(state.runsDir, deps));
+    const { reports, followed } = await resumeInSlot(await findRun(state.runsDir, deps));
     await until(async () => {
       await clock.advance(300);
       return reports.length > 0 ? true : null;
     });
-    expect(followed).toEqual(output);
+    expect(followed).toEqual(expectedToFollow);
     const { body } = newest(reports);
     expect(body).toMatchObject({ status: 'failed', exit_code: 3, error: expect.stringContaining('boom') });
     expect(body.progress).toEqual(rank === 0 ? expect.objectContaining({ step: 7 }) : undefined);
@@ -97,28 +97,28 @@ describe('runs of a worker that is not the first of its attempt', () => {
   it.each([
     [0, ['log', 'curve', 'log']],
     [1, []],
-  ])('sends a kept report of rank %d', async (rank, output) => {
+  ])('sends a kept report of rank %d', async (rank, expectedToFollow) => {
     const { deps, state } = createFixture(rank);
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
-    const { reports, followed } = await resumed(await findRun(state.runsDir, deps));
+    const { reports, followed } = await resumeInSlot(await findRun(state.runsDir, deps));
     expect(newest(reports).body).toEqual({ status: 'failed' });
-    expect(followed).toEqual(output);
+    expect(followed).toEqual(expectedToFollow);
   });
 
   it('leaves the log in the folder of the job, and removes the run once its end is reported', async () => {
-    const { logs, clock, shipped, left, logFile } = createFixture(1);
-    const following = logs();
-    following.follow(attemptId('a1'), []);
-    following.finish(attemptId('a1'));
+    const { logs, clock, shipped, runFolders, logFile } = createFixture(1);
+    const attemptLogs = logs();
+    attemptLogs.follow(attemptId('a1'), []);
+    attemptLogs.finish(attemptId('a1'));
     await clock.advance(60_000);
-    expect([shipped, left()]).toEqual([[], ['a1']]);
-    following.acknowledge(attemptId('a1'));
+    expect([shipped, runFolders()]).toEqual([[], ['a1']]);
+    attemptLogs.acknowledge(attemptId('a1'));
     await clock.advance(60_000);
-    expect([shipped, left(), existsSync(logFile)]).toEqual([[], [], true]);
+    expect([shipped, runFolders(), existsSync(logFile)]).toEqual([[], [], true]);
   });
 
   it('sends no log or curve of a run whose end an earlier process reported', async () => {
-    const { run, deps, state, logs, clock, shipped, left } = createFixture(1);
+    const { run, deps, state, logs, clock, shipped, runFolders } = createFixture(1);
     acknowledgeRun(run);
     const followed: string[] = [];
     for (const found of findAcknowledged(state.runsDir, deps))
@@ -130,6 +130,6 @@ describe('runs of a worker that is not the first of its attempt', () => {
       });
     logs().resume();
     await clock.advance(60_000);
-    expect([followed, shipped, left()]).toEqual([[], [], []]);
+    expect([followed, shipped, runFolders()]).toEqual([[], [], []]);
   });
 });

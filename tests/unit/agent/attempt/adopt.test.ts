@@ -28,45 +28,53 @@ const exit: ExitRecord = { code: 3, signal: null, stopped: null, startError: nul
 function createFixture(
   living: readonly { readonly pid: number; readonly start: string }[],
   /** Called on each check whether a process is alive. */
-  onLook: () => void = () => {},
+  onCheck: () => void = () => {},
 ) {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();
   const signals: string[] = [];
   let alive = living;
-  const knows = (pid: number) => alive.find(each => each.pid === pid) ?? null;
+  const findAlive = (pid: number) => alive.find(each => each.pid === pid) ?? null;
   const processes: Processes = {
     ...ownProcesses({}),
     async identify(pid) {
-      onLook();
-      return knows(pid);
+      onCheck();
+      return findAlive(pid);
     },
-    ownsGroup: async leader => knows(leader.pid)?.start === leader.start,
-    groupLives: async pid => knows(pid) !== null,
+    ownsGroup: async leader => findAlive(leader.pid)?.start === leader.start,
+    groupLives: async pid => findAlive(pid) !== null,
     async signalGroup(pid, signal) {
       signals.push(`${signal} ${pid}`);
       if (signal === 'SIGKILL') alive = alive.filter(each => each.pid !== pid);
     },
   };
-  const parts: LaunchDeps = { ownCommand: [], processes, clock };
-  /** Searches with waits that end at once. */
+  const deps: LaunchDeps = { ownCommand: [], processes, clock };
+  /** Searches for a run while the test advances the time, so that waits end immediately. */
   const find = async (): Promise<Found | null> => {
     let isFound = false;
-    const found = findRun(state.runsDir, parts).finally(() => (isFound = true));
+    const found = findRun(state.runsDir, deps).finally(() => (isFound = true));
     for (let n = 0; n < 400 && !isFound; n += 1) await clock.advance(50);
     return found;
   };
-  const leave = (attempt: string): RunFolder => {
+  /** Creates a run folder as an earlier agent process left it. */
+  const leaveRun = (attempt: string): RunFolder => {
     const run = state.runOf(attemptId(attempt));
     const task = taskOf(scriptJob(run.path, ''));
     writeTask(run, { ...task, attemptId: attemptId(attempt) });
     return run;
   };
-  return { state, find, leave, signals, left: () => readdirSync(state.runsDir), die: () => (alive = []) };
+  return {
+    state,
+    find,
+    leaveRun,
+    signals,
+    runFolders: () => readdirSync(state.runsDir),
+    killAll: () => (alive = []),
+  };
 }
 
 /** Writes the records of a guard and its trainer into the run folder. */
-function guarded(run: RunFolder): RunFolder {
+function addGuard(run: RunFolder): RunFolder {
   takeRun(run, guard);
   writeTrainer(run, trainer);
   return run;
@@ -78,8 +86,8 @@ describe('runs of an earlier agent process', () => {
   });
 
   it('finds a running training with the order it was given', async () => {
-    const { find, leave, left, signals } = createFixture([guard, trainer]);
-    const run = guarded(leave('a1'));
+    const { find, leaveRun, runFolders, signals } = createFixture([guard, trainer]);
+    const run = addGuard(leaveRun('a1'));
     expect(await find()).toMatchObject({
       kind: 'running',
       origin: { jobId: 'j1', attemptId: 'a1' },
@@ -87,22 +95,22 @@ describe('runs of an earlier agent process', () => {
     });
     writeStop(run, { order: 'cancel', graceMs: 5_000 });
     expect(await find()).toMatchObject({ kind: 'running', order: 'cancel' });
-    expect(left()).toEqual(['a1']);
+    expect(runFolders()).toEqual(['a1']);
     expect(signals).toEqual([]);
   });
 
   it('finds an ended training until its end is reported', async () => {
-    const { find, leave, left } = createFixture([]);
-    const run = guarded(leave('a1'));
+    const { find, leaveRun, runFolders } = createFixture([]);
+    const run = addGuard(leaveRun('a1'));
     writeExit(run, exit);
     writeStop(run, { order: 'leave_now', graceMs: 0 });
     expect(await find()).toMatchObject({ kind: 'ended', order: 'leave_now' });
-    expect(left()).toEqual(['a1']);
+    expect(runFolders()).toEqual(['a1']);
   });
 
   it('finds a kept report before anything else', async () => {
-    const { state, find, leave } = createFixture([guard, trainer]);
-    writeExit(guarded(leave('a1')), exit);
+    const { state, find, leaveRun } = createFixture([guard, trainer]);
+    writeExit(addGuard(leaveRun('a1')), exit);
     const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
     state.keepReport(report);
     expect(await find()).toMatchObject({
@@ -123,23 +131,23 @@ describe('runs of an earlier agent process', () => {
     ['was abandoned and has ended', 'a1'],
     ['is not a run', '..a1'],
   ])('removes a folder that %s', async (_what, name) => {
-    const { state, find, left } = createFixture([]);
+    const { state, find, runFolders } = createFixture([]);
     const run = { path: join(state.runsDir, name) };
     mkdirSync(run.path);
     writeExit(run, exit);
     writeStop(run, { order: 'abandon', graceMs: 0 });
     expect(await find()).toBeNull();
-    expect(left()).toEqual([]);
+    expect(runFolders()).toEqual([]);
   });
 });
 
 describe('runs without a guard', () => {
   it('ends a training that lost its guard, with its children, and reports nothing', async () => {
-    const { find, leave, left, signals } = createFixture([trainer]);
-    guarded(leave('a1'));
+    const { find, leaveRun, runFolders, signals } = createFixture([trainer]);
+    addGuard(leaveRun('a1'));
     expect(await find()).toBeNull();
     expect(signals).toEqual(['SIGTERM 71', 'SIGKILL 71']);
-    expect(left()).toEqual([]);
+    expect(runFolders()).toEqual([]);
   });
 
   it.each([
@@ -147,61 +155,62 @@ describe('runs without a guard', () => {
     ['guard and trainer', { ...guard, start: 'later' }, { ...trainer, start: 'later' }, []],
   ])(
     'does not mistake a later process with the same number for the %s',
-    async (_what, first, second, expected) => {
-      const { find, leave, left, signals } = createFixture([first, second]);
-      guarded(leave('a1'));
+    async (_title, runningGuard, runningTrainer, expected) => {
+      const { find, leaveRun, runFolders, signals } = createFixture([runningGuard, runningTrainer]);
+      addGuard(leaveRun('a1'));
       expect(await find()).toBeNull();
       expect(signals).toEqual(expected);
-      expect(left()).toEqual([]);
+      expect(runFolders()).toEqual([]);
     },
   );
 
   it('cancels a run whose guard has not started yet, so that a late guard finds it taken', async () => {
-    const { find, leave, left } = createFixture([]);
-    const run = leave('a1');
+    const { find, leaveRun, runFolders } = createFixture([]);
+    const run = leaveRun('a1');
     expect(await find()).toBeNull();
-    expect(left()).toEqual([]);
+    expect(runFolders()).toEqual([]);
     expect(takeRun(run, guard)).toBe(false);
   });
 
   it('gives up a run whose guard file stays unreadable', async () => {
-    const { find, leave, left } = createFixture([guard]);
-    const run = leave('a1');
+    const { find, leaveRun, runFolders } = createFixture([guard]);
+    const run = leaveRun('a1');
     writeFileSync(join(run.path, 'guard.json'), '{"pid":');
     expect(await find()).toBeNull();
-    expect(left()).toEqual([]);
+    expect(runFolders()).toEqual([]);
   });
 });
 
 it('stops a guard whose task cannot be read', async () => {
-  let told = '';
+  let stopOrder = '';
   const fixture = createFixture([guard, trainer], () => {
     const file = join(run.path, 'stop.json');
     if (!existsSync(file)) return;
-    told = readFileSync(file, 'utf8');
-    fixture.die();
+    stopOrder = readFileSync(file, 'utf8');
+    // A real guard ends its trainer and itself on this order.
+    fixture.killAll();
   });
-  const run = guarded(fixture.leave('a1'));
+  const run = addGuard(fixture.leaveRun('a1'));
   writeFileSync(join(run.path, 'task.json'), 'broken');
   expect(await fixture.find()).toBeNull();
-  expect(JSON.parse(told)).toMatchObject({ order: 'abandon' });
-  expect([fixture.left(), fixture.signals]).toEqual([[], []]);
+  expect(JSON.parse(stopOrder)).toMatchObject({ order: 'abandon' });
+  expect([fixture.runFolders(), fixture.signals]).toEqual([[], []]);
 });
 
 it('adopts a running training first, and keeps a report for the next start', async () => {
-  const { state, find, leave, left } = createFixture([guard, trainer]);
+  const { state, find, leaveRun, runFolders } = createFixture([guard, trainer]);
   const report = { jobId: jobId('j0'), attemptId: attemptId('a0'), body: { status: 'failed' as const } };
   state.keepReport(report);
-  const run = guarded(leave('a1'));
+  const run = addGuard(leaveRun('a1'));
   expect(await find()).toMatchObject({ kind: 'running', origin: { attemptId: 'a1' } });
   expect(await readStop(run)).toBeNull();
-  expect(left()).toEqual(['a0', 'a1']);
+  expect(runFolders()).toEqual(['a0', 'a1']);
 });
 
 it('stops the second of two running trainings', async () => {
-  const { find, leave } = createFixture([guard, trainer]);
-  guarded(leave('a1'));
-  const second = guarded(leave('a2'));
+  const { find, leaveRun } = createFixture([guard, trainer]);
+  addGuard(leaveRun('a1'));
+  const second = addGuard(leaveRun('a2'));
   expect(await find()).toMatchObject({ kind: 'running', origin: { attemptId: 'a1' } });
   expect((await readStop(second))?.order).toBe('abandon');
 });

@@ -3,13 +3,13 @@ import { endReport } from '../../../../agent/attempt/reports.ts';
 import type { ExitRecord, Order } from '../../../../agent/guard/guard-files.ts';
 import { StatusReport } from '../../../../protocol/worker-api.ts';
 
-const exit = (parts: Partial<ExitRecord> = {}): ExitRecord => ({
+const exit = (overrides: Partial<ExitRecord> = {}): ExitRecord => ({
   code: null,
   signal: null,
   stopped: null,
   startError: null,
   tail: '',
-  ...parts,
+  ...overrides,
 });
 const terminated = exit({ signal: 'SIGTERM', tail: 'step 5' });
 
@@ -25,7 +25,7 @@ describe('endReport', () => {
     ],
     ['that was cancelled', terminated, 'cancel', { status: 'cancelled', signal: 'SIGTERM' }],
     [
-      'that was told to leave',
+      'whose worker was ordered to leave',
       terminated,
       'leave_now',
       { cause: 'preempted', error: 'The worker was stopped. Training was ended by SIGTERM\nstep 5' },
@@ -79,7 +79,7 @@ describe('endReport', () => {
       { cause: 'worker_lost', error: expect.stringContaining('ended unexpectedly') },
     ],
     ['that was cancelled, and whose guard is gone', null, 'cancel', { status: 'cancelled' }],
-  ])('reports the right end of a run %s', (_what, record, order, expected) => {
+  ])('reports the right end of a run %s', (_title, record, order, expected) => {
     const report = endReport(record, order);
     expect(report).toMatchObject(expected);
     expect(StatusReport.safeParse(report).success).toBe(true);

@@ -4,9 +4,9 @@ import { createStageReader, shownLine } from '../../../../agent/attempt/sent-pro
 
 function read(output: string) {
   const reader = createProgressReader();
-  const words = createStageReader();
-  for (const item of [...reader.push(output), ...reader.end()]) words.note(item);
-  return words.current();
+  const stageReader = createStageReader();
+  for (const item of [...reader.push(output), ...reader.end()]) stageReader.note(item);
+  return stageReader.current();
 }
 
 describe('stage of a run', () => {
@@ -28,7 +28,7 @@ describe('stage of a run', () => {
 });
 
 describe('newest line', () => {
-  it('keeps the last line that stays on the screen', () => {
+  it('is the last line that is neither blank nor a progress bar', () => {
     expect(read('one\ntwo\n\n   \n 50%|█| 1/2 [00:01<00:01, 1.00s/it]\r').line).toBe('two');
     expect(read('').line).toBeNull();
   });
@@ -40,7 +40,7 @@ describe('newest line', () => {
     ['MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'.repeat(2), [], '[redacted]'],
     ['x '.repeat(100), [], 'x '.repeat(40)],
     ['größe 日本 ✓', [], 'größe 日本 ✓'],
-  ] as const)('sends the newest line as plain text without secrets: %j', (line, known, shown) => {
-    expect(shownLine(line, known)).toBe(shown);
+  ] as const)('sends the newest line as plain text without secrets: %j', (line, knownSecrets, expected) => {
+    expect(shownLine(line, knownSecrets)).toBe(expected);
   });
 });

@@ -6,7 +6,7 @@ import type { CallFailure } from '../../../../protocol/client.ts';
 import { attemptId, jobId, problemOf, scriptAnswers, unreachable } from '../builders.ts';
 
 type Result = Awaited<ReturnType<ApiClient['report']>>;
-const taken: Result = { ok: true, value: { success: true } };
+const accepted: Result = { ok: true, value: { success: true } };
 const failed = (failure: CallFailure): Result => ({ ok: false, failure });
 
 beforeEach(() => void vi.useFakeTimers());
@@ -15,26 +15,27 @@ afterEach(() => void vi.useRealTimers());
 function startReport(answers: readonly Result[], random = 1) {
   const { calls, answer } = scriptAnswers<Parameters<ApiClient['report']>, Result>(answers);
   const troubles: CallFailure[] = [];
-  const at: number[] = [];
-  const began = Date.now();
+  /** The times of all tries, in ms from the first one. */
+  const triesAt: number[] = [];
+  const startedAt = Date.now();
   const report = createReporter({
     clock: systemClock,
     api: {
       report: (...args) => {
-        at.push(Date.now() - began);
+        triesAt.push(Date.now() - startedAt);
         return answer(...args);
       },
     },
     random: () => random,
     onTrouble: failure => troubles.push(failure),
   });
-  const over = new AbortController();
-  const answered = report(jobId('j1'), attemptId('a1'), { status: 'completed', exit_code: 0 }, over.signal);
-  return { answered, calls, troubles, at, over };
+  const abort = new AbortController();
+  const answered = report(jobId('j1'), attemptId('a1'), { status: 'completed', exit_code: 0 }, abort.signal);
+  return { answered, calls, troubles, triesAt, abort };
 }
 
 it('sends a report once when it is accepted, with its attempt', async () => {
-  const { answered, calls, troubles } = startReport([taken]);
+  const { answered, calls, troubles } = startReport([accepted]);
   expect(await answered).toBe('taken');
   expect(calls).toEqual([['j1', 'a1', { status: 'completed', exit_code: 0 }]]);
   expect(troubles).toEqual([]);
@@ -53,7 +54,7 @@ describe('temporary failures', () => {
     ['599', problemOf(599)],
     ['401 from a proxy', { kind: 'unexpected', status: 401, detail: '' }],
   ])('repeats a report after %s, until it is accepted', async (_what, failure) => {
-    const { answered, calls, troubles } = startReport([failed(failure), failed(failure), taken]);
+    const { answered, calls, troubles } = startReport([failed(failure), failed(failure), accepted]);
     await vi.runAllTimersAsync();
     expect(await answered).toBe('taken');
     expect(calls).toHaveLength(3);
@@ -62,18 +63,18 @@ describe('temporary failures', () => {
   });
 
   it('repeats a report as long as needed, at most 15.1 s apart', async () => {
-    const { at, over } = startReport([failed(unreachable())]);
+    const { triesAt, abort } = startReport([failed(unreachable())]);
     await vi.advanceTimersByTimeAsync(3_600_000);
-    over.abort();
-    expect(at.slice(0, 7)).toEqual([0, 600, 1_700, 3_800, 7_900, 16_000, 31_100]);
-    expect(at.at(-1)).toBeGreaterThan(3_600_000 - 15_100);
+    abort.abort();
+    expect(triesAt.slice(0, 7)).toEqual([0, 600, 1_700, 3_800, 7_900, 16_000, 31_100]);
+    expect(triesAt.at(-1)).toBeGreaterThan(3_600_000 - 15_100);
   });
 
   it('pauses between all tries of a report', async () => {
-    const { at, over } = startReport([failed(unreachable())], 0);
+    const { triesAt, abort } = startReport([failed(unreachable())], 0);
     await vi.advanceTimersByTimeAsync(1_000);
-    over.abort();
-    expect(at).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000]);
+    abort.abort();
+    expect(triesAt).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000]);
   });
 });
 
@@ -86,7 +87,7 @@ describe('final refusals', () => {
     ['200 with an HTML page', { kind: 'unexpected', status: 200, detail: '<html>' }],
     ['404 from a proxy', { kind: 'unexpected', status: 404, detail: '' }],
   ])('drops a report that is refused with %s', async (_what, failure) => {
-    const { answered, calls, troubles } = startReport([failed(failure), taken]);
+    const { answered, calls, troubles } = startReport([failed(failure), accepted]);
     expect(await answered).toBe('refused');
     expect(calls).toHaveLength(1);
     expect(troubles).toEqual([failure]);
@@ -95,9 +96,9 @@ describe('final refusals', () => {
 
 describe('aborted reports', () => {
   it('stops immediately when aborted while waiting for the next try', async () => {
-    const { answered, calls, over } = startReport([failed(unreachable())]);
+    const { answered, calls, abort } = startReport([failed(unreachable())]);
     await vi.advanceTimersByTimeAsync(100);
-    over.abort();
+    abort.abort();
     expect(await answered).toBe('aborted');
     expect(calls).toHaveLength(1);
   });
@@ -114,8 +115,8 @@ describe('aborted reports', () => {
   });
 
   it('counts a report as accepted when it is aborted during the answer', async () => {
-    const { answered, over } = startReport([taken]);
-    over.abort();
+    const { answered, abort } = startReport([accepted]);
+    abort.abort();
     expect(await answered).toBe('taken');
   });
 });

@@ -28,7 +28,7 @@ describe('output of a trainer', () => {
       process.stderr.write('\\r 50%|█████     | 2/4 [00:01<00:01,  2.00it/s]');
       process.stderr.write('\\r100%|██████████| 4/4 [00:02<00:00,  2.00it/s]\\n');`;
     const { progress, lines } = await runToEnd(scriptJob(tempFolder(), script));
-    // Progress is reported in batches. Each batch contains the newest figures.
+    // Progress is reported in batches. Later batches overwrite the figures of earlier ones.
     expect(Object.assign({}, ...progress)).toMatchObject({
       step: 4,
       total_steps: 4,
@@ -39,7 +39,7 @@ describe('output of a trainer', () => {
     expect(lines.some(line => line.includes('"progress"'))).toBe(false);
   });
 
-  it('finds the address of the run at an experiment tracker, also behind a colour', async () => {
+  it('finds the link to a run at an experiment tracker in coloured output', async () => {
     const script = `console.log('\\u001b[34mwandb\\u001b[0m: View run at \\u001b[4mhttps://wandb.ai/a/b/runs/c\\u001b[0m')`;
     const links: object[] = [];
     const job = scriptJob(tempFolder(), script);
@@ -82,10 +82,10 @@ it('reports a missing command as the end of the run, and leaves no log', async (
 });
 
 it('keeps the output of a run that was stopped', async () => {
-  const said = Promise.withResolvers<string>();
+  const firstLine = Promise.withResolvers<string>();
   const job = scriptJob(tempFolder(), `console.log('ready'); setInterval(() => {}, 1000)`);
-  const run = startGuardInProcess(job).attend({ onLine: said.resolve });
-  expect(await said.promise).toBe('ready');
+  const run = startGuardInProcess(job).attend({ onLine: firstLine.resolve });
+  expect(await firstLine.promise).toBe('ready');
   run.stop('cancel', 60_000);
   expect(await run.finished).toEqual({
     code: null,
@@ -104,25 +104,26 @@ describe('large outputs', () => {
     const script = `
       const block = ('step loss=0.123 lr=1e-4 '.repeat(4) + '\\n').repeat(700);
       let left = ${50 * mib};
-      const more = () => {
-        while (left > 0) { left -= block.length; if (!process.stdout.write(block)) return process.stdout.once('drain', more); }
+      const writeMore = () => {
+        while (left > 0) { left -= block.length; if (!process.stdout.write(block)) return process.stdout.once('drain', writeMore); }
       };
-      more();`;
+      writeMore();`;
     const job = scriptJob(tempFolder(), script);
     const before = process.memoryUsage().rss;
-    let [beats, peak] = [0, before];
-    const nextHeartbeat = setInterval(() => {
+    // Counts how often the event loop runs this timer, because reading the output must not block it.
+    let [timerRuns, peak] = [0, before];
+    const timer = setInterval(() => {
       peak = Math.max(peak, process.memoryUsage().rss);
-      beats += 1;
+      timerRuns += 1;
     }, 20);
     const { exit, lines } = await runToEnd(job, { logMaxBytes: 8 * mib });
-    clearInterval(nextHeartbeat);
+    clearInterval(timer);
     expect(exit.code).toBe(0);
     // When output comes faster than it can be read, the newest is kept.
     expect(lines.length).toBeGreaterThan(50_000);
     for (const file of [job.logFile, `${job.logFile}.1`]) expect(sizeOf(file)).toBeLessThan(9 * mib);
     expect(sizeOf(job.logFile) + sizeOf(`${job.logFile}.1`)).toBeGreaterThan(8 * mib);
-    expect(beats).toBeGreaterThan(10);
+    expect(timerRuns).toBeGreaterThan(10);
     expect(peak - before).toBeLessThan(300 * mib);
   });
 

@@ -39,6 +39,7 @@ describe('a job on several nodes', () => {
   test('starts the same command on each node with srun', () => {
     const { argv, ...rest } = onNodes(job, nodes, 8);
     expect(argv.slice(0, 2)).toEqual(['bash', '-c']);
+    // The arguments before contain the script that bash runs.
     expect(argv.slice(5)).toEqual([
       '/shared/j_1/first-rank.pid',
       '--overlap --nodes=3 --ntasks=3 --ntasks-per-node=1 --mpi=none --kill-on-bad-exit=1 --disable-status',
@@ -50,22 +51,22 @@ describe('a job on several nodes', () => {
   test.each([
     [8, '24'],
     [0, '3'],
-  ])('with %d GPUs per node, sets WORLD_SIZE to %s', (gpus, world) => {
+  ])('sets WORLD_SIZE for %d GPUs per node to %s', (gpus, worldSize) => {
     expect(onNodes(job, nodes, gpus).env).toMatchObject({
       PATH: '/bin',
       MASTER_ADDR: 'node-1',
       MASTER_PORT: '21234',
       NNODES: '3',
-      WORLD_SIZE: world,
+      WORLD_SIZE: worldSize,
     });
   });
 });
 
 describe('trainers on several nodes', () => {
-  const argumentsFor = (config: object, trainers: Parameters<typeof rigOf>[1]) => {
+  const argumentsFor = (config: object, rig: Parameters<typeof rigOf>[1]) => {
     const prepared = prepareJob(
       offerOf('j1', 'a1', { config: { ...config }, gpus: [0, 1] }),
-      rigOf(tempFolder(), { ...trainers, nodes }),
+      rigOf(tempFolder(), { ...rig, nodes }),
     );
     return prepared.ok ? prepared.job.argv.slice(7) : prepared.message;
   };
@@ -81,11 +82,11 @@ describe('trainers on several nodes', () => {
     const argv = argumentsFor(simpletuner, { trainers });
     expect(argv).toEqual(expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]));
     expect(argv).not.toContain('--num_machines=1');
-    const own = argumentsFor(
+    const withOwnConfig = argumentsFor(
       { ...simpletuner, accelerate_config: '/shared/accelerate.yaml' },
       { trainers, allowedConfigKeys: ['accelerate_config'] },
     );
-    expect(own).toEqual(
+    expect(withOwnConfig).toEqual(
       expect.arrayContaining(['--config_file=/shared/accelerate.yaml', '--num_processes=6', ...machines]),
     );
   });
@@ -119,14 +120,15 @@ describe('the folder of a job on several nodes', () => {
   });
   const check = async (result: CommandResult) => {
     const folder = tempFolder();
-    const seen: string[] = [];
-    const run = async (_: string, args: readonly string[]): Promise<CommandResult> => {
-      seen.push(`${args.slice(0, 4).join(' ')} ${existsSync(args.at(-1) ?? '')}`);
+    const commands: string[] = [];
+    /** Records the options of srun, and whether the file that it looks for exists. */
+    const run = async (_command: string, args: readonly string[]): Promise<CommandResult> => {
+      commands.push(`${args.slice(0, 4).join(' ')} ${existsSync(args.at(-1) ?? '')}`);
       return result;
     };
     try {
       await checkSharedFolder({ folder }, nodes, run);
-      return seen;
+      return commands;
     } catch (cause) {
       return cause instanceof Error ? cause.message.replace(folder, 'FOLDER') : cause;
     } finally {
@@ -148,8 +150,8 @@ describe('the folder of a job on several nodes', () => {
   test.each<[CommandResult, string]>([
     [exited('', 1, 'srun: error: Unable to create step\n'), 'srun: error: Unable to create step'],
     [{ kind: 'missing' }, 'srun: missing'],
-  ])('causes an error with the reason why srun fails: %j', async (result, why) => {
-    expect(await check(result)).toBe(`the 3 nodes of the allocation cannot be used: ${why}`);
+  ])('causes an error with the reason why srun fails: %j', async (result, reason) => {
+    expect(await check(result)).toBe(`the 3 nodes of the allocation cannot be used: ${reason}`);
   });
 
   test('contains the pid of the trainer on the first node, which receives requests', async () => {

@@ -9,15 +9,15 @@ import { offerOf, rigOf, tempFolder } from '../builders.ts';
 const node = { rank: 1, count: 3 };
 const rendezvous = { address: '192.0.2.7', port: 29_501 };
 
-/** Prepares a job on a rig with this trainer, and starts it at the rendezvous. Returns why it is refused, if it is. */
-function start(config: object, rig: Partial<Rig>, gpus: number[] | null = [0, 1]) {
+/** Prepares a job of several workers on this rig. Returns the job, or the message of a refusal. */
+function prepare(config: object, rig: Partial<Rig>, gpus: number[] | null = [0, 1]) {
   const offer = offerOf('j1', 'a1', { config: { ...config }, node, gpus });
   const prepared = prepareJob(offer, rigOf(tempFolder(), rig));
   return prepared.ok ? onWorkers(prepared.job, node, rendezvous, gpus?.length ?? 1) : prepared.message;
 }
 
-function started(...given: Parameters<typeof start>) {
-  const job = start(...given);
+function prepareAccepted(...args: Parameters<typeof prepare>) {
+  const job = prepare(...args);
   if (typeof job === 'string') throw new Error(job);
   return job;
 }
@@ -42,29 +42,30 @@ describe('trainers on several workers', () => {
     ['sd-scripts', kohya, withCheckout('kohya')],
     ['accelerate scripts', diffusers, withCheckout('diffusers')],
   ])('starts %s through accelerate with the rank of this machine', (_title, config, rig) => {
-    const { argv } = started(config, rig);
+    const { argv } = prepareAccepted(config, rig);
     expect(argv).toEqual(expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]));
     expect(argv).not.toContain('--num_machines=1');
+    // No option such as `--machine_rank=` may be left without a value.
     expect(argv.filter(word => /^--(?:machine|main)_\w+=$/.test(word))).toEqual([]);
   });
 
   it('starts one process on each machine for a job without GPUs', () => {
-    const { argv, env } = started(kohya, withCheckout('kohya'), null);
+    const { argv, env } = prepareAccepted(kohya, withCheckout('kohya'), null);
     expect(argv).toContain('--num_processes=3');
     expect(env).toMatchObject({ WORLD_SIZE: '3', RANK: '1', TRAINYARD_PROCESSES_PER_NODE: '1' });
   });
 
   it("adds its options to the owner's accelerate configuration of SimpleTuner", () => {
     const rig = { ...withSimpletuner, allowedConfigKeys: ['accelerate_config'] };
-    const { argv } = started({ ...simpletuner, accelerate_config: '/etc/accelerate.yaml' }, rig);
+    const { argv } = prepareAccepted({ ...simpletuner, accelerate_config: '/etc/accelerate.yaml' }, rig);
     expect(argv).toEqual(
       expect.arrayContaining(['--config_file=/etc/accelerate.yaml', '--num_processes=6', ...machines]),
     );
   });
 
-  it("gives the owner's own command the variables alone, over those of the worker", () => {
+  it("changes only the environment for the owner's own command, and overrides the worker's variables", () => {
     const env = { PATH: '/bin', MASTER_ADDR: 'elsewhere', RANK: '9' };
-    const job = started(
+    const job = prepareAccepted(
       { steps: 1 },
       { trainers: [{ kind: 'command', argv: ['/opt/train'], takesAll: true }], env },
     );
@@ -93,7 +94,7 @@ describe('trainers on several workers', () => {
       'This worker trains on all nodes of its allocation, and not together with other workers',
     ],
   ])('refuses %s with the reason', (_what, config, rig, reason) => {
-    expect(start(config, rig)).toContain(reason);
+    expect(prepare(config, rig)).toContain(reason);
   });
 
   it('uses one folder for each rank, because workers may share a work folder', () => {

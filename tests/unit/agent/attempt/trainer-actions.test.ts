@@ -15,28 +15,29 @@ import { startGuardInProcess, processes } from '../guard-fixture.ts';
 import { isAlive, until } from '../guard-rig.ts';
 
 const held = { jobId: jobId('j1'), attemptId: attemptId('a1') };
+/** A trainer that runs until it is stopped. */
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
-/** The trainer handles SIGUSR2. The same signal would kill its child. */
-const listening = `
+/** A trainer that handles SIGUSR2. Its child does not, so the signal would kill it. */
+const handlesSignal = `
   const { spawn } = require('node:child_process');
   spawn('sleep', ['1000'], { stdio: 'ignore' });
-  process.on('SIGUSR2', () => console.log('heard'));
+  process.on('SIGUSR2', () => console.log('signalled'));
   ${stay}`;
-const both = { save: { signal: 'SIGUSR2' }, sample: { file: 'ask/sample.now' } };
+const allRequests = { save: { signal: 'SIGUSR2' }, sample: { file: 'ask/sample.now' } };
 
 /** Starts a trainer under its guard. `ask` sends requests like an agent process. */
 async function openTrainer(
   script = stay,
-  requests: unknown = both,
-  over: Partial<Processes> = {},
-  own: { readonly trainer?: string; readonly trainers?: readonly TrainerChoice[] } = {},
+  requests: unknown = allRequests,
+  processOverrides: Partial<Processes> = {},
+  rig: { readonly trainer?: string; readonly trainers?: readonly TrainerChoice[] } = {},
 ) {
   const job = scriptJob(tempFolder(), script);
   const outputDir = join(job.folder, 'output');
   mkdirSync(outputDir);
   writeFileSync(
     join(job.folder, 'requests.json'),
-    JSON.stringify({ $requests: requests, trainer: own.trainer ?? null }),
+    JSON.stringify({ $requests: requests, trainer: rig.trainer ?? null }),
   );
   const lines: string[] = [];
   const guard = startGuardInProcess(job);
@@ -47,8 +48,8 @@ async function openTrainer(
   const logLines: string[] = [];
   const ask = createAsk({
     runOf: () => guard.run,
-    processes: { ...processes, ...over },
-    trainers: own.trainers ?? [],
+    processes: { ...processes, ...processOverrides },
+    trainers: rig.trainers ?? [],
     run: createRunCommand({ environment: process.env }),
     log: message => void logLines.push(message),
   });
@@ -62,7 +63,7 @@ async function openTrainer(
       writeStop(guard.run, { order: 'cancel', graceMs: 100 });
       await run.finished;
     },
-    /** Returns the logged lines. */
+    /** Requests an action. Returns the lines that this logs. */
     ask: async (what: string) => {
       await ask(held, what);
       return logLines.splice(0).join('\n');
@@ -72,9 +73,9 @@ async function openTrainer(
 
 describe('actions by signal', () => {
   it('signals only the trainer, and no other process of its group', async () => {
-    const { ask, prints, trainer, end } = await openTrainer(listening);
+    const { ask, prints, trainer, end } = await openTrainer(handlesSignal);
     expect(await ask('save')).toBe('Asked the trainer of job j1 to save (SIGUSR2)');
-    await prints('heard');
+    await prints('signalled');
     expect(await isAlive(trainer)).toBe(true);
     await end();
   });
@@ -89,7 +90,7 @@ describe('actions by signal', () => {
   });
 
   it("sends no signal to a later process with the trainer's number", async () => {
-    const { ask, run, trainer, end } = await openTrainer(listening);
+    const { ask, run, trainer, end } = await openTrainer(handlesSignal);
     writeTrainer(run, { ...trainer, start: `${trainer.start}0` });
     expect(await ask('save')).toBe('Did not ask the trainer of job j1 to save: it has ended');
     writeTrainer(run, trainer);
@@ -97,7 +98,7 @@ describe('actions by signal', () => {
   });
 
   it('explains what to do on a system without signals', async () => {
-    const { ask, end } = await openTrainer(listening, both, { signal: async () => 'unable' });
+    const { ask, end } = await openTrainer(handlesSignal, allRequests, { signal: async () => 'unable' });
     expect(await ask('save')).toBe(
       "Can't ask the trainer of job j1 to save: this machine knows no signals. Let $requests in its config name a file",
     );
@@ -105,7 +106,7 @@ describe('actions by signal', () => {
   });
 
   it('reports an error of the process tools', async () => {
-    const { ask, end } = await openTrainer(listening, both, {
+    const { ask, end } = await openTrainer(handlesSignal, allRequests, {
       signal: () => Promise.reject(new Error('ps could not be asked')),
     });
     expect(await ask('save')).toBe("Can't ask the trainer of job j1 to save: ps could not be asked");
@@ -136,11 +137,11 @@ describe('actions by file', () => {
     );
     expect(readdirSync(elsewhere)).toEqual([]);
     await end();
-    const other = await openTrainer(stay, { sample: { file: 'sample.now' } });
-    symlinkSync(join(elsewhere, 'made'), join(other.outputDir, 'sample.now'));
-    await other.ask('sample');
-    expect(existsSync(join(elsewhere, 'made'))).toBe(false);
-    await other.end();
+    const second = await openTrainer(stay, { sample: { file: 'sample.now' } });
+    symlinkSync(join(elsewhere, 'target'), join(second.outputDir, 'sample.now'));
+    await second.ask('sample');
+    expect(existsSync(join(elsewhere, 'target'))).toBe(false);
+    await second.end();
   });
 
   it('creates no request file for a trainer that has ended', async () => {
@@ -152,11 +153,11 @@ describe('actions by file', () => {
 });
 
 describe('actions for SimpleTuner', () => {
-  const own = {
+  const simpletunerRig = {
     trainer: 'simpletuner',
     trainers: [{ kind: 'package', name: 'simpletuner', python: null }],
   } as const;
-  const open = () => openTrainer(stay, {}, {}, own);
+  const open = () => openTrainer(stay, {}, {}, simpletunerRig);
   const fileIn = (folder: string): string => join(folder, 'simpletuner-requests.json');
 
   it('counts requests in the file that SimpleTuner reads', async () => {
@@ -171,7 +172,12 @@ describe('actions for SimpleTuner', () => {
   });
 
   it('follows $requests in the config of a SimpleTuner job', async () => {
-    const { ask, outputDir, end } = await openTrainer(stay, { save: { file: 'save.now' } }, {}, own);
+    const { ask, outputDir, end } = await openTrainer(
+      stay,
+      { save: { file: 'save.now' } },
+      {},
+      simpletunerRig,
+    );
     await ask('save');
     expect(readdirSync(outputDir)).toEqual(['save.now']);
     await end();
@@ -193,7 +199,7 @@ describe('actions for SimpleTuner', () => {
 });
 
 describe.runIf(process.platform !== 'win32')('actions for OneTrainer', () => {
-  /** A checkout with the class that the real code has there and a reader of the pipe. */
+  /** Creates a checkout with a copy of OneTrainer's class for commands. Each method records its name. */
   function openCheckout() {
     const folder = tempFolder();
     const commands = join(folder, 'modules/util/commands');
@@ -217,16 +223,16 @@ describe.runIf(process.platform !== 'win32')('actions for OneTrainer', () => {
       },
     );
   const pipeIn = (folder: string): string => join(folder, 'onetrainer-commands');
-  /** Reopens the pipe after each command, as OneTrainer does. */
-  const reading = `
+  /** A Python program that reads two commands. It reopens the pipe after each command, as OneTrainer does. */
+  const pipeReader = `
 import pickle, sys
 sys.path.insert(0, sys.argv[1])
-heard = 0
-while heard < 2:
+received = 0
+while received < 2:
     with open(sys.argv[2], 'rb') as pipe:
         try:
             print(pickle.load(pipe).called[0], flush=True)
-            heard += 1
+            received += 1
         except EOFError:
             pass
 `;
@@ -235,18 +241,18 @@ while heard < 2:
     const checkout = openCheckout();
     const { ask, folder, end } = await openWith(checkout);
     execFileSync('mkfifo', [pipeIn(folder)]);
-    const reader = spawn('python3', ['-c', reading, checkout, pipeIn(folder)]);
-    const heard = createInterface(reader.stdout)[Symbol.asyncIterator]();
+    const reader = spawn('python3', ['-c', pipeReader, checkout, pipeIn(folder)]);
+    const commands = createInterface(reader.stdout)[Symbol.asyncIterator]();
     // The reader must open the pipe before a request, as the trainer does.
-    const asked = (what: string) =>
+    const askListening = (what: string) =>
       until(async () => {
-        const logLines = await ask(what);
-        return logLines.includes('does not listen') ? null : logLines;
+        const logged = await ask(what);
+        return logged.includes('does not listen') ? null : logged;
       });
-    expect(await asked('save')).toBe('Asked the trainer of job j1 to save (backup)');
-    expect((await heard.next()).value).toBe('backup');
-    expect(await asked('sample')).toBe('Asked the trainer of job j1 for samples (sample_default)');
-    expect((await heard.next()).value).toBe('sample_default');
+    expect(await askListening('save')).toBe('Asked the trainer of job j1 to save (backup)');
+    expect((await commands.next()).value).toBe('backup');
+    expect(await askListening('sample')).toBe('Asked the trainer of job j1 for samples (sample_default)');
+    expect((await commands.next()).value).toBe('sample_default');
     await end();
   });
 
@@ -262,8 +268,8 @@ while heard < 2:
   it.each([
     ['it has no pipe', openCheckout, false, 'it was started without a pipe for requests'],
     ['its code is gone', tempFolder, true, "ModuleNotFoundError: No module named 'modules'"],
-  ])('reports that OneTrainer cannot be asked when %s', async (_what, checkout, hasPipe, reason) => {
-    const { ask, folder, end } = await openWith(checkout());
+  ])('reports that OneTrainer cannot be asked when %s', async (_title, createCheckout, hasPipe, reason) => {
+    const { ask, folder, end } = await openWith(createCheckout());
     if (hasPipe) execFileSync('mkfifo', [pipeIn(folder)]);
     expect(await ask('save')).toBe(`Can't ask the trainer of job j1 to save: ${reason}`);
     await end();
@@ -272,16 +278,16 @@ while heard < 2:
 
 describe('impossible actions', () => {
   it.each<[string, unknown, string]>([
-    ['the config has no entry for it', { save: both.save }, 'its config has no "sample" in $requests'],
+    ['the config has no entry for it', { save: allRequests.save }, 'its config has no "sample" in $requests'],
     [
       'the entry leads outside the output folder',
       { sample: { file: '../x' } },
       '$requests.sample.file in the config',
     ],
     ['$requests is invalid', 'sample', '$requests in the config cannot be read'],
-  ])('reports that an action is impossible when %s', async (_what, requests, words) => {
+  ])('reports that an action is impossible when %s', async (_title, requests, expected) => {
     const { ask, outputDir, end } = await openTrainer(stay, requests);
-    expect(await ask('sample')).toContain(words);
+    expect(await ask('sample')).toContain(expected);
     expect(readdirSync(outputDir)).toEqual([]);
     await end();
   });
@@ -309,10 +315,10 @@ describe('impossible actions', () => {
 });
 
 describe('agent', () => {
-  it('passes on requests only for the attempt that it runs', async () => {
-    const asked: string[] = [];
+  it('forwards requests only for the attempt that it runs', async () => {
+    const requests: string[] = [];
     const ask = async ({ jobId: job, attemptId: attempt }: typeof held, what: string) => {
-      asked.push(`${job} ${attempt} ${what}`);
+      requests.push(`${job} ${attempt} ${what}`);
       return 'asked' as const;
     };
     const { orchestrator, run, exit, agent } = await startAgentWithJob({ ask });
@@ -321,13 +327,13 @@ describe('agent', () => {
     push('a0', 'save');
     push('a1', 'save');
     push('a1', 'dance');
-    await until(() => (asked.length > 1 ? true : null));
-    expect(asked).toEqual(['j1 a1 save', 'j1 a1 dance']);
+    await until(() => (requests.length > 1 ? true : null));
+    expect(requests).toEqual(['j1 a1 save', 'j1 a1 dance']);
     agent.leave();
     run.end(0);
     await orchestrator.reported('completed');
     push('a1', 'save');
     expect(await exit).toBe(0);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 });

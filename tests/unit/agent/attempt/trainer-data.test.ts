@@ -51,36 +51,40 @@ describe("a trainer's environment", () => {
 
   it('shows only the GPUs of the job to the trainer, whatever the agent itself sees', () => {
     const gpuEnv = (gpus: readonly number[] | null) => ({ CUDA_VISIBLE_DEVICES: gpus?.join(',') ?? 'all' });
-    const shown = (gpus: number[] | null): unknown =>
+    const visibleGpus = (gpus: number[] | null): unknown =>
       environmentOf({ gpus }, { gpuEnv, env: { CUDA_VISIBLE_DEVICES: '0,1,2,3' } }).env[
         'CUDA_VISIBLE_DEVICES'
       ];
-    expect(shown([1, 2])).toBe('1,2');
-    expect(shown(null)).toBe('all');
+    expect(visibleGpus([1, 2])).toBe('1,2');
+    expect(visibleGpus(null)).toBe('all');
   });
 });
 
-/** Prints everything that a trainer can see, as one line of JSON. */
-const looker = `console.log(JSON.stringify({
+/** A trainer that prints its arguments, environment, folder and config as one line of JSON. */
+const inspectingTrainer = `console.log(JSON.stringify({
   argv: process.argv.slice(1), env: process.env, cwd: process.cwd(),
   config: JSON.parse(require('fs').readFileSync(process.env.CONFIG_PATH, 'utf8')),
 }))`;
 
-async function runLooker(offer: Partial<JobOffer>): Promise<{
-  readonly seen: { readonly argv: unknown; readonly env: Record<string, string>; readonly config: unknown };
+async function runInspectingTrainer(offer: Partial<JobOffer>): Promise<{
+  readonly printed: {
+    readonly argv: unknown;
+    readonly env: Record<string, string>;
+    readonly config: unknown;
+  };
   readonly folder: string;
 }> {
   const folder = tempFolder();
   const trainer = {
     kind: 'command',
-    argv: [process.execPath, '-e', looker, '{config_path}'],
+    argv: [process.execPath, '-e', inspectingTrainer, '{config_path}'],
     takesAll: true,
   } as const;
   const prepared = prepareJob(offerOf('j1', 'a1', offer), rigOf(folder, { trainers: [trainer] }));
   if (!prepared.ok) throw new Error(prepared.message);
   const { exit } = await runToEnd(prepared.job);
   expect(exit).toMatchObject({ code: 0 });
-  return { seen: JSON.parse(readFileSync(prepared.job.logFile, 'utf8')), folder };
+  return { printed: JSON.parse(readFileSync(prepared.job.logFile, 'utf8')), folder };
 }
 
 describe('data of the orchestrator (docs/internals/faults.md S11)', () => {
@@ -97,19 +101,19 @@ describe('data of the orchestrator (docs/internals/faults.md S11)', () => {
   };
 
   it('never runs config values as code', async () => {
-    const { seen, folder } = await runLooker({
+    const { printed, folder } = await runInspectingTrainer({
       config: hostile,
       config_name: '$(touch touched)',
       dataloader: { LD_PRELOAD: '/tmp/evil.so', path: '`touch touched`' },
       hf_token: '$(touch touched)\nLD_PRELOAD=/tmp/evil.so',
       provider: '; touch touched',
     });
-    expect(seen.config).toEqual(hostile);
-    expect(seen.argv).toEqual([join(folder, 'j1/config.json')]);
-    expect(seen.env).not.toHaveProperty('LD_PRELOAD');
-    expect(seen.env).not.toHaveProperty('NODE_OPTIONS');
-    expect(seen.env['PATH']).toBe(process.env['PATH']);
-    expect(seen.env['HF_TOKEN']).toBe('$(touch touched)\nLD_PRELOAD=/tmp/evil.so');
+    expect(printed.config).toEqual(hostile);
+    expect(printed.argv).toEqual([join(folder, 'j1/config.json')]);
+    expect(printed.env).not.toHaveProperty('LD_PRELOAD');
+    expect(printed.env).not.toHaveProperty('NODE_OPTIONS');
+    expect(printed.env['PATH']).toBe(process.env['PATH']);
+    expect(printed.env['HF_TOKEN']).toBe('$(touch touched)\nLD_PRELOAD=/tmp/evil.so');
     expect(new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }))).toEqual(
       new Set(['j1', 'j1/config.json', 'j1/dataloader.json', 'j1/output', 'j1/trainer.log']),
     );

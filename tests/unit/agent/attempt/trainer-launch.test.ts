@@ -1,4 +1,4 @@
-/** Tests the start of a job with each trainer: command line, config and folder of outputs. */
+/** Tests the command line, the config and the output folder with which the agent starts each trainer. */
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -28,21 +28,21 @@ function rigWith(name: 'ai-toolkit' | 'kohya' | 'onetrainer' | 'diffusers') {
   return { rig, folder, python };
 }
 
-const simpletunerRig = (parts: Partial<Rig> = {}): Rig =>
+const simpletunerRig = (overrides: Partial<Rig> = {}): Rig =>
   rigOf(tempFolder(), {
     trainers: [{ kind: 'package', name: 'simpletuner', python: '/opt/st/bin/python' }],
-    ...parts,
+    ...overrides,
   });
 
 type Offer = Parameters<typeof offerOf>[2];
 
-function prepared(rig: Rig, offer: Offer): PreparedJob {
-  const preparation = prepareJob(offerOf('j1', 'a1', offer), rig);
-  if (!preparation.ok) throw new Error(preparation.message);
-  return preparation.job;
+function prepare(rig: Rig, offer: Offer): PreparedJob {
+  const prepared = prepareJob(offerOf('j1', 'a1', offer), rig);
+  if (!prepared.ok) throw new Error(prepared.message);
+  return prepared.job;
 }
 
-function configAt(path: string): unknown {
+function readConfig(path: string): unknown {
   const parsed = parseConfigText(readFileSync(path, 'utf8'), path.endsWith('.toml') ? 'toml' : 'json');
   return parsed.ok ? parsed.value : parsed;
 }
@@ -52,13 +52,13 @@ const resume = { checkpoint: 'checkpoint-500', step: 500 };
 describe('SimpleTuner', () => {
   it('starts SimpleTuner with the given Python, and redirects its outputs to the job folder', () => {
     const rig = simpletunerRig();
-    const { argv, folder, outputDir, env, cwd } = prepared(rig, {
+    const { argv, folder, outputDir, env, cwd } = prepare(rig, {
       config: { ...simpletuner, output_dir: '/home/ada/out' },
       dataloader: [],
     });
     expect([argv, cwd]).toEqual([['/opt/st/bin/python', '-m', 'simpletuner.train'], rig.cwd]);
     expect(env['CONFIG_PATH']).toBe(join(folder, 'config.json'));
-    expect(configAt(join(folder, 'config.json'))).toEqual({
+    expect(readConfig(join(folder, 'config.json'))).toEqual({
       ...simpletuner,
       data_backend_config: join(folder, 'dataloader.json'),
       output_dir: outputDir,
@@ -67,8 +67,8 @@ describe('SimpleTuner', () => {
 
   it('passes the files that a config names to SimpleTuner, each under its own name', () => {
     const files = { 'config/lycoris_config.json': '{"algo": "lokr"}' };
-    const { folder } = prepared(simpletunerRig(), { config: simpletuner, files });
-    const { lycoris_config: path } = configAt(join(folder, 'config.json')) as { lycoris_config: string };
+    const { folder } = prepare(simpletunerRig(), { config: simpletuner, files });
+    const { lycoris_config: path } = readConfig(join(folder, 'config.json')) as { lycoris_config: string };
     expect(path.startsWith(join(folder, 'files'))).toBe(true);
     expect(readFileSync(path, 'utf8')).toBe('{"algo": "lokr"}');
   });
@@ -76,36 +76,36 @@ describe('SimpleTuner', () => {
   it('never writes a file outside the job folder', () => {
     const name = '../../../../escaped.json';
     const rig = simpletunerRig();
-    const { folder } = prepared(rig, {
+    const { folder } = prepare(rig, {
       config: { ...simpletuner, lycoris_config: name },
       files: { [name]: 'x' },
     });
     expect(existsSync(join(rig.workDir, 'escaped.json'))).toBe(false);
-    const { lycoris_config: path } = configAt(join(folder, 'config.json')) as { lycoris_config: string };
+    const { lycoris_config: path } = readConfig(join(folder, 'config.json')) as { lycoris_config: string };
     expect(path).toBe(join(folder, 'files', path.split('/').at(-1) ?? ''));
   });
 
   it('drops a logging_dir outside the job folder', () => {
-    const config = { ...simpletuner, logging_dir: '/var/log' };
-    const kept = { ...simpletuner, logging_dir: 'tensorboard' };
-    const written = (given: object, rig = simpletunerRig()): unknown =>
-      configAt(join(prepared(rig, { config: { ...given } }).folder, 'config.json'));
-    expect(written(config)).not.toHaveProperty('logging_dir');
-    expect(written(kept)).toMatchObject({ logging_dir: 'tensorboard' });
+    const outside = { ...simpletuner, logging_dir: '/var/log' };
+    const inside = { ...simpletuner, logging_dir: 'tensorboard' };
+    const writtenConfig = (config: object, rig = simpletunerRig()): unknown =>
+      readConfig(join(prepare(rig, { config: { ...config } }).folder, 'config.json'));
+    expect(writtenConfig(outside)).not.toHaveProperty('logging_dir');
+    expect(writtenConfig(inside)).toMatchObject({ logging_dir: 'tensorboard' });
     const allowed = simpletunerRig({ allowedConfigKeys: ['logging_dir'] });
-    expect(written(config, allowed)).toMatchObject({ logging_dir: '/var/log' });
+    expect(writtenConfig(outside, allowed)).toMatchObject({ logging_dir: '/var/log' });
   });
 
   it("keeps the config's output folder when the owner of the rig allows it", () => {
     const rig = simpletunerRig({ allowedConfigKeys: ['output_dir'] });
-    const { folder } = prepared(rig, { config: { ...simpletuner, output_dir: '/big/disk' } });
-    expect(configAt(join(folder, 'config.json'))).toMatchObject({ output_dir: '/big/disk' });
+    const { folder } = prepare(rig, { config: { ...simpletuner, output_dir: '/big/disk' } });
+    expect(readConfig(join(folder, 'config.json'))).toMatchObject({ output_dir: '/big/disk' });
   });
 });
 
 describe('processes of SimpleTuner', () => {
   const argvOf = (config: object, gpus: readonly number[] | null, rig = simpletunerRig()) =>
-    prepared(rig, { config: { ...simpletuner, ...config }, gpus: gpus && [...gpus] }).argv.slice(1);
+    prepare(rig, { config: { ...simpletuner, ...config }, gpus: gpus && [...gpus] }).argv.slice(1);
   const direct = ['-m', 'simpletuner.train'];
   const launcher = ['-m', 'accelerate.commands.launch'];
 
@@ -122,7 +122,7 @@ describe('processes of SimpleTuner', () => {
   });
 
   it('starts SimpleTuner through accelerate, with one process per GPU', () => {
-    const four = [
+    const argvForFourGpus = [
       ...launcher,
       '--multi_gpu',
       '--mixed_precision=fp16',
@@ -132,9 +132,9 @@ describe('processes of SimpleTuner', () => {
       ...direct,
     ];
     const config = { mixed_precision: 'fp16', '--dynamo_backend': 'inductor' };
-    expect(argvOf(config, [0, 1, 2, 3])).toEqual(four);
+    expect(argvOf(config, [0, 1, 2, 3])).toEqual(argvForFourGpus);
     // An older server does not send the GPUs of the job.
-    expect(argvOf({ ...config, '--num_processes': '4' }, null)).toEqual(four);
+    expect(argvOf({ ...config, '--num_processes': '4' }, null)).toEqual(argvForFourGpus);
   });
 
   it('passes accelerate arguments that the owner allows', () => {
@@ -159,11 +159,11 @@ describe('processes of SimpleTuner', () => {
 describe('ai-toolkit', () => {
   it('keeps the run of ai-toolkit in the job folder', () => {
     const { rig, folder: code, python } = rigWith('ai-toolkit');
-    const { argv, folder, outputDir, cwd } = prepared(rig, { config: aiToolkit });
+    const { argv, folder, outputDir, cwd } = prepare(rig, { config: aiToolkit });
     const path = join(folder, 'config.json');
     expect([argv, cwd]).toEqual([[python, join(code, 'run.py'), path], code]);
     const [process] = aiToolkit.config.process;
-    expect(configAt(path)).toEqual({
+    expect(readConfig(path)).toEqual({
       ...aiToolkit,
       config: { ...aiToolkit.config, process: [{ ...process, training_folder: outputDir }] },
     });
@@ -174,7 +174,7 @@ describe("kohya's scripts", () => {
   it("passes TOML to kohya's scripts, which continue from the downloaded state", () => {
     const { rig, folder: code, python } = rigWith('kohya');
     const config = { ...kohya, logging_dir: '/var/log/kohya', output_config: true };
-    const { argv, folder, outputDir } = prepared(rig, {
+    const { argv, folder, outputDir } = prepare(rig, {
       config,
       files: { 'dataset.toml': '[[datasets]]\n' },
       resume: { checkpoint: 'dog-step00000100-state', step: 100 },
@@ -190,7 +190,7 @@ describe("kohya's scripts", () => {
       path,
     ]);
     const { script: _script, dataset_config: _named, ...rest } = kohya;
-    expect(configAt(path)).toEqual({
+    expect(readConfig(path)).toEqual({
       ...rest,
       dataset_config: expect.stringMatching(/files\/\d+-dataset\.toml$/),
       output_dir: outputDir,
@@ -201,16 +201,16 @@ describe("kohya's scripts", () => {
 
   it('starts one kohya process per GPU of the job', () => {
     const optionsOf = (gpus: number[]): readonly string[] =>
-      prepared(rigWith('kohya').rig, { config: kohya, gpus }).argv.filter(word => /gpu|processes/.test(word));
+      prepare(rigWith('kohya').rig, { config: kohya, gpus }).argv.filter(word => /gpu|processes/.test(word));
     expect(optionsOf([1])).toEqual(['--num_processes=1']);
     expect(optionsOf([0, 1])).toEqual(['--multi_gpu', '--num_processes=2']);
   });
 
   it('merges the sections of a kohya config, and selects the script they identify', () => {
     const { rig, folder: code } = rigWith('kohya');
-    const { argv, folder } = prepared(rig, { config: kohyaSections });
+    const { argv, folder } = prepare(rig, { config: kohyaSections });
     expect(argv).toContain(join(code, 'flux_train_network.py'));
-    expect(configAt(join(folder, 'config.toml'))).toMatchObject({
+    expect(readConfig(join(folder, 'config.toml'))).toMatchObject({
       ...kohyaSections.model,
       ...kohyaSections.data,
       network_module: 'networks.lora_flux',
@@ -222,7 +222,7 @@ describe('OneTrainer', () => {
   it("puts OneTrainer's workspace into the output folder, and continues its newest backup", () => {
     const { rig, folder: code, python } = rigWith('onetrainer');
     const config = { ...onetrainer, concepts: [{ path: '/data/dog' }] };
-    const first = prepared(rig, { config });
+    const first = prepare(rig, { config });
     const path = join(first.folder, 'config.json');
     expect([first.argv, first.cwd]).toEqual([
       [python, join(code, 'scripts/train.py'), '--config-path', path],
@@ -234,16 +234,16 @@ describe('OneTrainer', () => {
       cache_dir: join(first.folder, 'cache'),
       output_model_destination: join(first.outputDir, 'lora.safetensors'),
     };
-    expect(configAt(path)).toEqual(expected);
-    prepared(rig, { config, resume: { checkpoint: 'backup/x-backup-5-0-5', step: 5 } });
-    expect(configAt(path)).toEqual({ ...expected, continue_last_backup: true });
+    expect(readConfig(path)).toEqual(expected);
+    prepare(rig, { config, resume: { checkpoint: 'backup/x-backup-5-0-5', step: 5 } });
+    expect(readConfig(path)).toEqual({ ...expected, continue_last_backup: true });
   });
 
   it.runIf(process.platform !== 'win32')('starts OneTrainer with a command pipe of its job', () => {
     const { rig, folder: code, python } = rigWith('onetrainer');
     mkdirSync(join(code, 'scripts'));
     const script = writeFile(join(code, 'scripts'), 'train_remote.py', '');
-    const start = (): PreparedJob => prepared(rig, { config: { ...onetrainer, concepts: [] } });
+    const start = (): PreparedJob => prepare(rig, { config: { ...onetrainer, concepts: [] } });
     const { argv, folder } = start();
     const pipe = join(folder, 'onetrainer-commands');
     expect(argv).toEqual([
@@ -264,8 +264,8 @@ describe('OneTrainer', () => {
 describe('accelerate scripts', () => {
   it('starts one process of an accelerate script per GPU, whatever the config says', () => {
     const optionsOf = (num_processes: number, gpus: number[] | null): readonly string[] =>
-      prepared(rigWith('diffusers').rig, { config: { ...diffusers, num_processes }, gpus }).argv.filter(
-        word => /gpu|processes/.test(word),
+      prepare(rigWith('diffusers').rig, { config: { ...diffusers, num_processes }, gpus }).argv.filter(word =>
+        /gpu|processes/.test(word),
       );
     expect(optionsOf(4, [0])).toEqual(['--num_processes=1']);
     expect(optionsOf(1, [0, 1])).toEqual(['--multi_gpu', '--num_processes=2']);
@@ -274,7 +274,7 @@ describe('accelerate scripts', () => {
 
   it('passes the config to an accelerate script as arguments', () => {
     const { rig, folder: code, python } = rigWith('diffusers');
-    const { argv, outputDir, cwd, folder } = prepared(rig, {
+    const { argv, outputDir, cwd, folder } = prepare(rig, {
       config: { ...diffusers, num_processes: 2, output_dir: '/elsewhere', validation_prompts: ['a', 'b c'] },
       resume,
     });
@@ -306,7 +306,7 @@ describe('output folders in configs', () => {
     'redirects the outputs of an accelerate script with the key %s',
     key => {
       const config = { ...diffusers, output_dir: '/a', [key]: '/b', '--logging_dir': '/c' };
-      const { argv, outputDir } = prepared(rigWith('diffusers').rig, { config });
+      const { argv, outputDir } = prepare(rigWith('diffusers').rig, { config });
       expect(argv.filter(word => /^--(?:output|logging)/.test(word))).toEqual([
         `--output_dir=${outputDir}`,
         '--logging_dir=logs',
@@ -346,9 +346,9 @@ describe('missing trainers', () => {
     const rig = rigOf(tempFolder(), {
       trainers: [{ kind: 'command', argv: ['train', '{config_path}'], takesAll: true }],
     });
-    const { argv, folder } = prepared(rig, { config: aiToolkit });
+    const { argv, folder } = prepare(rig, { config: aiToolkit });
     expect(argv).toEqual(['train', join(folder, 'config.json')]);
-    expect(configAt(join(folder, 'config.json'))).toEqual(aiToolkit);
+    expect(readConfig(join(folder, 'config.json'))).toEqual(aiToolkit);
   });
 
   it('runs a command for unrecognized configs only for those', () => {
@@ -383,10 +383,10 @@ describe('jobs with the same config', () => {
   ])('separates the checkpoints of two %s jobs', (name, offer, folderIn) => {
     const rig = name === 'simpletuner' ? simpletunerRig() : rigWith(name as 'kohya').rig;
     const start = (id: string) => {
-      const preparation = prepareJob(offerOf(id, `a-${id}`, offer), rig);
-      if (!preparation.ok) throw new Error(preparation.message);
-      const { folder, outputDir, env } = preparation.job;
-      const config = configAt(env['CONFIG_PATH'] ?? '') as Record<string, unknown>;
+      const result = prepareJob(offerOf(id, `a-${id}`, offer), rig);
+      if (!result.ok) throw new Error(result.message);
+      const { folder, outputDir, env } = result.job;
+      const config = readConfig(env['CONFIG_PATH'] ?? '') as Record<string, unknown>;
       const trainsIn = folderIn(config);
       if (typeof trainsIn !== 'string') throw new Error('the config names no folder');
       return { folder, outputDir, trainsIn };
@@ -404,27 +404,27 @@ describe('jobs with the same config', () => {
 });
 
 describe('samples in event files', () => {
-  const samplesAreFiles = (config: Offer): boolean => {
+  const expectsSampleFiles = (offer: Offer): boolean => {
     const trainers = (['ai-toolkit', 'kohya', 'onetrainer', 'diffusers'] as const).map(name => {
       const { folder } = checkout();
       return { kind: 'checkout' as const, name, folder, python: null };
     });
-    const own = { kind: 'package' as const, name: 'simpletuner' as const, python: null };
-    return prepared(rigOf(tempFolder(), { trainers: [own, ...trainers] }), config).samplesAreFiles;
+    const withSimpletuner = { kind: 'package' as const, name: 'simpletuner' as const, python: null };
+    return prepare(rigOf(tempFolder(), { trainers: [withSimpletuner, ...trainers] }), offer).samplesAreFiles;
   };
 
   it.each([
-    ['SimpleTuner', simpletuner, true],
-    ['OneTrainer', onetrainer, true],
-    ['a script for accelerate', diffusers, false],
-    ["kohya's scripts", kohya, false],
-    ['ai-toolkit', aiToolkit, false],
-    ['the self-test', { trainer: 'selftest' }, false],
-  ])('expects samples as files as well: %s', (_what, config, expected) => {
-    expect(samplesAreFiles({ config })).toBe(expected);
+    ['SimpleTuner', true, simpletuner],
+    ['OneTrainer', true, onetrainer],
+    ['a script for accelerate', false, diffusers],
+    ["kohya's scripts", false, kohya],
+    ['ai-toolkit', false, aiToolkit],
+    ['the self-test', false, { trainer: 'selftest' }],
+  ])('expects that %s also writes its samples as files: %s', (_trainer, expected, config) => {
+    expect(expectsSampleFiles({ config })).toBe(expected);
   });
 
-  it('expects no copies as files when the owner starts the trainer with a command', () => {
-    expect(prepared(rigOf(tempFolder()), { config: simpletuner }).samplesAreFiles).toBe(false);
+  it("expects no sample files of a trainer that the owner's command starts", () => {
+    expect(prepare(rigOf(tempFolder()), { config: simpletuner }).samplesAreFiles).toBe(false);
   });
 });

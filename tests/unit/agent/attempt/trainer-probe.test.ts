@@ -1,4 +1,4 @@
-/** Whether the trainers that a rig's owner configures can start, with real programs in place of Python. */
+/** Tests how the worker checks that its trainers can start. Shell scripts act as Python. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -31,37 +31,37 @@ const simpletuner = (python: string | null): TrainerChoice => ({
   python,
 });
 
-async function probed(choice: TrainerChoice, env: Readonly<Record<string, string>> = {}) {
-  const [found] = await probeTrainers([choice], trainerProbe({ PATH: '/usr/bin:/bin', ...env }));
-  if (found === undefined) throw new Error('nothing was looked at');
-  return found;
+async function probe(choice: TrainerChoice, env: Readonly<Record<string, string>> = {}) {
+  const [trainer] = await probeTrainers([choice], trainerProbe({ PATH: '/usr/bin:/bin', ...env }));
+  if (trainer === undefined) throw new Error('no trainer was probed');
+  return trainer;
 }
 
 describe('SimpleTuner', () => {
   it('imports SimpleTuner, and reads the version of its package', async () => {
-    const found = await probed(simpletuner(pythonWith({ simpletuner: '4.1.0', torch: '2.11' })));
-    expect(found).toMatchObject({ version: '4.1.0', problem: null });
-    expect(describeTrainer(found)).toBe('SimpleTuner 4.1.0');
+    const trainer = await probe(simpletuner(pythonWith({ simpletuner: '4.1.0', torch: '2.11' })));
+    expect(trainer).toMatchObject({ version: '4.1.0', problem: null });
+    expect(describeTrainer(trainer)).toBe('SimpleTuner 4.1.0');
   });
 
   it.each([
     ['is not installed', { torch: '2.11' }, "ModuleNotFoundError: No module named 'simpletuner'"],
     ['has no torch', { simpletuner: '4.1.0' }, "ModuleNotFoundError: No module named 'torch'"],
-  ])('reports a SimpleTuner that %s, and names the Python', async (_what, modules, said) => {
+  ])('reports a SimpleTuner that %s, and names the Python', async (_title, modules, error) => {
     const python = pythonWith(modules);
-    const { problem } = await probed(simpletuner(python));
+    const { problem } = await probe(simpletuner(python));
     expect(problem).toBe(
-      `SimpleTuner cannot be started: ${python} says "${said}". Install SimpleTuner there, or set the Python that has it with --trainer simpletuner=/path/to/venv. To use another trainer, set it with --trainer`,
+      `SimpleTuner cannot be started: ${python} says "${error}". Install SimpleTuner there, or set the Python that has it with --trainer simpletuner=/path/to/venv. To use another trainer, set it with --trainer`,
     );
   });
 
   it('requires a Python for SimpleTuner, on PATH unless one is given', async () => {
-    const none = await probed(simpletuner(null), { PATH: tempFolder() });
-    expect(none.problem).toMatch(
+    const withoutPython = await probe(simpletuner(null), { PATH: tempFolder() });
+    expect(withoutPython.problem).toMatch(
       /^No trainer found: python or python3 is not on this machine\. Install SimpleTuner/,
     );
-    const named = await probed(simpletuner('/nowhere/venv'));
-    expect(named.problem).toMatch(/^No trainer found: \/nowhere\/venv is not on this machine/);
+    const withWrongPath = await probe(simpletuner('/nowhere/venv'));
+    expect(withWrongPath.problem).toMatch(/^No trainer found: \/nowhere\/venv is not on this machine/);
   });
 });
 
@@ -77,13 +77,13 @@ describe('checkouts', () => {
     const folder = tempFolder();
     writeFile(folder, 'run.py', '');
     writeFile(folder, 'version.py', 'VERSION = "0.7.2"\n');
-    expect(await probed(checkout('ai-toolkit', folder))).toMatchObject({ version: '0.7.2', problem: null });
+    expect(await probe(checkout('ai-toolkit', folder))).toMatchObject({ version: '0.7.2', problem: null });
   });
 
   it('rejects a folder without the trainer', async () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'src'));
-    expect((await probed(checkout('kohya', folder))).problem).toBe(
+    expect((await probe(checkout('kohya', folder))).problem).toBe(
       `kohya's sd-scripts is not in ${folder}, where train_network.py should be: set its folder with --trainer kohya=FOLDER`,
     );
   });
@@ -93,8 +93,8 @@ describe('commands', () => {
   const program = (name: string): TrainerChoice => ({ kind: 'command', argv: [name, 'x'], takesAll: true });
 
   it('requires that the command exists', async () => {
-    expect((await probed(program('sh'))).problem).toBeNull();
-    expect((await probed(program('/opt/train'))).problem).toBe(
+    expect((await probe(program('sh'))).problem).toBeNull();
+    expect((await probe(program('/opt/train'))).problem).toBe(
       'No trainer found: /opt/train is not on this machine',
     );
   });

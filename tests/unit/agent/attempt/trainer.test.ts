@@ -9,10 +9,10 @@ import { offerOf, rigOf, tempFolder, writeFile } from '../builders.ts';
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
-function prepared(...args: Parameters<typeof prepareJob>): PreparedJob {
-  const made = prepareJob(...args);
-  if (!made.ok) throw new Error(made.message);
-  return made.job;
+function prepare(...args: Parameters<typeof prepareJob>): PreparedJob {
+  const result = prepareJob(...args);
+  if (!result.ok) throw new Error(result.message);
+  return result.job;
 }
 
 /** A folder with executable programs of these names. */
@@ -28,7 +28,7 @@ describe('job folder', () => {
     const workDir = join(tempFolder(), 'new', 'jobs');
     const config = { model: 'x', nested: { a: [1, null, 'ü'] } };
     const dataloader = [{ id: 'images', type: 'local' }];
-    const { folder, cwd } = prepared(offerOf('j1', 'a1', { config, dataloader }), rigOf(workDir));
+    const { folder, cwd } = prepare(offerOf('j1', 'a1', { config, dataloader }), rigOf(workDir));
     expect(cwd).toBe(rigOf(workDir).cwd);
     expect(folder).toBe(join(workDir, 'j1'));
     expect(readJson(join(folder, 'config.json'))).toEqual(config);
@@ -41,9 +41,9 @@ describe('job folder', () => {
 
   it('keeps the outputs of an earlier attempt, with the new config', () => {
     const rig = rigOf(tempFolder());
-    const first = prepared(offerOf('j1', 'a1', { config: { n: 1 }, dataloader: {} }), rig);
+    const first = prepare(offerOf('j1', 'a1', { config: { n: 1 }, dataloader: {} }), rig);
     writeFile(first.outputDir, 'checkpoint', 'weights');
-    const second = prepared(offerOf('j1', 'a2', { config: { n: 2 } }), rig);
+    const second = prepare(offerOf('j1', 'a2', { config: { n: 2 } }), rig);
     expect(second.outputDir).toBe(first.outputDir);
     expect(readFileSync(join(second.outputDir, 'checkpoint'), 'utf8')).toBe('weights');
     expect(readJson(join(second.folder, 'config.json'))).toEqual({ n: 2 });
@@ -52,23 +52,24 @@ describe('job folder', () => {
 
   it("uses one log file for all attempts, unless another attempt's log is still needed", () => {
     const rig = rigOf(tempFolder());
-    const taken = new Set<string>();
+    const neededFiles = new Set<string>();
     const logOf = (attempt: string): string => {
-      const { logFile, folder } = prepared(offerOf('j1', attempt), rig, file => taken.has(file));
+      const { logFile, folder } = prepare(offerOf('j1', attempt), rig, file => neededFiles.has(file));
+      // A trainer writes its log, and an older part of it into a second file.
       for (const name of [logFile, `${logFile}.1`]) writeFile(folder, basename(name), 'x');
       return basename(logFile);
     };
     const folder = join(rig.workDir, 'j1');
     const logs = (): readonly string[] => readdirSync(folder).filter(name => name.includes('.log'));
     expect([logOf('a1'), logOf('a2')]).toEqual(['trainer.log', 'trainer.log']);
-    taken.add(join(folder, 'trainer.log'));
+    neededFiles.add(join(folder, 'trainer.log'));
     expect(logOf('a3')).toBe('trainer-a3.log');
-    taken.add(join(folder, 'trainer-a3.log'));
+    neededFiles.add(join(folder, 'trainer-a3.log'));
     expect(logOf('a4')).toBe('trainer-a4.log');
-    taken.clear();
-    taken.add(join(folder, 'trainer-a4.log'));
+    neededFiles.clear();
+    neededFiles.add(join(folder, 'trainer-a4.log'));
     expect(logOf('a5')).toBe('trainer.log');
-    // The third log is no longer needed.
+    // The log of the third attempt is no longer needed.
     expect(logs()).toEqual(['trainer-a4.log', 'trainer-a4.log.1', 'trainer.log', 'trainer.log.1']);
   });
 
@@ -80,41 +81,45 @@ describe('job folder', () => {
 
 describe('dataloader', () => {
   const dataloader = [{ id: 'images' }];
-  const written = (config: Record<string, unknown>, parts: Parameters<typeof rigOf>[1], data: unknown) => {
-    const { folder } = prepared(
-      offerOf('j1', 'a1', { config, dataloader: data }),
-      rigOf(tempFolder(), parts),
-    );
+  const writeJob = (config: Record<string, unknown>, rig: Parameters<typeof rigOf>[1], data: unknown) => {
+    const { folder } = prepare(offerOf('j1', 'a1', { config, dataloader: data }), rigOf(tempFolder(), rig));
     return { path: join(folder, 'dataloader.json'), config: readJson(join(folder, 'config.json')) };
   };
 
   it.each<[string, Record<string, unknown>, string]>([
-    ['where the config names none', { a: 1 }, 'data_backend_config'],
-    ['in place of another dataloader', { a: 1, data_backend_config: 'theirs.json' }, 'data_backend_config'],
-    ['as a flag', { a: 1, '--data_backend_config': 'theirs.json' }, '--data_backend_config'],
-  ])('passes the dataloader to SimpleTuner %s', (_what, given, key) => {
-    const { path, config } = written(given, { trainers: [simpletuner] }, dataloader);
+    ['when the config names none', { a: 1 }, 'data_backend_config'],
+    ['in place of the one in the config', { a: 1, data_backend_config: 'other.json' }, 'data_backend_config'],
+    [
+      'in place of a flag in the config',
+      { a: 1, '--data_backend_config': 'other.json' },
+      '--data_backend_config',
+    ],
+  ])('passes the dataloader to SimpleTuner %s', (_title, original, key) => {
+    const { path, config } = writeJob(original, { trainers: [simpletuner] }, dataloader);
     expect(config).toEqual({ a: 1, output_dir: join(path, '../output'), [key]: path });
   });
 
   it.each([null, undefined])('leaves the config unchanged when the dataloader is %j', data => {
-    const given = { data_backend_config: 'own.json' };
-    const { path, config } = written(given, { trainers: [simpletuner] }, data);
-    expect(config).toEqual({ ...given, output_dir: join(path, '../output') });
+    const original = { data_backend_config: 'own.json' };
+    const { path, config } = writeJob(original, { trainers: [simpletuner] }, data);
+    expect(config).toEqual({ ...original, output_dir: join(path, '../output') });
   });
 
   it('leaves the config of another trainer unchanged', () => {
-    expect(written({ a: 1 }, {}, dataloader).config).toEqual({ a: 1 });
+    expect(writeJob({ a: 1 }, {}, dataloader).config).toEqual({ a: 1 });
   });
 });
 
 describe('$requests of a config', () => {
   const config = { a: 1, $requests: { save: { signal: 'SIGUSR1' } } };
-  const write = (workDir: string, given: Record<string, unknown>, rig: Parameters<typeof rigOf>[1]) =>
-    prepared(offerOf('j1', 'a1', { config: given }), rigOf(workDir, rig)).folder;
+  const writeConfig = (
+    workDir: string,
+    original: Record<string, unknown>,
+    rig: Parameters<typeof rigOf>[1],
+  ) => prepare(offerOf('j1', 'a1', { config: original }), rigOf(workDir, rig)).folder;
 
   it("stores $requests next to SimpleTuner's config, which accepts only its options", () => {
-    const folder = write(tempFolder(), config, { trainers: [simpletuner] });
+    const folder = writeConfig(tempFolder(), config, { trainers: [simpletuner] });
     expect(readJson(join(folder, 'config.json'))).toEqual({ a: 1, output_dir: join(folder, 'output') });
     expect(readJson(join(folder, 'requests.json'))).toEqual({
       $requests: config.$requests,
@@ -124,18 +129,18 @@ describe('$requests of a config', () => {
 
   it('keeps $requests in the config of other trainers, and removes it for the next attempt', () => {
     const workDir = tempFolder();
-    const folder = write(workDir, config, {});
+    const folder = writeConfig(workDir, config, {});
     expect(readJson(join(folder, 'config.json'))).toMatchObject(config);
     expect(existsSync(join(folder, 'requests.json'))).toBe(true);
-    write(workDir, { a: 1 }, {});
+    writeConfig(workDir, { a: 1 }, {});
     expect(existsSync(join(folder, 'requests.json'))).toBe(false);
   });
 });
 
 describe('resume checkpoint', () => {
   const resume = { checkpoint: 'run/checkpoint-500', step: 500 };
-  const made = (offer: Parameters<typeof offerOf>[2], rig: Parameters<typeof rigOf>[1]) => {
-    const job = prepared(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
+  const prepareResumed = (offer: Parameters<typeof offerOf>[2], rig: Parameters<typeof rigOf>[1]) => {
+    const job = prepare(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
     return {
       ...job,
       path: join(job.outputDir, 'run', 'checkpoint-500'),
@@ -147,38 +152,41 @@ describe('resume checkpoint', () => {
     const rig = {
       trainers: [{ kind: 'command', argv: ['train', '--resume={resume_from}'], takesAll: true }],
     } as const;
-    const { argv, env, path, config } = made({ resume, config: { a: 1 } }, rig);
+    const { argv, env, path, config } = prepareResumed({ resume, config: { a: 1 } }, rig);
     expect([argv[1], env['TRAINYARD_RESUME_FROM'], config]).toEqual([`--resume=${path}`, path, { a: 1 }]);
-    expect(made({}, rig).env['TRAINYARD_RESUME_FROM']).toBe('');
+    expect(prepareResumed({}, rig).env['TRAINYARD_RESUME_FROM']).toBe('');
   });
 
   it.each<[string, Record<string, unknown>, string]>([
     ['without the option', { a: 1 }, 'resume_from_checkpoint'],
     ['with the option "latest"', { a: 1, resume_from_checkpoint: 'latest' }, 'resume_from_checkpoint'],
     ['with the flag "latest"', { a: 1, '--resume_from_checkpoint': 'latest' }, '--resume_from_checkpoint'],
-  ])('passes the resume checkpoint to SimpleTuner in a config %s', (_what, given, key) => {
-    const { config, path, outputDir } = made({ resume, config: given }, { trainers: [simpletuner] });
+  ])('passes the resume checkpoint to SimpleTuner in a config %s', (_title, original, key) => {
+    const { config, path, outputDir } = prepareResumed(
+      { resume, config: original },
+      { trainers: [simpletuner] },
+    );
     expect(config).toEqual({ a: 1, output_dir: outputDir, [key]: path });
   });
 
   it("omits the resume checkpoint when SimpleTuner's config has its own output folder", () => {
-    const config = { '--output_dir': '/mine', resume_from_checkpoint: 'latest' };
+    const config = { '--output_dir': '/own', resume_from_checkpoint: 'latest' };
     const rig = { trainers: [simpletuner], allowedConfigKeys: ['output_dir'] };
-    expect(made({ resume, config }, rig).config).toEqual(config);
+    expect(prepareResumed({ resume, config }, rig).config).toEqual(config);
   });
 
   it.each([
-    [{ resume, config: { '--resume_from_checkpoint': '/mine/checkpoint-1' } }],
+    [{ resume, config: { '--resume_from_checkpoint': '/own/checkpoint-1' } }],
     [{ resume: null, config: { resume_from_checkpoint: 'latest' } }],
   ])('omits the resume checkpoint when the config has another, or when there is none: %j', offer => {
-    const { config, outputDir } = made(offer, { trainers: [simpletuner] });
+    const { config, outputDir } = prepareResumed(offer, { trainers: [simpletuner] });
     expect(config).toEqual({ ...offer.config, output_dir: outputDir });
   });
 });
 
 describe('output folder of a config', () => {
   const configFor = (config: Record<string, unknown>, rig: Parameters<typeof rigOf>[1]) => {
-    const { folder, outputDir } = prepared(offerOf('j1', 'a1', { config }), rigOf(tempFolder(), rig));
+    const { folder, outputDir } = prepare(offerOf('j1', 'a1', { config }), rigOf(tempFolder(), rig));
     return { config: readJson(join(folder, 'config.json')), outputDir };
   };
 
@@ -257,17 +265,17 @@ describe('trainer command', () => {
     const workDir = join(tempFolder(), 'with space; $(touch x)');
     const argv = ['train', '--config={config_path}', '{output_dir}', '{resume_from}', '{other}'];
     const {
-      argv: made,
+      argv: filled,
       folder,
       outputDir,
       logFile,
-    } = prepared(
+    } = prepare(
       offerOf('j1', 'a1'),
       rigOf(workDir, { trainers: [{ kind: 'command', argv, takesAll: true }] }),
     );
     expect(outputDir).toBe(join(folder, 'output'));
     expect(logFile).toBe(join(folder, 'trainer.log'));
-    expect(made).toEqual(['train', `--config=${join(folder, 'config.json')}`, outputDir, '', '{other}']);
+    expect(filled).toEqual(['train', `--config=${join(folder, 'config.json')}`, outputDir, '', '{other}']);
   });
 
   it.each<[string, readonly string[], string]>([
@@ -276,15 +284,15 @@ describe('trainer command', () => {
   ])('starts SimpleTuner with %s', (_what, names, expected) => {
     const bin = binWith(...names);
     const rig = rigOf(tempFolder(), { trainers: [simpletuner], env: { PATH: bin } });
-    expect(prepared(offerOf('j1', 'a1'), rig).argv).toEqual([join(bin, expected), '-m', 'simpletuner.train']);
+    expect(prepare(offerOf('j1', 'a1'), rig).argv).toEqual([join(bin, expected), '-m', 'simpletuner.train']);
   });
 
   it('ignores commands that the orchestrator sends', () => {
     const argv = ['train', '{config_path}'];
     const config = { trainer: 'command', command: 'rm', argv: ['rm'], '--trainer': 'rm' };
     const rig = rigOf(tempFolder(), { trainers: [{ kind: 'command', argv, takesAll: true }] });
-    const made = prepared(offerOf('j1', 'a1', { config, provider: '{config_path}' }), rig);
-    expect(made.argv).toEqual(['train', join(made.folder, 'config.json')]);
+    const { argv: filled, folder } = prepare(offerOf('j1', 'a1', { config, provider: '{config_path}' }), rig);
+    expect(filled).toEqual(['train', join(folder, 'config.json')]);
   });
 });
 
@@ -298,7 +306,7 @@ describe('self-test', () => {
         trainers: [trainer],
         ownCommand: ['/opt/node', '/opt/worker.js', 'worker'],
       });
-      const { argv, folder } = prepared(offer, rig);
+      const { argv, folder } = prepare(offer, rig);
       const path = join(folder, 'config.json');
       expect(argv).toEqual(['/opt/node', '/opt/worker.js', 'worker', 'selftest', '--config', path]);
       expect(readJson(path)).toEqual(offer.config);
@@ -318,7 +326,7 @@ describe('self-test', () => {
 
 describe('sample training', () => {
   const offer = offerOf('j1', 'a1', { config: { trainer: 'digits', epochs: 1 }, dataloader: {} });
-  const sample = [
+  const sampleCommand = [
     '/opt/node',
     '/opt/train.ts',
     '--config',
@@ -330,10 +338,8 @@ describe('sample training', () => {
   it.each([simpletuner, { kind: 'command', argv: ['train'], takesAll: true } as const])(
     'runs the sample training that the worker has found, not %j',
     trainer => {
-      const { argv, folder, outputDir } = prepared(
-        offer,
-        rigOf(tempFolder(), { trainers: [trainer], sample }),
-      );
+      const rig = rigOf(tempFolder(), { trainers: [trainer], sample: sampleCommand });
+      const { argv, folder, outputDir } = prepare(offer, rig);
       const path = join(folder, 'config.json');
       expect(argv).toEqual(['/opt/node', '/opt/train.ts', '--config', path, `--output=${outputDir}`, '']);
       expect(readJson(path)).toEqual(offer.config);
@@ -342,10 +348,14 @@ describe('sample training', () => {
 
   it.each([
     ['it is missing', { sample: null }, /not on this rig: it comes with the source code/],
-    ['the rig forbids it', { sample, selftest: false }, /no sample training \(--no-selftest\)/],
-  ])('rejects the sample training when %s, and writes nothing', (_what, parts, message) => {
+    [
+      'the rig forbids it',
+      { sample: sampleCommand, selftest: false },
+      /no sample training \(--no-selftest\)/,
+    ],
+  ])('rejects the sample training when %s, and writes nothing', (_title, rig, message) => {
     const workDir = join(tempFolder(), 'jobs');
-    expect(prepareJob(offer, rigOf(workDir, parts))).toEqual({
+    expect(prepareJob(offer, rigOf(workDir, rig))).toEqual({
       ok: false,
       cause: 'rejected',
       message: expect.stringMatching(message),

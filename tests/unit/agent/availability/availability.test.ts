@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { type AvailabilityDeps, createAvailability } from '../../../../agent/availability/availability.ts';
-import type { Zone } from '../../../../agent/availability/hours.ts';
+import type { Hours, Zone } from '../../../../agent/availability/hours.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
 const utc: Zone = {
@@ -13,7 +13,7 @@ const utc: Zone = {
 const minute = 60_000;
 
 /** Creates a rig on 2026-01-01 at noon, and records each change of its availability. */
-function watch(parts: Partial<Pick<AvailabilityDeps, 'hours' | 'use'>>) {
+function watchRig(overrides: Partial<Pick<AvailabilityDeps, 'hours' | 'use'>>) {
   const clock = createVirtualClock();
   const availability = createAvailability({
     hours: null,
@@ -21,7 +21,7 @@ function watch(parts: Partial<Pick<AvailabilityDeps, 'hours' | 'use'>>) {
     clock,
     wall: clock.wall,
     zone: utc,
-    ...parts,
+    ...overrides,
   });
   const ended = new AbortController();
   const changes: (string | null)[] = [];
@@ -30,10 +30,11 @@ function watch(parts: Partial<Pick<AvailabilityDeps, 'hours' | 'use'>>) {
   return { clock, availability, changes };
 }
 
-const every = [0, 1, 2, 3, 4, 5, 6];
+/** The hours from 13:00 to 14:00 on each day. */
+const hours: Hours = [{ days: [0, 1, 2, 3, 4, 5, 6], from: 13 * 60, until: 14 * 60 }];
 
 it('makes the rig unavailable outside of its hours, and reports when they begin', async () => {
-  const { clock, availability, changes } = watch({ hours: [{ days: every, from: 780, until: 840 }] });
+  const { clock, availability, changes } = watchRig({ hours });
   expect(availability.closed()).toEqual({
     reason: 'hours',
     detail: 'The rig takes jobs at 13:00-14:00 only',
@@ -47,7 +48,7 @@ it('makes the rig unavailable outside of its hours, and reports when they begin'
 });
 
 it('notices within a minute that the wall clock was set', async () => {
-  const { clock, changes } = watch({ hours: [{ days: every, from: 780, until: 840 }] });
+  const { clock, changes } = watchRig({ hours });
   await clock.settle();
   clock.shiftWall(70 * minute);
   await clock.advance(minute);
@@ -57,16 +58,16 @@ it('notices within a minute that the wall clock was set', async () => {
 it('makes the rig unavailable while its keyboard is used, and available ten minutes later', async () => {
   let isUsed = false;
   let lastAt: number | null = null;
-  const fixture = watch({
+  const rig = watchRig({
     use: {
       lastInput: async () => {
-        if (isUsed) lastAt = fixture.clock.wall();
+        if (isUsed) lastAt = rig.clock.wall();
         return lastAt;
       },
       gpuTroubles: () => [],
     },
   });
-  const { clock, availability, changes } = fixture;
+  const { clock, availability, changes } = rig;
   await clock.advance(30 * minute);
   expect(changes).toEqual([]);
   isUsed = true;
@@ -86,7 +87,7 @@ it('makes the rig unavailable while its keyboard is used, and available ten minu
 it('makes the rig unavailable while another program holds a GPU, but not for remains of its own jobs', async () => {
   const held = { gpu: 1, kind: 'held', detail: 'process 7 (blender) holds its memory' } as const;
   let troubles: readonly (typeof held & { readonly ours?: true })[] = [{ ...held, ours: true }];
-  const { clock, availability } = watch({ use: { lastInput: null, gpuTroubles: () => troubles } });
+  const { clock, availability } = watchRig({ use: { lastInput: null, gpuTroubles: () => troubles } });
   await clock.advance(5 * minute);
   expect(availability.closed()).toBeNull();
   troubles = [held];
@@ -95,7 +96,7 @@ it('makes the rig unavailable while another program holds a GPU, but not for rem
 });
 
 it('ignores a failing tool that detects use of the rig', async () => {
-  const { clock, changes } = watch({
+  const { clock, changes } = watchRig({
     use: { lastInput: () => Promise.reject(new Error('no bus')), gpuTroubles: () => [] },
   });
   await clock.advance(5 * minute);

@@ -5,12 +5,14 @@ import type { CommandResult, RunCommand } from '../../../../agent/process/run-co
 const now = 1_800_000_000_000;
 const exited = (stdout: string, code = 0): CommandResult => ({ kind: 'exited', code, stdout, stderr: '' });
 
-const lookAt = (platform: string, answer: (argv: readonly string[]) => CommandResult) => {
+/** Reads the last input on a system whose commands answer like this. */
+const readLastInput = (platform: string, answer: (argv: readonly string[]) => CommandResult) => {
   const run: RunCommand = async (command, args) => answer([command, ...args]);
   return openLastInput({ run, platform, wall: () => now })?.();
 };
 
-const session = (parts: Record<string, string>): string =>
+/** The properties of a session as logind prints them. */
+const session = (overrides: Record<string, string>): string =>
   Object.entries({
     Type: 'wayland',
     Class: 'user',
@@ -19,13 +21,14 @@ const session = (parts: Record<string, string>): string =>
     IdleHint: 'yes',
     IdleSinceHint: `${(now - 1_000_000) * 1_000}`,
     LockedHint: 'no',
-    ...parts,
+    ...overrides,
   })
     .map(([name, value]) => `${name}=${value}`)
     .join('\n');
 
-const onLinux = (...sessions: readonly string[]) =>
-  lookAt('linux', argv =>
+/** Reads the last input on Linux with these sessions. `loginctl` first lists them, and then prints their properties. */
+const readOnLinux = (...sessions: readonly string[]) =>
+  readLastInput('linux', argv =>
     argv[1] === 'list-sessions'
       ? exited(sessions.map((_, n) => `      ${n + 1} 1000 ada seat0 tty2 active no -`).join('\n'))
       : exited(sessions.join('\n\n')),
@@ -41,29 +44,31 @@ it.each<[string, Record<string, string>, number | null]>([
   ['a session that has been logged out', { State: 'closing', IdleHint: 'no' }, null],
   ['a session without input devices', { Type: 'unspecified', IdleHint: 'no' }, null],
   ['a session that was never idle', { Type: 'tty', IdleSinceHint: '0' }, null],
-])('reads the last input of %s from logind', async (_what, parts, expected) => {
-  expect(await onLinux(session(parts))).toBe(expected);
+])('reads the last input of %s from logind', async (_title, overrides, expected) => {
+  expect(await readOnLinux(session(overrides))).toBe(expected);
 });
 
 it('returns the newest input of several sessions', async () => {
   const older = session({ IdleSinceHint: `${(now - 9_000_000) * 1_000}` });
-  expect(await onLinux(older, session({}), session({ Remote: 'yes', IdleHint: 'no' }))).toBe(now - 1_000_000);
+  expect(await readOnLinux(older, session({}), session({ Remote: 'yes', IdleHint: 'no' }))).toBe(
+    now - 1_000_000,
+  );
 });
 
 it.each<[string, CommandResult]>([
   ['there is no logind', { kind: 'missing' }],
   ['logind fails', exited('', 1)],
   ['nobody is logged in', exited('')],
-])('returns null when %s', async (_what, result) => {
-  expect(await lookAt('linux', () => result)).toBeNull();
+])('returns null when %s', async (_title, result) => {
+  expect(await readLastInput('linux', () => result)).toBeNull();
 });
 
 it('reads the idle time of the user from macOS', async () => {
   const output = '    | |   "HIDIdleTime" = 61000000000\n';
-  expect(await lookAt('darwin', () => exited(output))).toBe(now - 61_000);
-  expect(await lookAt('darwin', () => exited('nothing'))).toBeNull();
+  expect(await readLastInput('darwin', () => exited(output))).toBe(now - 61_000);
+  expect(await readLastInput('darwin', () => exited('nothing'))).toBeNull();
 });
 
-it('returns no detector on other systems', () => {
-  expect(lookAt('win32', () => exited(''))).toBeUndefined();
+it('detects no input on other systems', () => {
+  expect(readLastInput('win32', () => exited(''))).toBeUndefined();
 });

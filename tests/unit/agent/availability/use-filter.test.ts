@@ -3,41 +3,43 @@ import { createUseFilter } from '../../../../agent/availability/use-filter.ts';
 
 const minute = 60_000;
 
-/**
- * Reports the last use to the filter every half minute. `usedAt` returns the time of that use, given the current time.
- */
+/** Reports the last use to the filter every half minute. `lastUse` returns its time for the current time. */
 function watchFor(
   minutes: number,
-  usedAt: (now: number) => number | null,
+  lastUse: (now: number) => number | null,
   filter = createUseFilter(),
   from = 0,
 ) {
-  const seen: boolean[] = [];
+  /** Whether the machine was in use, at each report. */
+  const inUse: boolean[] = [];
   for (let now = from; now <= from + minutes * minute; now += minute / 2)
-    seen.push(filter.note(usedAt(now), now));
-  return { seen, filter };
+    inUse.push(filter.note(lastUse(now), now));
+  return { inUse, filter };
 }
 
 it('treats a machine that nobody has used as free', () => {
-  expect(watchFor(60, () => null).seen).not.toContain(true);
+  expect(watchFor(60, () => null).inUse).not.toContain(true);
 });
 
 it('ignores use that lasts less than a minute', () => {
-  expect(watchFor(60, now => Math.min(now, 0.5 * minute)).seen).not.toContain(true);
+  expect(watchFor(60, now => Math.min(now, 0.5 * minute)).inUse).not.toContain(true);
 });
 
 it('ignores short uses that are far apart', () => {
-  expect(watchFor(60, now => now - (now % (7 * minute))).seen).not.toContain(true);
+  // The last use is always at a multiple of 7 minutes.
+  expect(watchFor(60, now => now - (now % (7 * minute))).inUse).not.toContain(true);
 });
 
 it('treats a machine as in use after a minute of use', () => {
-  expect(watchFor(2, now => now).seen).toEqual([false, false, true, true, true]);
+  expect(watchFor(2, now => now).inUse).toEqual([false, false, true, true, true]);
 });
 
 it('treats a machine as in use until ten minutes after the last use', () => {
-  const { seen } = watchFor(20, now => Math.min(now, 2 * minute));
-  expect(seen.indexOf(false, 4)).toBe(2 * 12);
-  expect(seen.slice(2 * 12)).not.toContain(true);
+  const { inUse } = watchFor(20, now => Math.min(now, 2 * minute));
+  // There are two reports a minute. The use ended after 2 minutes, so the machine is free after 12.
+  const reportsUntilFree = 2 * 12;
+  expect(inUse.indexOf(false, 4)).toBe(reportsUntilFree);
+  expect(inUse.slice(reportsUntilFree)).not.toContain(true);
 });
 
 it('requires another minute of use after the machine was free', () => {
@@ -47,6 +49,6 @@ it('requires another minute of use after the machine was free', () => {
 });
 
 it('treats a last use in the future as a use now', () => {
-  const { seen } = watchFor(2, now => now + 60 * minute);
-  expect(seen).toEqual([false, false, true, true, true]);
+  const { inUse } = watchFor(2, now => now + 60 * minute);
+  expect(inUse).toEqual([false, false, true, true, true]);
 });

@@ -3,14 +3,14 @@ import { type WorkerInvocation, workerCommand } from '../../../../agent/cli/comm
 import { tempFolder, writeFile } from '../builders.ts';
 import { refused, startOrchestrator, type ScriptedOrchestrator } from '../scripted-orchestrator.ts';
 
-interface Ran {
+interface RunResult {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
 /** Runs the program with these arguments until it exits. */
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RunResult> {
   const home = tempFolder();
   let [code, out, err]: [number | null, string, string] = [null, '', ''];
   const invocation: WorkerInvocation = {
@@ -27,7 +27,7 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
 }
 
 /** Starts an orchestrator that refuses each registration, so that the worker exits after its first one. */
-async function startRefusing(): Promise<ScriptedOrchestrator> {
+async function startRefusingOrchestrator(): Promise<ScriptedOrchestrator> {
   const orchestrator = await startOrchestrator();
   orchestrator.answers.register = () => refused(401);
   return orchestrator;
@@ -35,7 +35,7 @@ async function startRefusing(): Promise<ScriptedOrchestrator> {
 
 describe('worker options', () => {
   it('registers with the options from the arguments', async () => {
-    const { url, nth } = await startRefusing();
+    const { url, nth } = await startRefusingOrchestrator();
     const args = ['--name', 'rig-3', '--persistent', '--label', 'team=nlp', '--label', 'rack=4', '-v'];
     const { code } = await run(['--orchestrator-url', url, '--worker-token', 'wt_1', ...args]);
     expect(code).toBe(3);
@@ -46,7 +46,7 @@ describe('worker options', () => {
   });
 
   it('reads missing options from the environment', async () => {
-    const { url, nth } = await startRefusing();
+    const { url, nth } = await startRefusingOrchestrator();
     await run([], {
       SIMPLETUNER_ORCHESTRATOR_URL: url,
       SIMPLETUNER_WORKER_TOKEN: 'wt_2',
@@ -60,7 +60,7 @@ describe('worker options', () => {
   });
 
   it('reads missing options from a config file', async () => {
-    const { url, nth } = await startRefusing();
+    const { url, nth } = await startRefusingOrchestrator();
     const settings = {
       'orchestrator-url': url,
       'worker-token': 'wt_3',
@@ -81,7 +81,7 @@ describe('worker options', () => {
 
   it('accepts --ssl-no-verify and --no-selftest as switches', async () => {
     onTestFinished(() => void delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
-    const { url } = await startRefusing();
+    const { url } = await startRefusingOrchestrator();
     const { err } = await run([
       '--orchestrator-url',
       url,
@@ -96,7 +96,7 @@ describe('worker options', () => {
 
 describe('token in the arguments', () => {
   it('accepts a token in the arguments, and warns once', async () => {
-    const { url } = await startRefusing();
+    const { url } = await startRefusingOrchestrator();
     const { err } = await run(['--orchestrator-url', url, '--worker-token', 'wt_canary']);
     expect(
       err.match(/every user of this machine can see a token in the arguments\. Use --worker-token-file/g),
@@ -105,7 +105,7 @@ describe('token in the arguments', () => {
   });
 
   it('does not warn about a token in a file or in the environment', async () => {
-    const { url } = await startRefusing();
+    const { url } = await startRefusingOrchestrator();
     const file = writeFile(tempFolder(), 'token', 'wt_canary');
     const { err } = await run(['--orchestrator-url', url, '--worker-token-file', file]);
     expect(err).not.toContain('can see a token');

@@ -8,39 +8,45 @@ import { makeReport } from '../../../../agent/gpu/report.ts';
 import type { Fetch } from '../../../../protocol/client.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 
-const answering =
+/** An orchestrator of this version. */
+const orchestratorWith =
   (version: string): Fetch =>
   async () =>
     Response.json({ name: 'trainyard', version, protocol: 2 });
-const silent: Fetch = () => Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
+const unreachable: Fetch = () =>
+  Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
 
-/** Creates a machine on which every check passes, except for the changes in `more` and `flags`. */
-function open(more: Partial<Omit<DoctorDeps, 'config'>> = {}, flags: Readonly<Record<string, unknown>> = {}) {
+/** Creates a rig on which every check passes. `overrides` and `flags` change it. */
+function createRig(
+  overrides: Partial<Omit<DoctorDeps, 'config'>> = {},
+  flags: Readonly<Record<string, unknown>> = {},
+) {
   const home = openFolder();
-  const file = join(home, 'token');
-  writeFileSync(file, 'wt_1', { mode: 0o600 });
+  const tokenFile = join(home, 'token');
+  writeFileSync(tokenFile, 'wt_1', { mode: 0o600 });
   writeFileSync(join(home, 'python'), '#!/bin/sh\n', { mode: 0o755 });
   const env = { PATH: home, XDG_CONFIG_HOME: home, XDG_STATE_HOME: join(home, 'state') };
   const loaded = loadAgentConfig(
-    { 'orchestrator-url': 'http://yard:8001', name: 'rig-1', 'worker-token-file': file, ...flags },
+    { 'orchestrator-url': 'http://yard:8001', name: 'rig-1', 'worker-token-file': tokenFile, ...flags },
     env,
   );
   if (!loaded.ok) throw new Error(loaded.message);
-  const look = async () => {
+  /** Runs all checks. Returns the result and the text of each. */
+  const examine = async () => {
     const gpus = makeReport('cpu', []);
-    const parts = {
-      fetch: answering('1.0.0'),
+    const deps = {
+      fetch: orchestratorWith('1.0.0'),
       gpus,
       troubles: [],
       version: '1.0.0',
       trainers: [trainer],
       free: () => 1e12,
-      ...more,
+      ...overrides,
     };
-    const findings = await examineWorker({ config: loaded.value, ...parts });
+    const findings = await examineWorker({ config: loaded.value, ...deps });
     return Object.fromEntries(findings.map(({ what, result, detail }) => [what, [result, detail]]));
   };
-  return { home, file, look };
+  return { tokenFile, examine };
 }
 
 const trainer: ProbedTrainer = {
@@ -49,7 +55,8 @@ const trainer: ProbedTrainer = {
   problem: null,
 };
 
-const well = {
+/** The findings on a healthy rig. */
+const healthy = {
   Orchestrator: ['ok', 'http://yard:8001 answers, version 1.0.0, as this worker'],
   Token: ['ok', expect.stringContaining('readable only by its owner')],
   'State folder': ['ok', expect.stringContaining('which will be created at the first start')],
@@ -61,14 +68,14 @@ const well = {
 };
 
 test('passes every check on a healthy rig', async () => {
-  expect(await open().look()).toEqual(well);
+  expect(await createRig().examine()).toEqual(healthy);
 });
 
-test.each<readonly [what: string, more: Partial<DoctorDeps>, said: RegExp]>([
-  ['Orchestrator', { fetch: silent }, /^Connection refused: .*Check the address and port/],
+test.each<readonly [check: string, overrides: Partial<DoctorDeps>, detail: RegExp]>([
+  ['Orchestrator', { fetch: unreachable }, /^Connection refused: .*Check the address and port/],
   [
     'Orchestrator',
-    { fetch: answering('2.0.0') },
+    { fetch: orchestratorWith('2.0.0') },
     /is version 2\.0\.0, and this worker 1\.0\.0: run "update"/,
   ],
   ['Orchestrator', { fetch: async () => new Response('<html>') }, /does not answer like an orchestrator/],
@@ -90,17 +97,20 @@ test.each<readonly [what: string, more: Partial<DoctorDeps>, said: RegExp]>([
     /^GPU 0: 2 memory errors: reset it$/,
   ],
   ['Trainer', { trainers: [{ ...trainer, problem: 'No trainer found' }] }, /^No trainer found$/],
-])('reports a failed check "%s" alone, with a remedy', async (what, more, said) => {
-  expect(await open(more).look()).toEqual({ ...well, [what]: ['failed', expect.stringMatching(said)] });
+])('reports a failed check "%s" alone, with a remedy', async (check, overrides, detail) => {
+  expect(await createRig(overrides).examine()).toEqual({
+    ...healthy,
+    [check]: ['failed', expect.stringMatching(detail)],
+  });
 });
 
 test('checks that the cache limit for training data fits the disk', async () => {
-  const { 'Training data': half } = await open().look();
-  expect(half).toEqual(['ok', 'The cache may use 500.0 GB, and contains 0 bytes']);
-  const { 'Training data': fits } = await open({}, { 'data-cache': '200GB' }).look();
-  expect(fits).toEqual(['ok', 'The cache may use 200.0 GB, and contains 0 bytes']);
-  const { 'Training data': large } = await open({}, { 'data-cache': '2TB' }).look();
-  expect(large).toEqual([
+  const { 'Training data': byDefault } = await createRig().examine();
+  expect(byDefault).toEqual(['ok', 'The cache may use 500.0 GB, and contains 0 bytes']);
+  const { 'Training data': lower } = await createRig({}, { 'data-cache': '200GB' }).examine();
+  expect(lower).toEqual(['ok', 'The cache may use 200.0 GB, and contains 0 bytes']);
+  const { 'Training data': tooLarge } = await createRig({}, { 'data-cache': '2TB' }).examine();
+  expect(tooLarge).toEqual([
     'failed',
     expect.stringMatching(
       /^The cache may use 2\.0 TB, but the disk of .* has room for only 1\.0 TB: lower --data-cache, or/,
@@ -109,21 +119,24 @@ test('checks that the cache limit for training data fits the disk', async () => 
 });
 
 test('reports a token file that others can read, that is missing, and a missing token', async () => {
-  const readable = open();
-  chmodSync(readable.file, 0o644);
-  expect((await readable.look())['Token']).toEqual(['failed', expect.stringContaining('chmod 600')]);
-  const gone = open({}, { 'worker-token-file': '/nowhere/token' });
-  expect((await gone.look())['Token']).toEqual(['failed', expect.stringContaining('could not be read')]);
-  const none = open({}, { 'worker-token-file': undefined });
-  expect((await none.look())['Token']).toEqual([
+  const readable = createRig();
+  chmodSync(readable.tokenFile, 0o644);
+  expect((await readable.examine())['Token']).toEqual(['failed', expect.stringContaining('chmod 600')]);
+  const missing = createRig({}, { 'worker-token-file': '/nowhere/token' });
+  expect((await missing.examine())['Token']).toEqual([
+    'failed',
+    expect.stringContaining('could not be read'),
+  ]);
+  const withoutToken = createRig({}, { 'worker-token-file': undefined });
+  expect((await withoutToken.examine())['Token']).toEqual([
     'failed',
     expect.stringContaining('The worker token is missing'),
   ]);
 });
 
 test('reports a work folder that cannot be created', async () => {
-  const inTheWay = join(openFolder(), 'file');
-  writeFileSync(inTheWay, '');
-  const found = await open({}, { 'work-dir': join(inTheWay, 'jobs') }).look();
-  expect(found['Work folder']).toEqual(['failed', expect.stringMatching(/is not a folder.*--work-dir/)]);
+  const file = join(openFolder(), 'file');
+  writeFileSync(file, '');
+  const findings = await createRig({}, { 'work-dir': join(file, 'jobs') }).examine();
+  expect(findings['Work folder']).toEqual(['failed', expect.stringMatching(/is not a folder.*--work-dir/)]);
 });

@@ -17,16 +17,13 @@ async function run(config: string | null) {
   return { code, lines, waitedMs };
 }
 
-const configOf = (text: string): string => writeFile(tempFolder(), 'config.json', text);
+const writeConfig = (text: string): string => writeFile(tempFolder(), 'config.json', text);
 
 describe('self-test', () => {
   it('prints progress with a falling loss that the agent can parse, and exits with 0', async () => {
-    const { code, lines } = await run(configOf('{"trainer":"selftest","seconds":1}'));
-    const progress = lines.flatMap(line =>
-      createProgressReader()
-        .push(`${line}\n`)
-        .flatMap(item => (item.kind === 'progress' ? [item.progress] : [])),
-    );
+    const { code, lines } = await run(writeConfig('{"trainer":"selftest","seconds":1}'));
+    const items = createProgressReader().push(lines.map(line => `${line}\n`).join(''));
+    const progress = items.flatMap(item => (item.kind === 'progress' ? [item.progress] : []));
     expect(code).toBe(0);
     expect(progress.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(
@@ -46,8 +43,8 @@ describe('self-test', () => {
     ['with a negative time', '{"seconds":-1}', 10_000],
     ['with a time above the maximum', '{"seconds":1e9}', 10_000],
     ['with a config that is not an object', '[]', 10_000],
-  ])('runs for the configured time %s', async (_what, config, expected) => {
-    const { waitedMs } = await run(config === null ? null : configOf(config));
+  ])('runs for the configured time %s', async (_title, config, expected) => {
+    const { waitedMs } = await run(config === null ? null : writeConfig(config));
     expect(waitedMs).toBeCloseTo(expected, 3);
   });
 });

@@ -52,8 +52,8 @@ describe('serviceFolder', () => {
     ['the joined folder after a start without a token', ['instance'], ['token'], false, 'earlier'],
     ['the folder of a worker with its own token', [], ['instance'], true, 'earlier'],
     ['its own folder with a given token, if it is in use', ['instance'], ['token'], true, 'own'],
-  ])('returns %s', (_what, own, earlier, hasGivenToken, expected) => {
-    const folders = { own: folderWith(...own), earlier: folderWith(...earlier) };
+  ])('returns %s', (_title, ownFiles, earlierFiles, hasGivenToken, expected) => {
+    const folders = { own: folderWith(...ownFiles), earlier: folderWith(...earlierFiles) };
     expect(serviceFolder(folders.own, folders.earlier, hasGivenToken)).toBe(folders[expected]);
   });
 });
@@ -67,7 +67,7 @@ describe('findStartTrouble', () => {
     join(joined, 'token'),
     JSON.stringify({ joined: { join_sha256: 'a'.repeat(64), token: `wt_${'x'.repeat(43)}` }, pending: null }),
   );
-  const troubleOf = (
+  const findTrouble = (
     flags: Readonly<Record<string, unknown>>,
     folder = joined,
     path: string | null = bin,
@@ -79,11 +79,11 @@ describe('findStartTrouble', () => {
   };
 
   it('finds no trouble with a stored token and a Python on the PATH', async () => {
-    expect(await troubleOf({})).toBeNull();
+    expect(await findTrouble({})).toBeNull();
   });
 
   it('reports a missing token', async () => {
-    expect(await troubleOf({}, temporaryFolder())).toMatch(
+    expect(await findTrouble({}, temporaryFolder())).toMatch(
       /^The worker rig-1 has not joined yet: .* Give a join token/,
     );
   });
@@ -91,12 +91,12 @@ describe('findStartTrouble', () => {
   it('reports a token that cannot be read', async () => {
     const damaged = temporaryFolder();
     writeFileSync(join(damaged, 'token'), '{');
-    expect(await troubleOf({}, damaged)).toContain('is damaged');
-    expect(await troubleOf({ 'worker-token-file': '/nowhere/token' })).toContain('could not be read');
+    expect(await findTrouble({}, damaged)).toContain('is damaged');
+    expect(await findTrouble({ 'worker-token-file': '/nowhere/token' })).toContain('could not be read');
   });
 
   it('accepts a given join token', async () => {
-    expect(await troubleOf({ 'worker-token': `tj_${'x'.repeat(43)}` }, temporaryFolder())).toBeNull();
+    expect(await findTrouble({ 'worker-token': `tj_${'x'.repeat(43)}` }, temporaryFolder())).toBeNull();
   });
 
   it.each<[string, Readonly<Record<string, unknown>>, string | null]>([
@@ -104,7 +104,7 @@ describe('findStartTrouble', () => {
     ['no PATH at all', {}, null],
     ['a trainer that is not installed', { trainer: ['/nowhere/train {config_path}'] }, bin],
   ])('reports %s', async (_what, flags, path) => {
-    expect(await troubleOf(flags, joined, path)).toContain('No trainer found');
+    expect(await findTrouble(flags, joined, path)).toContain('No trainer found');
   });
 
   it.each([
@@ -114,7 +114,7 @@ describe('findStartTrouble', () => {
     "'./my run' x",
     'node_modules/.bin/vitest {config_path}',
   ])('rejects a trainer with a relative path: %s', async text => {
-    expect(await troubleOf({ trainer: [text] })).toBe(
+    expect(await findTrouble({ trainer: [text] })).toBe(
       `Give --trainer ${text} with an absolute path, because a service starts in another folder`,
     );
   });
@@ -127,7 +127,7 @@ describe('findStartTrouble', () => {
     "'/o p/run' x",
     'command=python train.py',
   ])('accepts a trainer without a relative path: %s', async text => {
-    expect((await troubleOf({ trainer: [text] })) ?? '').not.toContain('Give --trainer');
+    expect((await findTrouble({ trainer: [text] })) ?? '').not.toContain('Give --trainer');
   });
 });
 

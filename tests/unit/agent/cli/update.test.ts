@@ -9,19 +9,19 @@ import { openFolder } from '../../../support/fleet-bench.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const name = 'trainyard-worker-linux-x64';
-const fresh = 'the next version';
+const newProgram = 'the next version';
 const sumsOf = (text: string): string =>
   `# 1.1.0\n${sha256('x')}  trainyard-worker.mjs\n${sha256(text)}  ${name}\n`;
 
 type Answers = Readonly<Record<string, (() => Response) | string>>;
 
 /** Creates an orchestrator with these answers, and a folder that contains only the worker program. */
-function open(answers: Answers, more: Partial<Pick<UpdateDeps, 'sums' | 'versionOf'>> = {}) {
+function createFixture(answers: Answers, overrides: Partial<Pick<UpdateDeps, 'sums' | 'versionOf'>> = {}) {
   const path = join(openFolder(), 'trainyard-worker');
-  writeFileSync(path, 'what is there', { mode: 0o755 });
-  const asked: string[] = [];
+  writeFileSync(path, 'the old version', { mode: 0o755 });
+  const requestedPaths: string[] = [];
   const fetch: Fetch = async url => {
-    asked.push(url.pathname);
+    requestedPaths.push(url.pathname);
     const answer = answers[url.pathname.slice('/agent/'.length)];
     if (typeof answer === 'string') return new Response(answer);
     return answer?.() ?? new Response('{}', { status: 404 });
@@ -32,15 +32,15 @@ function open(answers: Answers, more: Partial<Pick<UpdateDeps, 'sums' | 'version
       fetch,
       own: { name, path, runner: [] },
       sums: null,
-      versionOf: async command => (readFileSync(command[0] ?? '', 'utf8') === fresh ? '1.1.0' : '1.0.0'),
-      ...more,
+      versionOf: async command => (readFileSync(command[0] ?? '', 'utf8') === newProgram ? '1.1.0' : '1.0.0'),
+      ...overrides,
     });
   return {
     update,
     path,
-    asked,
+    requestedPaths,
     /** Returns the content and the mode of the program, and the names of all files in its folder. */
-    now: () => [
+    readFolder: () => [
       readFileSync(path, 'utf8'),
       (statSync(path).mode & 0o777).toString(8),
       readdirSync(join(path, '..')).length,
@@ -48,34 +48,36 @@ function open(answers: Answers, more: Partial<Pick<UpdateDeps, 'sums' | 'version
   };
 }
 
-const old = ['what is there', '755', 1];
-const usual: Answers = { SHA256SUMS: sumsOf(fresh), [name]: fresh };
+/** The program and its folder before an update. */
+const unchanged = ['the old version', '755', 1];
+/** The answers of an orchestrator with a newer program. */
+const newerProgram: Answers = { SHA256SUMS: sumsOf(newProgram), [name]: newProgram };
 
 test('replaces the program with the announced one', async () => {
-  const { update, now, asked } = open(usual);
+  const { update, readFolder, requestedPaths } = createFixture(newerProgram);
   expect(await update()).toEqual({ kind: 'replaced', version: '1.1.0' });
-  expect(now()).toEqual([fresh, '755', 1]);
-  expect(asked).toEqual(['/agent/SHA256SUMS', `/agent/${name}`]);
+  expect(readFolder()).toEqual([newProgram, '755', 1]);
+  expect(requestedPaths).toEqual(['/agent/SHA256SUMS', `/agent/${name}`]);
 });
 
 test('downloads nothing when the program is up to date', async () => {
-  const { update, asked } = open({ SHA256SUMS: sumsOf('what is there') });
+  const { update, requestedPaths } = createFixture({ SHA256SUMS: sumsOf('the old version') });
   expect(await update()).toEqual({ kind: 'current', version: '1.0.0' });
-  expect(asked).toEqual(['/agent/SHA256SUMS']);
+  expect(requestedPaths).toEqual(['/agent/SHA256SUMS']);
 });
 
 test('accepts only a program that matches the hash of the checksums', async () => {
-  const right = open(usual, { sums: sha256(sumsOf(fresh)) });
+  const right = createFixture(newerProgram, { sums: sha256(sumsOf(newProgram)) });
   expect(await right.update()).toMatchObject({ kind: 'replaced' });
-  const wrong = open(usual, { sums: sha256('of others') });
+  const wrong = createFixture(newerProgram, { sums: sha256('other checksums') });
   expect(await wrong.update()).toMatchObject({
     message: expect.stringMatching(/does not match --sums/) as string,
   });
-  expect([wrong.now(), wrong.asked]).toEqual([old, ['/agent/SHA256SUMS']]);
+  expect([wrong.readFolder(), wrong.requestedPaths]).toEqual([unchanged, ['/agent/SHA256SUMS']]);
 });
 
 /** A response that breaks off, as after a crash of the server. */
-const cutOff = (): Response =>
+const incompleteResponse = (): Response =>
   new Response(
     new ReadableStream({
       start(controller) {
@@ -86,7 +88,7 @@ const cutOff = (): Response =>
   );
 
 describe('failed updates', () => {
-  test.each<readonly [what: string, answers: Answers, more: Partial<UpdateDeps>, said: RegExp]>([
+  test.each<readonly [title: string, answers: Answers, overrides: Partial<UpdateDeps>, message: RegExp]>([
     ['the server has no programs', {}, {}, /does not offer SHA256SUMS: to build it, run "npm run build"/],
     [
       'the server has programs for other systems only',
@@ -98,16 +100,26 @@ describe('failed updates', () => {
     ['the checksums are too long', { SHA256SUMS: 'x'.repeat(20_000) }, {}, /is too large/],
     [
       'the program is missing',
-      { SHA256SUMS: sumsOf(fresh) },
+      { SHA256SUMS: sumsOf(newProgram) },
       {},
       /does not offer trainyard-worker-linux-x64/,
     ],
-    ['the download is another program', { ...usual, [name]: 'evil' }, {}, /does not match its SHA-256/],
-    ['the download is incomplete', { ...usual, [name]: fresh.slice(0, 5) }, {}, /does not match its SHA-256/],
-    ['the download is cut off', { ...usual, [name]: cutOff }, {}, /aborted/],
+    [
+      'the download is another program',
+      { ...newerProgram, [name]: 'evil' },
+      {},
+      /does not match its SHA-256/,
+    ],
+    [
+      'the download is incomplete',
+      { ...newerProgram, [name]: newProgram.slice(0, 5) },
+      {},
+      /does not match its SHA-256/,
+    ],
+    ['the download is cut off', { ...newerProgram, [name]: incompleteResponse }, {}, /aborted/],
     [
       'the server is overloaded',
-      { ...usual, [name]: () => new Response('', { status: 429 }) },
+      { ...newerProgram, [name]: () => new Response('', { status: 429 }) },
       {},
       /answered 429 .* try again later/,
     ],
@@ -123,21 +135,24 @@ describe('failed updates', () => {
     ],
     [
       'the program does not run on this machine',
-      usual,
+      newerProgram,
       { versionOf: () => Promise.reject(new Error('libstdc++.so.6: cannot open')) },
       /does not run on this machine: libstdc\+\+/,
     ],
     [
       'the program prints no version',
-      usual,
+      newerProgram,
       { versionOf: async () => 'hello' },
       /does not print its version/,
     ],
-  ])('keeps the old program and leaves no other file when %s', async (_what, answers, more, said) => {
-    const { update, now } = open(answers, more);
-    expect(await update()).toEqual({ kind: 'failed', message: expect.stringMatching(said) as string });
-    expect(now()).toEqual(old);
-  });
+  ])(
+    'keeps the old program and leaves no other file when %s',
+    async (_title, answers, overrides, message) => {
+      const { update, readFolder } = createFixture(answers, overrides);
+      expect(await update()).toEqual({ kind: 'failed', message: expect.stringMatching(message) as string });
+      expect(readFolder()).toEqual(unchanged);
+    },
+  );
 });
 
 describe('ownProgram', () => {

@@ -10,7 +10,7 @@ describe('node address', () => {
     expect(addressOf({ 'node-address': address })).toBe(address);
   });
 
-  it('is the local address of the connection by default', () => {
+  it('is not set by default, so that the worker uses the local address of its connection', () => {
     expect(addressOf({})).toBeNull();
     expect(addressOf({}, { [variable]: '' })).toBeNull();
   });

@@ -13,21 +13,22 @@ import {
 } from '../builders.ts';
 
 /** Loads the settings with a config file. */
-function loadedWith(file: object, flags: object, env: Readonly<Record<string, string>> = {}): AgentConfig {
+function loadWithFile(file: object, flags: object, env: Readonly<Record<string, string>> = {}): AgentConfig {
   const home = tempFolder();
   const config = writeFile(home, 'config.json', JSON.stringify(file));
   return loadValidConfig({ ...flags, config }, { XDG_CONFIG_HOME: home, ...env });
 }
 
-type Row = readonly [
+/** An option, its value in each source, and what the worker reads from that source. */
+type OptionCase = readonly [
   name: string,
   variable: string,
   read: (config: AgentConfig) => unknown,
-  given: readonly [flag: unknown, env: string, file: unknown],
+  values: readonly [flag: unknown, env: string, file: unknown],
   expected: readonly [flag: unknown, env: unknown, file: unknown],
 ];
 
-const guide: readonly Row[] = [
+const optionsWithVariable: readonly OptionCase[] = [
   [
     'orchestrator-url',
     'SIMPLETUNER_ORCHESTRATOR_URL',
@@ -40,7 +41,11 @@ const guide: readonly Row[] = [
     'SIMPLETUNER_WORKER_TOKEN',
     config => config.token,
     ['wt_flag', 'wt_env', 'wt_file'],
-    ['wt_flag', 'wt_env', 'wt_file'].map(token => ({ kind: 'value', token })) as [object, object, object],
+    [
+      { kind: 'value', token: 'wt_flag' },
+      { kind: 'value', token: 'wt_env' },
+      { kind: 'value', token: 'wt_file' },
+    ],
   ],
   [
     'name',
@@ -58,30 +63,30 @@ const guide: readonly Row[] = [
   ],
 ];
 
-describe.each(guide)('option %s (%s)', (name, variable, read, [flag, env, file], expected) => {
-  const { [name]: _other, ...rest } = minimalFlags as Record<string, unknown>;
+describe.each(optionsWithVariable)('option %s (%s)', (name, variable, read, [flag, env, file], expected) => {
+  const { [name]: _omitted, ...otherFlags } = minimalFlags as Record<string, unknown>;
 
   it('prefers the flag over the environment and the file', () => {
-    expect(read(loadedWith({ [name]: file }, { ...rest, [name]: flag }, { [variable]: env }))).toEqual(
-      expected[0],
-    );
+    expect(
+      read(loadWithFile({ [name]: file }, { ...otherFlags, [name]: flag }, { [variable]: env })),
+    ).toEqual(expected[0]);
   });
 
   it('prefers the environment over the file', () => {
-    expect(read(loadedWith({ [name]: file }, rest, { [variable]: env }))).toEqual(expected[1]);
+    expect(read(loadWithFile({ [name]: file }, otherFlags, { [variable]: env }))).toEqual(expected[1]);
   });
 
   it('reads the file when the variable is empty', () => {
-    expect(read(loadedWith({ [name]: file }, rest, { [variable]: '' }))).toEqual(expected[2]);
+    expect(read(loadWithFile({ [name]: file }, otherFlags, { [variable]: '' }))).toEqual(expected[2]);
   });
 });
 
 it('names the worker after its host and makes it ephemeral by default', () => {
-  expect(loadedWith({}, minimalFlags)).toMatchObject({ name: hostname(), persistent: false });
+  expect(loadWithFile({}, minimalFlags)).toMatchObject({ name: hostname(), persistent: false });
 });
 
-it('reads each option from its own source', () => {
-  const config = loadedWith(
+it('reads each option from the first source that has it', () => {
+  const config = loadWithFile(
     { name: 'by-file', 'worker-token': 'wt_file' },
     { 'orchestrator-url': 'http://flag:1' },
     { SIMPLETUNER_WORKER_TOKEN: 'wt_env', SIMPLETUNER_WORKER_PERSISTENT: 'true' },
@@ -142,7 +147,7 @@ describe('options without a variable', () => {
   });
 
   it('reads options from the config file by the names of their flags', () => {
-    expect(read(loadedWith(file, minimalFlags))).toEqual(fromFile);
+    expect(read(loadWithFile(file, minimalFlags))).toEqual(fromFile);
   });
 
   it.each<[string, unknown, Partial<AgentConfig>]>([
@@ -152,7 +157,10 @@ describe('options without a variable', () => {
     ['trainer', 'train-flag', { trainers: [{ kind: 'command', argv: ['train-flag'], takesAll: true }] }],
     ['ca-file', '/flag.pem', { trust: { pins: [], caFile: '/flag.pem', verify: false } }],
   ])('prefers the flag --%s over the file, without affecting other options', (name, value, expected) => {
-    expect(read(loadedWith(file, { ...minimalFlags, [name]: value }))).toEqual({ ...fromFile, ...expected });
+    expect(read(loadWithFile(file, { ...minimalFlags, [name]: value }))).toEqual({
+      ...fromFile,
+      ...expected,
+    });
   });
 });
 

@@ -5,7 +5,8 @@ import { openToken } from '../../../../agent/session/worker-token.ts';
 import { loadValidConfig, configError, tempFolder, writeFile } from '../builders.ts';
 
 const url = { 'orchestrator-url': 'http://rig:8001' };
-const inFile = (text: string, mode?: number) =>
+/** Writes a token file, and returns it as the source of a token. */
+const tokenFile = (text: string, mode?: number) =>
   ({ kind: 'file', path: writeFile(tempFolder(), 'token', text, mode) }) as const;
 
 describe('token option', () => {
@@ -81,24 +82,24 @@ describe('token and token file', () => {
 
 describe('token file', () => {
   it.each(['wt_1', 'wt_1\n', '  wt_1  \r\n'])('reads wt_1 from a token file with %j', text => {
-    expect(readToken(inFile(text))).toEqual({ ok: true, value: 'wt_1' });
+    expect(readToken(tokenFile(text))).toEqual({ ok: true, value: 'wt_1' });
   });
 
   it.each([0o600, 0o400, 0o700])('reads a token file with mode %o', mode => {
-    expect(readToken(inFile('wt_1', mode)).ok).toBe(true);
+    expect(readToken(tokenFile('wt_1', mode)).ok).toBe(true);
   });
 
   it.runIf(process.platform !== 'win32').each([0o644, 0o640, 0o604, 0o660, 0o622])(
     'rejects a token file with mode %o, and names the remedy',
     mode => {
-      const source = inFile('wt_canary', mode);
+      const source = tokenFile('wt_canary', mode);
       const message = `${source.path} can be read by others. Make it private with "chmod 600 ${source.path}"`;
       expect(readToken(source)).toEqual({ ok: false, message });
     },
   );
 
   it.each(['', '\n', '   '])('rejects an empty token file (%j)', text => {
-    const source = inFile(text);
+    const source = tokenFile(text);
     expect(readToken(source)).toEqual({
       ok: false,
       message: `${source.path} is empty. Put the worker token into it`,
@@ -110,7 +111,7 @@ describe('token file', () => {
     ['wt_canary\nwt_other', 'white space'],
     ['wt_canary\u200b', 'character'],
   ])('rejects a token file with %j, without showing it', (text, expected) => {
-    const read = readToken(inFile(text));
+    const read = readToken(tokenFile(text));
     expect(read).toMatchObject({ ok: false, message: expect.stringContaining(expected) });
     expect(JSON.stringify(read)).not.toContain('canary');
   });

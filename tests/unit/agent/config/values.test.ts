@@ -44,7 +44,7 @@ describe('orchestrator address', () => {
   );
 
   it.each([[{}], [{ 'orchestrator-url': '' }], [{ 'orchestrator-url': '   ' }]])(
-    'asks for a missing address (%j)',
+    'names the option and the variable of a missing address (%j)',
     flags => {
       expect(configError({ 'worker-token': 'wt_1', ...flags })).toMatch(
         /--orchestrator-url .*SIMPLETUNER_ORCHESTRATOR_URL/,
@@ -91,8 +91,8 @@ describe('labels', () => {
     ['rack', '"rack"'],
     [{ rack: 4 }, '"rack"'],
     [{ rack: null }, '"rack"'],
-  ])('rejects the labels %j', (given, named) => {
-    expect(configError(withFlag('label', given))).toBe(`${named} is not a label. Use --label key=value`);
+  ])('rejects the labels %j', (labels, quoted) => {
+    expect(configError(withFlag('label', labels))).toBe(`${quoted} is not a label. Use --label key=value`);
   });
 });
 
@@ -299,19 +299,19 @@ describe('folders', () => {
 
 describe('trust options', () => {
   const pin = `sha256:${Buffer.alloc(32, 1).toString('base64')}`;
-  const other = `sha256:${Buffer.alloc(32, 2).toString('base64')}`;
+  const secondPin = `sha256:${Buffer.alloc(32, 2).toString('base64')}`;
   const overTls = { ...minimalFlags, 'orchestrator-url': 'https://rig:8001' };
 
   it('reads pins from repeated flags, or from the file as text or a list', () => {
-    expect(loadValidConfig({ ...overTls, pin: [pin, other] }).trust).toEqual({
-      pins: [pin, other],
+    expect(loadValidConfig({ ...overTls, pin: [pin, secondPin] }).trust).toEqual({
+      pins: [pin, secondPin],
       caFile: null,
       verify: true,
     });
-    for (const inFile of [`${pin}, ${other}`, [pin, other]]) {
-      const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ pin: inFile }));
-      expect(loadValidConfig({ ...overTls, config }).trust.pins).toEqual([pin, other]);
-      expect(loadValidConfig({ ...overTls, config, pin: [other] }).trust.pins).toEqual([other]);
+    for (const value of [`${pin}, ${secondPin}`, [pin, secondPin]]) {
+      const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ pin: value }));
+      expect(loadValidConfig({ ...overTls, config }).trust.pins).toEqual([pin, secondPin]);
+      expect(loadValidConfig({ ...overTls, config, pin: [secondPin] }).trust.pins).toEqual([secondPin]);
     }
   });
 

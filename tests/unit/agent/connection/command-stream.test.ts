@@ -14,18 +14,18 @@ const frame = (command: unknown): string => `data: ${JSON.stringify(command)}\n\
 const offer: WorkerCommand = offerOf('j1', 'a1', { config: { text: 'ü\u2028€😀' }, upload_token: 'ut_1' });
 const cancel: WorkerCommand = { type: 'job_cancel', job_id: offer.job_id, attempt_id: offer.attempt_id };
 
-interface Followed {
+interface FollowedStream {
   readonly end: Promise<StreamEnd>;
   readonly opened: Promise<void>;
   readonly commands: readonly WorkerCommand[];
   /** Resolves when a ping has arrived. By then, all earlier commands have been handled. */
   readonly pinged: Promise<void>;
-  cut(): void;
+  close(): void;
 }
 
-function follow({ url }: Pick<SseServer, 'url'>, parts: Partial<StreamDeps> = {}): Followed {
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
+function follow({ url }: Pick<SseServer, 'url'>, overrides: Partial<StreamDeps> = {}): FollowedStream {
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
   const commands: WorkerCommand[] = [];
   const opened = Promise.withResolvers<void>();
   const pinged = Promise.withResolvers<void>();
@@ -35,15 +35,18 @@ function follow({ url }: Pick<SseServer, 'url'>, parts: Partial<StreamDeps> = {}
     silenceMs: 60_000,
     onOpen: opened.resolve,
     onRefused: () => {},
-    onCommand: command => (command.type === 'ping' ? pinged.resolve() : commands.push(command)),
-    signal: over.signal,
-    ...parts,
+    onCommand: command => {
+      if (command.type === 'ping') pinged.resolve();
+      else commands.push(command);
+    },
+    signal: abort.signal,
+    ...overrides,
   });
-  return { end, opened: opened.promise, commands, pinged: pinged.promise, cut: () => over.abort() };
+  return { end, opened: opened.promise, commands, pinged: pinged.promise, close: () => abort.abort() };
 }
 
 /** Returns the commands that the agent reads from these bytes. */
-async function commandsOf(...pieces: readonly (string | Uint8Array)[]): Promise<readonly WorkerCommand[]> {
+async function readCommands(...pieces: readonly (string | Uint8Array)[]): Promise<readonly WorkerCommand[]> {
   const server = await startSseServer();
   const { commands, pinged } = follow(server);
   const stream = await server.opened();
@@ -67,14 +70,14 @@ describe('commands of a stream', () => {
     ['an offer', offer],
     ['a cancel', cancel],
     ['a shutdown', { type: 'shutdown', reason: 'drained' }],
-  ])('passes on %s', async (_what, command) => {
-    expect(await commandsOf(frame(command))).toEqual([command]);
+  ])('passes on %s', async (_title, command) => {
+    expect(await readCommands(frame(command))).toEqual([command]);
   });
 
   it('reads commands completely and in order wherever the bytes are cut', async () => {
     const bytes = Buffer.from(`${frame(offer)}: comment\n\n${frame(cancel)}`);
-    const singly = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
-    expect(await commandsOf(...singly)).toEqual([offer, cancel]);
+    const singleBytes = Array.from(bytes, byte => Uint8Array.of(byte));
+    expect(await readCommands(...singleBytes)).toEqual([offer, cancel]);
   });
 
   it.each<[string, string]>([
@@ -87,17 +90,51 @@ describe('commands of a stream', () => {
     ['several lines of data', 'data: {"type":\ndata: "shutdown",\ndata: "reason":"x"}\n\n'],
     ['additional fields', frame({ ...cancel, since: 'v3' })],
   ])('reads a command with %s', async (_what, text) => {
-    expect(await commandsOf(text)).toHaveLength(1);
+    expect(await readCommands(text)).toHaveLength(1);
   });
 
   it('reads a command of 2 MB', async () => {
     const large = { ...offer, config: { text: 'x'.repeat(2 * 1024 * 1024) } };
-    expect(await commandsOf(frame(large))).toEqual([large]);
+    expect(await readCommands(frame(large))).toEqual([large]);
   });
 });
 
 describe('ignored messages (docs/internals/faults.md S10)', () => {
-  const offered = (parts: object): string => frame({ ...offer, ...parts });
+  const offerWith = (fields: object): string => frame({ ...offer, ...fields });
+  const invalidJobIds = [
+    '../x',
+    '..',
+    '.',
+    'a/b',
+    'a\\b',
+    '/etc/passwd',
+    'a\0b',
+    'a b',
+    '',
+    'x'.repeat(65),
+    '%2e%2e',
+    'j1\n',
+    42,
+    null,
+    ['j1'],
+  ];
+  const invalidAttemptIds = ['../x', '', 'a/b'];
+  const invalidUploadPaths = [
+    '//evil',
+    '/\\evil',
+    '@evil.test/',
+    '.evil.test',
+    ':80@evil.test',
+    'https://evil.test',
+    '',
+    'api',
+    '/api?x=1',
+    '/api#x',
+    '/a b',
+    '/%2e%2e',
+    '/api\n',
+    null,
+  ];
 
   it.each<[string, string]>([
     ['invalid JSON', 'data: {"type": "ping"\n\n'],
@@ -107,51 +144,23 @@ describe('ignored messages (docs/internals/faults.md S10)', () => {
     ['no type', frame({ job_id: 'j1' })],
     ['an event with another name', `event: other\n${frame(offer)}`],
     ['a cancel without an attempt', frame({ type: 'job_cancel', job_id: 'j1' })],
-    ['an offer without an attempt', offered({ attempt_id: undefined })],
-    ['an offer whose config is a list', offered({ config: [] })],
-    ['an offer whose config is a text', offered({ config: '{}' })],
-    ...[
-      '../x',
-      '..',
-      '.',
-      'a/b',
-      'a\\b',
-      '/etc/passwd',
-      'a\0b',
-      'a b',
-      '',
-      'x'.repeat(65),
-      '%2e%2e',
-      'j1\n',
-      42,
-      null,
-      ['j1'],
-    ].map((id): [string, string] => [`the job ${JSON.stringify(id)?.slice(0, 20)}`, offered({ job_id: id })]),
-    ...['../x', '', 'a/b'].map((id): [string, string] => [
-      `the attempt "${id}"`,
-      offered({ attempt_id: id }),
+    ['an offer without an attempt', offerWith({ attempt_id: undefined })],
+    ['an offer whose config is a list', offerWith({ config: [] })],
+    ['an offer whose config is a text', offerWith({ config: '{}' })],
+    ...invalidJobIds.map((id): [string, string] => [
+      `the job id ${JSON.stringify(id)?.slice(0, 20)}`,
+      offerWith({ job_id: id }),
     ]),
-    ...[
-      '//evil',
-      '/\\evil',
-      '@evil.test/',
-      '.evil.test',
-      ':80@evil.test',
-      'https://evil.test',
-      '',
-      'api',
-      '/api?x=1',
-      '/api#x',
-      '/a b',
-      '/%2e%2e',
-      '/api\n',
-      null,
-    ].map((path): [string, string] => [
-      `uploads to ${JSON.stringify(path)}`,
-      offered({ upload_endpoint: path }),
+    ...invalidAttemptIds.map((id): [string, string] => [
+      `the attempt id "${id}"`,
+      offerWith({ attempt_id: id }),
+    ]),
+    ...invalidUploadPaths.map((path): [string, string] => [
+      `the upload path ${JSON.stringify(path)}`,
+      offerWith({ upload_endpoint: path }),
     ]),
   ])('ignores %s, and reads the next command', async (_what, text) => {
-    expect(await commandsOf(text, frame(cancel))).toEqual([cancel]);
+    expect(await readCommands(text, frame(cancel))).toEqual([cancel]);
   });
 });
 
@@ -193,10 +202,10 @@ describe('end of a stream', () => {
 
   it('closes the connection when aborted', async () => {
     const server = await startSseServer();
-    const { end, opened, cut } = follow(server);
+    const { end, opened, close } = follow(server);
     const stream = await server.opened();
     await opened;
-    cut();
+    close();
     expect(await end).toBe('aborted');
     await stream.closed;
   });
@@ -208,13 +217,13 @@ describe('end of a stream', () => {
   });
 
   it('follows no redirect, and sends no token there', async () => {
-    const other = await startSseServer();
+    const redirectTarget = await startSseServer();
     const server = await startSseServer((_request, response) => {
-      response.writeHead(307, { location: `${other.url}/api/workers/stream` }).end();
+      response.writeHead(307, { location: `${redirectTarget.url}/api/workers/stream` }).end();
       return true;
     });
     expect(await follow(server).end).toBe('lost');
-    expect(other.calls()).toBe(0);
+    expect(redirectTarget.calls()).toBe(0);
   });
 });
 
@@ -233,28 +242,28 @@ describe('silence of a stream', () => {
   });
 
   it('reports a stream without a first byte as lost', async () => {
-    const asked = Promise.withResolvers<void>();
+    const called = Promise.withResolvers<void>();
     const server = await startSseServer(() => {
-      asked.resolve();
+      called.resolve();
       return true;
     });
     const { end } = follow(server);
-    await asked.promise;
+    await called.promise;
     vi.advanceTimersByTime(60_000);
     expect(await end).toBe('lost');
   });
 
   it('restarts the silence timeout with every message', async () => {
     const server = await startSseServer();
-    let heard = Promise.withResolvers<void>();
-    const { end, opened } = follow(server, { onCommand: () => heard.resolve() });
+    let received = Promise.withResolvers<void>();
+    const { end, opened } = follow(server, { onCommand: () => received.resolve() });
     const stream = await server.opened();
     await opened;
     for (let n = 0; n < 5; n += 1) {
       vi.advanceTimersByTime(59_999);
       await stream.write(ping);
-      expect(await Promise.race([heard.promise, end])).toBeUndefined();
-      heard = Promise.withResolvers();
+      expect(await Promise.race([received.promise, end])).toBeUndefined();
+      received = Promise.withResolvers();
     }
     vi.advanceTimersByTime(60_000);
     expect(await end).toBe('lost');
@@ -262,10 +271,10 @@ describe('silence of a stream', () => {
 
   it('leaves no timer after the end of the stream', async () => {
     const server = await startSseServer();
-    const { end, opened, cut } = follow(server);
+    const { end, opened, close } = follow(server);
     await opened;
     expect(vi.getTimerCount()).toBe(1);
-    cut();
+    close();
     await end;
     expect(vi.getTimerCount()).toBe(0);
   });

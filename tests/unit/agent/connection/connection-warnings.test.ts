@@ -7,24 +7,24 @@ import {
 import { problemOf, unreachable } from '../builders.ts';
 
 let logLines: string[] = [];
-let teller: ConnectionWarnings;
+let warnings: ConnectionWarnings;
 
 beforeEach(() => {
   vi.useFakeTimers();
   logLines = [];
-  teller = createConnectionWarnings(systemClock, 'http://rig:8001', message => logLines.push(message));
+  warnings = createConnectionWarnings(systemClock, 'http://rig:8001', message => logLines.push(message));
 });
 afterEach(() => void vi.useRealTimers());
 
 it('reports the same problem once, however often it occurs', () => {
-  for (let n = 0; n < 5; n += 1) teller.warn(unreachable());
+  for (let n = 0; n < 5; n += 1) warnings.warn(unreachable());
   expect(logLines).toEqual([expect.stringMatching(/^Connection refused: .*\. Trying again$/)]);
 });
 
 it('reports each of several alternating problems once', () => {
   for (let n = 0; n < 5; n += 1) {
-    teller.warn(unreachable());
-    teller.warn(problemOf(503));
+    warnings.warn(unreachable());
+    warnings.warn(problemOf(503));
   }
   expect(logLines).toEqual([
     expect.stringContaining('Connection refused'),
@@ -33,34 +33,34 @@ it('reports each of several alternating problems once', () => {
 });
 
 it('bounds the number of problems that it remembers', () => {
-  for (let n = 0; n < 100; n += 1) teller.warn({ kind: 'unexpected', status: 502, detail: `request ${n}` });
-  teller.warn({ kind: 'unexpected', status: 502, detail: 'request 0' });
+  for (let n = 0; n < 100; n += 1) warnings.warn({ kind: 'unexpected', status: 502, detail: `request ${n}` });
+  warnings.warn({ kind: 'unexpected', status: 502, detail: 'request 0' });
   expect(logLines).toHaveLength(101);
 });
 
 it('announces no retry after a refusal', () => {
-  teller.warn(problemOf(401));
+  warnings.warn(problemOf(401));
   expect(logLines).toEqual([expect.stringMatching(/^Invalid token: .*white space$/)]);
 });
 
 it.each<[string, () => void]>([
-  ['a registration', () => teller.clear()],
-  ['a heartbeat', () => teller.noteHeartbeat()],
-])('reports a problem again after %s has succeeded', (_what, work) => {
-  teller.warn(unreachable());
-  work();
-  teller.warn(unreachable());
+  ['a registration', () => warnings.clear()],
+  ['a heartbeat', () => warnings.noteHeartbeat()],
+])('reports a problem again after %s has succeeded', (_title, succeed) => {
+  warnings.warn(unreachable());
+  succeed();
+  warnings.warn(unreachable());
   expect(logLines).toHaveLength(2);
 });
 
-it('reports missed heartbeats by their cause, and after T that the worker counts as offline', () => {
-  teller.noteHeartbeat();
+it('reports the cause of a missed heartbeat, and after the heartbeat timeout that the worker counts as offline', () => {
+  warnings.noteHeartbeat();
   vi.advanceTimersByTime(119_999);
-  teller.missedBeat(unreachable(), 120_000);
+  warnings.missedBeat(unreachable(), 120_000);
   expect(logLines).toEqual([expect.stringMatching(/^Connection refused/)]);
   vi.advanceTimersByTime(1);
-  teller.missedBeat(unreachable(), 120_000);
-  teller.missedBeat(unreachable(), 120_000);
+  warnings.missedBeat(unreachable(), 120_000);
+  warnings.missedBeat(unreachable(), 120_000);
   expect(logLines.slice(1)).toEqual([
     expect.stringMatching(
       /^Heartbeat timeout \(120s\): .*offline.*Check the network.*SIMPLETUNER_HEARTBEAT_TIMEOUT on the orchestrator$/,
@@ -70,8 +70,8 @@ it('reports missed heartbeats by their cause, and after T that the worker counts
 
 it('counts the time from the last answered heartbeat', () => {
   vi.advanceTimersByTime(100_000);
-  teller.noteHeartbeat();
+  warnings.noteHeartbeat();
   vi.advanceTimersByTime(100_000);
-  teller.missedBeat(unreachable(), 120_000);
+  warnings.missedBeat(unreachable(), 120_000);
   expect(logLines).toEqual([expect.stringMatching(/^Connection refused/)]);
 });

@@ -7,7 +7,7 @@ import { openNetwork, usualTrust } from '../../../../agent/connection/network.ts
 import { piecesOf } from '../../../../protocol/client.ts';
 
 /** Starts a server that echoes its requests. */
-async function open(): Promise<URL> {
+async function startEchoServer(): Promise<URL> {
   const server = createServer((request, response) => {
     response.setHeader('x-length', request.headers['content-length'] ?? 'none');
     response.writeHead(request.url === '/no' ? 404 : 200);
@@ -21,10 +21,16 @@ async function open(): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
 }
 
+/** Runs the event loop this number of times. */
+async function runEventLoop(times: number): Promise<void> {
+  for (let turn = 0; turn < times; turn += 1) await new Promise(resolve => setImmediate(resolve));
+}
+
+/** The head of a response whose length is unknown. */
 const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 /** Starts a server that calls `answer` for each connection on which a request has arrived. */
-async function openRaw(answer: (socket: Socket) => void): Promise<URL> {
+async function startRawServer(answer: (socket: Socket) => void): Promise<URL> {
   const server = createRaw(socket => {
     socket.on('error', () => {});
     socket.once('data', () => answer(socket));
@@ -37,14 +43,14 @@ async function openRaw(answer: (socket: Socket) => void): Promise<URL> {
 test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
   'sends the whole body of a %s call, and its length',
   async method => {
-    const answer = await openNetwork(usualTrust)(await open(), { method, body: '机 {}' });
+    const answer = await openNetwork(usualTrust)(await startEchoServer(), { method, body: '机 {}' });
     expect([answer.status, answer.ok, answer.headers.get('X-Length')]).toEqual([200, true, '6']);
     expect(await answer.text()).toBe(`${method} 机 {}`);
   },
 );
 
 test('sends no body with a GET call', async () => {
-  const url = await open();
+  const url = await startEchoServer();
   const answer = await openNetwork(usualTrust)(new URL('/no', url), {});
   expect([answer.status, answer.ok, answer.headers.get('x-length')]).toEqual([404, false, 'none']);
   expect(answer.headers.get('x-other')).toBeNull();
@@ -52,32 +58,32 @@ test('sends no body with a GET call', async () => {
 
 test('reports an aborted call before and during its response', async () => {
   const silent = createServer((request, response) => {
-    if (request.url === '/begun') response.write('{');
+    if (request.url === '/partial') response.write('{');
   });
   await new Promise<void>(resolve => void silent.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void silent.close());
   onTestFinished(() => silent.closeAllConnections());
   const base = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const fetch = openNetwork(usualTrust);
-  const over = new AbortController();
-  const unanswered = fetch(new URL(base), { signal: over.signal });
-  const begun = await fetch(new URL('/begun', base), { signal: over.signal });
-  const rest = begun.text();
-  over.abort();
+  const abort = new AbortController();
+  const unanswered = fetch(new URL(base), { signal: abort.signal });
+  const partial = await fetch(new URL('/partial', base), { signal: abort.signal });
+  const rest = partial.text();
+  abort.abort();
   await expect(unanswered).rejects.toThrow('aborted');
   await expect(rest).rejects.toThrow('aborted');
 });
 
 test('delivers what arrived before a connection broke, and then the error', async () => {
   const broken = Promise.withResolvers<void>();
-  const url = await openRaw(socket => {
+  const url = await startRawServer(socket => {
     socket.once('close', () => broken.resolve());
     socket.write(`${chunkedHead}5\r\nfirst\r\n6\r\nsecond\r\n`, () => socket.destroy());
   });
   const answer = await openNetwork(usualTrust)(url, {});
   await broken.promise;
   // The client learns about the end in a later turn of the event loop.
-  for (let turn = 0; turn < 20; turn += 1) await new Promise(resolve => setImmediate(resolve));
+  await runEventLoop(20);
   const texts: string[] = [];
   const readAll = async (): Promise<void> => {
     for await (const piece of piecesOf(answer.body ?? expect.unreachable()))
@@ -90,7 +96,7 @@ test('delivers what arrived before a connection broke, and then the error', asyn
 test('applies backpressure to an unread response, and delivers it completely', async () => {
   const size = 16 * 1_048_576;
   let written = 0;
-  const url = await openRaw(socket => {
+  const url = await startRawServer(socket => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
     const piece = Buffer.alloc(65_536, 1);
     const writeOn = (): void => {
@@ -100,7 +106,7 @@ test('applies backpressure to an unread response, and delivers it completely', a
     writeOn();
   });
   const answer = await openNetwork(usualTrust)(url, {});
-  for (let turn = 0; turn < 200; turn += 1) await new Promise(resolve => setImmediate(resolve));
+  await runEventLoop(200);
   expect(written).toBeLessThan(size);
   let read = 0;
   for await (const piece of piecesOf(answer.body ?? expect.unreachable())) read += piece.length;
@@ -108,26 +114,26 @@ test('applies backpressure to an unread response, and delivers it completely', a
 });
 
 /** A body that is read in pieces. It counts the pieces that were read. */
-function stretchOf(content: string, piece = 4) {
+function createStreamBody(content: string, pieceBytes = 4) {
   const bytes = Buffer.from(content);
-  const asked = { pieces: 0 };
-  const bodyFrom: StreamBody = {
+  const read = { pieces: 0 };
+  const body: StreamBody = {
     bytes: bytes.length,
     async *pieces() {
-      for (let at = 0; at < bytes.length; at += piece) {
-        asked.pieces += 1;
-        yield bytes.subarray(at, at + piece);
+      for (let offset = 0; offset < bytes.length; offset += pieceBytes) {
+        read.pieces += 1;
+        yield bytes.subarray(offset, offset + pieceBytes);
       }
     },
   };
-  return { bodyFrom, asked };
+  return { body, read };
 }
 
 test.each(['', 'x', 'many pieces of it', 'y'.repeat(3_000_000)])(
   'sends a streamed body completely, with its length',
   async content => {
-    const { bodyFrom } = stretchOf(content, 65_536);
-    const answer = await openNetwork(usualTrust)(await open(), { method: 'PUT', body: bodyFrom });
+    const { body } = createStreamBody(content, 65_536);
+    const answer = await openNetwork(usualTrust)(await startEchoServer(), { method: 'PUT', body });
     expect(answer.headers.get('x-length')).toBe(String(content.length));
     expect(await answer.text()).toBe(`PUT ${content}`);
   },
@@ -142,17 +148,17 @@ test('reads no streamed body that the server refuses by its head, and reconnects
   onTestFinished(() => void server.close());
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   const fetch = openNetwork(usualTrust);
-  const { bodyFrom, asked } = stretchOf('x'.repeat(100));
-  const answer = await fetch(url, { method: 'PUT', body: bodyFrom });
-  expect([answer.status, await answer.text(), asked.pieces]).toEqual([413, 'too much', 0]);
+  const { body, read } = createStreamBody('x'.repeat(100));
+  const answer = await fetch(url, { method: 'PUT', body });
+  expect([answer.status, await answer.text(), read.pieces]).toEqual([413, 'too much', 0]);
   expect(await (await fetch(url, {})).text()).toBe('welcome');
 });
 
 test('sends a streamed body to a server without 100-continue, and fails when it cannot be read', async () => {
-  const url = await openRaw(socket => {
+  const url = await startRawServer(socket => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
   });
-  const answer = await openNetwork(usualTrust)(url, { method: 'PUT', body: stretchOf('body').bodyFrom });
+  const answer = await openNetwork(usualTrust)(url, { method: 'PUT', body: createStreamBody('body').body });
   expect(await answer.text()).toBe('ok');
   const broken: StreamBody = {
     bytes: 8,
@@ -161,7 +167,7 @@ test('sends a streamed body to a server without 100-continue, and fails when it 
       throw new Error('it cannot be read');
     },
   };
-  await expect(openNetwork(usualTrust)(await open(), { method: 'PUT', body: broken })).rejects.toThrow(
-    'it cannot be read',
-  );
+  await expect(
+    openNetwork(usualTrust)(await startEchoServer(), { method: 'PUT', body: broken }),
+  ).rejects.toThrow('it cannot be read');
 });

@@ -5,8 +5,8 @@ import { makeIdentity } from '../../../support/tls/identity.ts';
 import { startListener } from '../../../support/tls/listener.ts';
 import { startSseServer } from '../sse-server.ts';
 
-// These fake timers must be set before the first connection, because the code under test picks up its clock only once. So
-// vite.config.ts runs this file with modules of its own.
+// The fake timers must exist before the first connection, because the code under test picks up its timers only once.
+// Therefore vite.config.ts runs this file with modules of its own.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -15,10 +15,10 @@ it('keeps a quiet stream over TLS open', async () => {
   const server = await startSseServer();
   const listener = await startListener(identity, { to: server.url });
   const pins = parsePins(identity.pin);
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
   const fetch = openNetwork({ ...usualTrust, pins: pins.ok ? pins.value : [] });
-  const answer = await fetch(new URL(listener.url), { signal: over.signal });
+  const answer = await fetch(new URL(listener.url), { signal: abort.signal });
   const stream = await server.opened();
   const next = answer.body?.getReader().read();
   // Longer than any default timeout of a library.

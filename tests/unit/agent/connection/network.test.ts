@@ -11,13 +11,13 @@ import { tempFolder, writeFile } from '../builders.ts';
 
 const canary = 'wt_canary';
 
-function pinning(...identities: readonly Identity[]): Trust {
+function trustPinned(...identities: readonly Identity[]): Trust {
   const pins = parsePins(identities.map(({ pin }) => pin));
   if (!pins.ok) throw new Error(pins.message);
   return { ...usualTrust, pins: pins.value };
 }
 
-const trusting = (identity: Identity): Trust => ({
+const trustAuthority = (identity: Identity): Trust => ({
   ...usualTrust,
   caFile: writeFile(tempFolder(), 'ca.pem', identity.cert),
 });
@@ -47,14 +47,14 @@ describe('connections with a pin', () => {
   it('accepts a server with the pinned key, whatever its issuer and names', async () => {
     const identity = await makeIdentity({ names: ['elsewhere.test'] });
     const listener = await startListener(identity);
-    expect(await call(listener.url, pinning(identity))).toBe('none');
+    expect(await call(listener.url, trustPinned(identity))).toBe('none');
     expect(listener.received()).toContain(canary);
   });
 
   it('accepts one of several pinned keys, so that a key can be changed', async () => {
-    const [old, fresh] = [await makeIdentity(), await makeIdentity()];
-    const listener = await startListener(fresh);
-    expect(await call(listener.url, pinning(old, fresh))).toBe('none');
+    const [oldIdentity, newIdentity] = [await makeIdentity(), await makeIdentity()];
+    const listener = await startListener(newIdentity);
+    expect(await call(listener.url, trustPinned(oldIdentity, newIdentity))).toBe('none');
   });
 
   it('accepts a renewed certificate with the pinned key', async () => {
@@ -63,25 +63,25 @@ describe('connections with a pin', () => {
     expect(renewed.pin).toBe(first.pin);
     expect(renewed.cert).not.toBe(first.cert);
     const listener = await startListener(renewed);
-    expect(await call(listener.url, pinning(first))).toBe('none');
+    expect(await call(listener.url, trustPinned(first))).toBe('none');
   });
 
   it('rejects another key after the handshake, before any byte of HTTP', async () => {
-    const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
-    const listener = await startListener(theirs);
-    const trouble = await call(listener.url, pinning(ours));
+    const [pinned, unknown] = [await makeIdentity(), await makeIdentity()];
+    const listener = await startListener(unknown);
+    const trouble = await call(listener.url, trustPinned(pinned));
     expect(trouble).toMatch(
       /^SSL certificate verify failed \(ERR_PIN_MISMATCH\): the server at https:.* is not/,
     );
-    expect(trouble).toContain(`it presented ${theirs.pin}`);
+    expect(trouble).toContain(`it presented ${unknown.pin}`);
     expect(trouble).toContain('Compare its key with the value that the panel shows');
     await expectNothingSent(listener);
   });
 
   it('rejects another key even when an authority vouches for it', async () => {
-    const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
-    const listener = await startListener(theirs);
-    const trust = { ...trusting(theirs), pins: pinning(ours).pins };
+    const [pinned, unknown] = [await makeIdentity(), await makeIdentity()];
+    const listener = await startListener(unknown);
+    const trust = { ...trustAuthority(unknown), pins: trustPinned(pinned).pins };
     expect(await call(listener.url, trust)).toContain('ERR_PIN_MISMATCH');
     await expectNothingSent(listener);
   });
@@ -100,24 +100,24 @@ describe('connections with a pin', () => {
   ])('rejects a certificate that %s, even with the pinned key', async (_what, hours, expected) => {
     const identity = await makeIdentity({ hours });
     const listener = await startListener(identity);
-    expect(await call(listener.url, pinning(identity))).toMatch(expected);
+    expect(await call(listener.url, trustPinned(identity))).toMatch(expected);
     await expectNothingSent(listener);
   });
 
   it.each(['TLSv1.2', 'TLSv1.3'] as const)(
     'checks the key again when a TLS session is resumed (%s)',
     async maxVersion => {
-      const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
+      const [pinned, unknown] = [await makeIdentity(), await makeIdentity()];
       const answer = httpAnswer(200, '{"success":true}', { connection: 'close' });
-      const listener = await startListener(ours, { tls: { maxVersion }, answer });
-      const fetch = openNetwork(pinning(ours));
+      const listener = await startListener(pinned, { tls: { maxVersion }, answer });
+      const fetch = openNetwork(trustPinned(pinned));
       expect(await call(listener.url, usualTrust, fetch)).toBe('none');
       await listener.ended(1);
       // A resumed session shows no key. The client could only refuse it, or trust it unchecked.
       expect(await call(listener.url, usualTrust, fetch)).toBe('none');
       await listener.ended(2);
       const before = listener.received();
-      listener.present(theirs);
+      listener.present(unknown);
       expect(await call(listener.url, usualTrust, fetch)).toContain('ERR_PIN_MISMATCH');
       await listener.ended(3);
       expect(listener.received()).toBe(before);
@@ -127,14 +127,16 @@ describe('connections with a pin', () => {
 
   it('sends nothing to an http address with a pin', async () => {
     const server = await startHttp(httpAnswer(200, '{"success":true}'));
-    expect(await call(server.url, pinning(await makeIdentity()))).toContain('a pin works only with https://');
+    expect(await call(server.url, trustPinned(await makeIdentity()))).toContain(
+      'a pin works only with https://',
+    );
     expect(server.calls()).toBe(0);
   });
 
   it('checks every one of many parallel connections', async () => {
-    const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
-    const listener = await startListener(theirs);
-    const fetch = openNetwork(pinning(ours));
+    const [pinned, unknown] = [await makeIdentity(), await makeIdentity()];
+    const listener = await startListener(unknown);
+    const fetch = openNetwork(trustPinned(pinned));
     const troubles = await Promise.all(
       Array.from({ length: 8 }, () => call(listener.url, usualTrust, fetch)),
     );
@@ -156,7 +158,7 @@ describe('connections without a pin', () => {
   it('accepts a certificate that --ca-file vouches for', async () => {
     const identity = await makeIdentity();
     const listener = await startListener(identity);
-    expect(await call(listener.url, trusting(identity))).toBe('none');
+    expect(await call(listener.url, trustAuthority(identity))).toBe('none');
   });
 
   it.each<[string, Parameters<typeof makeIdentity>[0], RegExp]>([
@@ -178,7 +180,7 @@ describe('connections without a pin', () => {
   ])('rejects a certificate %s even with --ca-file', async (_what, options, expected) => {
     const identity = await makeIdentity(options);
     const listener = await startListener(identity);
-    expect(await call(listener.url, trusting(identity))).toMatch(expected);
+    expect(await call(listener.url, trustAuthority(identity))).toMatch(expected);
     await expectNothingSent(listener);
   });
 
@@ -192,11 +194,11 @@ describe('connections without a pin', () => {
     ['contains no certificate', import.meta.filename, 'it contains no certificate'],
   ])('throws for a CA file that %s, also with a pin', async (_what, caFile, why) => {
     expect(() => openNetwork({ ...usualTrust, caFile })).toThrow(why);
-    expect(() => openNetwork({ ...pinning(identityOfNobody), caFile })).toThrow(why);
+    expect(() => openNetwork({ ...trustPinned(unusedIdentity), caFile })).toThrow(why);
   });
 });
 
-const identityOfNobody: Identity = { key: '', cert: '', pin: `sha256:${'A'.repeat(43)}=` };
+const unusedIdentity: Identity = { key: '', cert: '', pin: `sha256:${'A'.repeat(43)}=` };
 
 describe('redirects', () => {
   it.each([301, 302, 303, 307, 308])(
@@ -206,7 +208,7 @@ describe('redirects', () => {
       const target = await startListener(identity);
       const location = `${target.url}/api/workers/disconnect?secret=1`;
       const listener = await startListener(identity, { answer: httpAnswer(status, '', { location }) });
-      expect(await call(listener.url, pinning(identity))).toBe(
+      expect(await call(listener.url, trustPinned(identity))).toBe(
         `${listener.url} redirects to ${target.url}/api/workers/disconnect. The token was not sent there. If that is the orchestrator, ` +
           'use its address in --orchestrator-url. If it is not, check which server answers instead of the orchestrator',
       );
@@ -221,9 +223,9 @@ describe('redirects', () => {
       `redirects to ${target.url}/x. The token was not sent`,
     );
     expect(target.calls()).toBe(0);
-    const circle = await startHttp(httpAnswer(307, '', { location: '/elsewhere' }));
-    expect(await call(circle.url, usualTrust)).toContain(`redirects to ${circle.url}/elsewhere. The`);
-    expect(circle.calls()).toBe(1);
+    const circular = await startHttp(httpAnswer(307, '', { location: '/elsewhere' }));
+    expect(await call(circular.url, usualTrust)).toContain(`redirects to ${circular.url}/elsewhere. The`);
+    expect(circular.calls()).toBe(1);
   });
 
   it.each([

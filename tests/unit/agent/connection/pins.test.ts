@@ -7,10 +7,11 @@ import { parsePins, pinOf } from '../../../../agent/connection/trust.ts';
 
 const hash = Buffer.from('fbef7f3fbe00112233445566778899aabbccddeeff0123456789abcdef012345', 'hex');
 const pin = `sha256:${hash.toString('base64')}`;
-const other = `sha256:${Buffer.alloc(32, 7).toString('base64')}`;
+const secondPin = `sha256:${Buffer.alloc(32, 7).toString('base64')}`;
 
-const taken = (given: unknown) => {
-  const parsed = parsePins(given);
+/** Returns the pins, or the message of the refusal. */
+const parse = (value: unknown) => {
+  const parsed = parsePins(value);
   return parsed.ok ? parsed.value : parsed.message;
 };
 
@@ -26,17 +27,18 @@ describe('pins', () => {
     ['with an uppercase prefix', pin.replace('sha256', 'SHA256')],
     ['with white space around it', `  ${pin}\n`],
   ])('reads a pin %s', (_what, text) => {
-    expect(taken(text)).toEqual([pin]);
+    expect(parse(text)).toEqual([pin]);
   });
 
   it('reads the same 32 bytes from every notation', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), bytes => {
-        const made = Buffer.from(bytes);
-        const written = (['base64', 'base64url', 'hex'] as const).map(
-          form => `sha256:${made.toString(form)}`,
+        const digest = Buffer.from(bytes);
+        const notations = (['base64', 'base64url', 'hex'] as const).map(
+          encoding => `sha256:${digest.toString(encoding)}`,
         );
-        expect(taken(written)).toEqual([`sha256:${made.toString('base64')}`]);
+        // The three notations are the same pin, so only one pin remains.
+        expect(parse(notations)).toEqual([`sha256:${digest.toString('base64')}`]);
       }),
     );
   });
@@ -60,23 +62,23 @@ describe('pins', () => {
     ['an object', { pin }],
     ['a list with other values', [pin, null]],
   ])('rejects %s as a pin, and shows a valid one', (_what, given) => {
-    expect(taken(given)).toMatch(
+    expect(parse(given)).toMatch(
       /is not a pin: use --pin sha256:A{43}=, with the value that the panel shows$/,
     );
   });
 
   it('reads no pins when none are given', () => {
-    expect(taken(undefined)).toEqual([]);
-    expect(taken(null)).toEqual([]);
+    expect(parse(undefined)).toEqual([]);
+    expect(parse(null)).toEqual([]);
   });
 
   it.each<[string, unknown]>([
-    ['repeated flags', [pin, other]],
-    ['commas', `${pin}, ${other}`],
-    ["curl's semicolons", `${pin.replace(':', '//')};${other.replace(':', '//')}`],
-    ['both, with a repeated pin', [`${pin},${other}`, pin]],
+    ['repeated flags', [pin, secondPin]],
+    ['commas', `${pin}, ${secondPin}`],
+    ["curl's semicolons", `${pin.replace(':', '//')};${secondPin.replace(':', '//')}`],
+    ['both, with a repeated pin', [`${pin},${secondPin}`, pin]],
   ])('reads several pins from %s', (_what, given) => {
-    expect(taken(given)).toEqual([pin, other]);
+    expect(parse(given)).toEqual([pin, secondPin]);
   });
 });
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { findReachable } from '../../../../agent/connection/reachable.ts';
 
-describe('where other machines reach a worker', () => {
+describe('address at which other workers reach a worker', () => {
   it.each([
     ['http://127.0.0.1:8001', '127.0.0.1'],
     ['https://127.0.0.1/trainyard', '127.0.0.1'],
@@ -23,7 +23,7 @@ describe('where other machines reach a worker', () => {
     expect(await findReachable(null, 'http://nowhere.invalid:8001')).toMatchObject({ address: null });
   });
 
-  it('sends nothing to the orchestrator', async () => {
+  it('is found without sending anything to the orchestrator', async () => {
     const socket = createSocket('udp4');
     socket.bind(0, '127.0.0.1');
     await once(socket, 'listening');
@@ -38,7 +38,7 @@ describe('where other machines reach a worker', () => {
     socket.close();
   });
 
-  it('has a port on which a trainer can listen', async () => {
+  it('contains a port on which a trainer can listen', async () => {
     const { port } = await findReachable(null, 'http://127.0.0.1:8001');
     const server = createServer();
     server.listen(port);

@@ -8,10 +8,8 @@ import { createClient } from '../../../../protocol/client.ts';
 import { workerApi } from '../../../../protocol/worker-api.ts';
 import { closedPortUrl } from '../builders.ts';
 
-/**
- * Makes a real call and returns the description of its failure, so that the test uses errors that Node really throws.
- */
-async function troubleWith(url: string, timeoutMs = 10_000): Promise<string> {
+/** Makes a real call, so that the test uses errors that Node throws. Returns the explanation of its failure. */
+async function explainCall(url: string, timeoutMs = 10_000): Promise<string> {
   const client = createClient({
     baseUrl: url,
     headers: () => ({ 'x-worker-token': 'wt_canary' }),
@@ -19,7 +17,7 @@ async function troubleWith(url: string, timeoutMs = 10_000): Promise<string> {
     fetch: openNetwork(usualTrust),
   });
   const result = await client.call(workerApi.disconnect, { body: {} });
-  if (result.ok) return 'no trouble';
+  if (result.ok) return 'no failure';
   const message = explainFailure(result.failure, url);
   expect(message).not.toContain('canary');
   return message;
@@ -41,8 +39,8 @@ const greet: http.RequestListener = (_request, response) => void response.end('{
 describe('troubles over plain HTTP', () => {
   it('reports a refused connection when nothing listens', async () => {
     const url = await closedPortUrl();
-    expect(await troubleWith(url)).toMatch(/^Connection refused: nothing listens on/);
-    expect(await troubleWith(url.replace('127.0.0.1', 'localhost'))).toMatch(/^Connection refused/);
+    expect(await explainCall(url)).toMatch(/^Connection refused: nothing listens on/);
+    expect(await explainCall(url.replace('127.0.0.1', 'localhost'))).toMatch(/^Connection refused/);
   });
 
   it.each<[string, () => net.Server, RegExp]>([
@@ -61,24 +59,24 @@ describe('troubles over plain HTTP', () => {
       () => http.createServer((_, response) => response.end('hi')),
       /not answer like/,
     ],
-  ])('reports a server that %s', async (_what, make, expected) => {
-    expect(await troubleWith(await listen(make()))).toMatch(expected);
+  ])('reports a server that %s', async (_title, createServer, expected) => {
+    expect(await explainCall(await listen(createServer()))).toMatch(expected);
   });
 
   it('reports a timeout when the server never answers', async () => {
     const url = await listen(net.createServer());
-    expect(await troubleWith(url, 20)).toMatch(/^No answer from .* in time/);
+    expect(await explainCall(url, 20)).toMatch(/^No answer from .* in time/);
   });
 
   it('suggests https when the server speaks TLS', async () => {
     const url = await listen(https.createServer({}, greet));
-    expect(await troubleWith(url)).toMatch(/^Connection lost: .*may use https:\/\/ there/);
+    expect(await explainCall(url)).toMatch(/^Connection lost: .*may use https:\/\/ there/);
   });
 });
 
 describe('troubles over TLS', () => {
   it('suggests http when the server does not speak TLS', async () => {
     const url = await listen(http.createServer(greet), 'https');
-    expect(await troubleWith(url)).toMatch(/^TLS failed for .*Try http:\/\/ instead/);
+    expect(await explainCall(url)).toMatch(/^TLS failed for .*Try http:\/\/ instead/);
   });
 });

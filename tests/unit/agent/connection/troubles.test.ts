@@ -3,6 +3,7 @@ import { explainFailure } from '../../../../agent/connection/connection-warnings
 import { problemOf, unreachable } from '../builders.ts';
 
 const url = 'http://rig:8001';
+/** The expected explanation and remedy for each kind of failure. */
 const remedies: Readonly<Record<string, RegExp>> = {
   refused:
     /^Connection refused: nothing listens on http:\/\/rig:8001\. Check the address and port\..*--host 0\.0\.0\.0.*firewall/,
@@ -60,11 +61,11 @@ describe('unreachable servers', () => {
     ['a timeout', AbortSignal.abort(new DOMException('', 'TimeoutError')).reason, 'timeout'],
     [
       'several failed addresses',
-      new AggregateError([coded('ECONNREFUSED'), coded('EHOSTUNREACH')], 'all failed'),
+      new AggregateError([errorWithCode('ECONNREFUSED'), errorWithCode('EHOSTUNREACH')], 'all failed'),
       'refused',
     ],
-    ['a nested error', wrapped(coded('ECONNREFUSED'), 5), 'refused'],
-    ['a very deeply nested error', wrapped(coded('ECONNREFUSED'), 50), 'other'],
+    ['a nested error', wrap(errorWithCode('ECONNREFUSED'), 5), 'refused'],
+    ['a very deeply nested error', wrap(errorWithCode('ECONNREFUSED'), 50), 'other'],
     ['a value that is not an error', 'gone', 'other'],
     ['an undefined value', undefined, 'other'],
   ])('explains %s', (_what, cause: unknown, kind) => {
@@ -101,10 +102,11 @@ describe('responses of a server', () => {
   });
 });
 
-function coded(code: string): Error {
+function errorWithCode(code: string): Error {
   return Object.assign(new Error(`connect ${code}`), { code });
 }
 
-function wrapped(error: Error, times: number): Error {
+/** Wraps the error this number of times. */
+function wrap(error: Error, times: number): Error {
   return Array.from({ length: times }).reduce<Error>(cause => new Error('outer', { cause }), error);
 }

@@ -28,14 +28,14 @@ const day = 24 * 60 * 60 * 1000;
 function createFixture() {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();
-  const book = createLogStore();
+  const store = createLogStore();
   const logged: string[] = [];
   const jobs = new Set<string>();
   let failure: CallFailure | null = null;
   const ship: ShipCall = async (job, chunk) => {
     jobs.add(job);
     return failure === null
-      ? { ok: true, value: { success: true, next: book.accept(chunk) } }
+      ? { ok: true, value: { success: true, next: store.accept(chunk) } }
       : { ok: false, failure };
   };
   /** Creates the files that a guard leaves after a run that printed this text. */
@@ -61,7 +61,7 @@ function createFixture() {
   return {
     state,
     clock,
-    book,
+    store,
     logged,
     jobs,
     leaveRun,
@@ -80,15 +80,15 @@ function createFixture() {
 
 describe('log of an attempt', () => {
   it('uploads the log during and after the run, and then removes the run folder', async () => {
-    const { start, leaveRun, book, runFolders, advanceUntil, jobs } = createFixture();
+    const { start, leaveRun, store, runFolders, advanceUntil, jobs } = createFixture();
     const logs = start();
     leaveRun('a1', 'hello\nthe-secret-of-this-worker abcdefgh\n');
     logs.follow(attemptId('a1'), ['abcdefgh']);
     logs.follow(attemptId('a1'), []);
-    await advanceUntil(() => book.of().text !== '');
-    expect(book.of()).toMatchObject({ text: 'hello\n[redacted] [redacted]\n', isComplete: false });
+    await advanceUntil(() => store.of().text !== '');
+    expect(store.of()).toMatchObject({ text: 'hello\n[redacted] [redacted]\n', isComplete: false });
     logs.finish(attemptId('a1'));
-    await advanceUntil(() => book.of().isComplete);
+    await advanceUntil(() => store.of().isComplete);
     expect(runFolders()).toEqual(['a1']);
     logs.acknowledge(attemptId('a1'));
     await advanceUntil(() => runFolders().length === 0);
@@ -96,7 +96,7 @@ describe('log of an attempt', () => {
   });
 
   it('keeps the run folder until its log is uploaded', async () => {
-    const { start, leaveRun, book, runFolders, advanceUntil, fail, find, clock } = createFixture();
+    const { start, leaveRun, store, runFolders, advanceUntil, fail, find, clock } = createFixture();
     const logs = start();
     leaveRun('a1');
     fail(unreachable());
@@ -109,21 +109,21 @@ describe('log of an attempt', () => {
     expect(runFolders()).toEqual(['a1']);
     fail(null);
     await advanceUntil(() => runFolders().length === 0);
-    expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
+    expect(store.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
   it.each([
     [true, []],
     [false, ['a1']],
   ])('keeps the run folder until its other reader is done (%s)', async (isDone, expected) => {
-    const { start, leaveRun, book, runFolders, advanceUntil, clock } = createFixture();
+    const { start, leaveRun, store, runFolders, advanceUntil, clock } = createFixture();
     const reader = Promise.withResolvers<boolean>();
     const logs = start();
     leaveRun('a1');
     logs.follow(attemptId('a1'), []);
     logs.keepFor(attemptId('a1'), reader.promise);
     logs.acknowledge(attemptId('a1'));
-    await advanceUntil(() => book.of().isComplete);
+    await advanceUntil(() => store.of().isComplete);
     expect(runFolders()).toEqual(['a1']);
     reader.resolve(isDone);
     await clock.advance(60_000);
@@ -131,7 +131,7 @@ describe('log of an attempt', () => {
   });
 
   it('continues an upload after a restart of the agent', async () => {
-    const { start, leaveRun, book, runFolders, advanceUntil, fail, clock } = createFixture();
+    const { start, leaveRun, store, runFolders, advanceUntil, fail, clock } = createFixture();
     const process = new AbortController();
     const first = start(process.signal);
     leaveRun('a1');
@@ -142,17 +142,17 @@ describe('log of an attempt', () => {
     fail(null);
     await clock.advance(60_000);
     expect(runFolders()).toEqual(['a1']);
-    expect(book.of().text).toBe('');
+    expect(store.of().text).toBe('');
     start().resume();
     await advanceUntil(() => runFolders().length === 0);
-    expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
+    expect(store.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
   it.each([
     ['whose end was never reported', () => {}, { code: null }],
     ['that was abandoned', (path: string) => writeStop({ path }, { order: 'abandon', graceMs: 0 }), exit],
   ])('uploads the log of an attempt %s', async (_what, mark, ended) => {
-    const { start, state, leaveRun, book, find, runFolders, advanceUntil } = createFixture();
+    const { start, state, leaveRun, store, find, runFolders, advanceUntil } = createFixture();
     leaveRun('a1');
     const run = state.runOf(attemptId('a1'));
     takeRun(run, { pid: 2 ** 30, start: 'x' });
@@ -162,7 +162,7 @@ describe('log of an attempt', () => {
     expect(acknowledgedAt(run)).not.toBeNull();
     start().resume();
     await advanceUntil(() => runFolders().length === 0);
-    expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
+    expect(store.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
   it('removes the folder of a job that never started immediately', () => {
@@ -176,7 +176,7 @@ describe('log of an attempt', () => {
   });
 
   it('drops a log that the server refuses, or that cannot be uploaded for a day', async () => {
-    const { start, state, leaveRun, book, runFolders, advanceUntil, fail } = createFixture();
+    const { start, state, leaveRun, store, runFolders, advanceUntil, fail } = createFixture();
     leaveRun('a1');
     leaveRun('a2');
     const logs = start();
@@ -190,11 +190,11 @@ describe('log of an attempt', () => {
     utimesSync(settled, earlier, earlier);
     start().resume();
     await advanceUntil(() => runFolders().length === 0, 60_000);
-    expect(book.of('a2').text).toBe('');
+    expect(store.of('a2').text).toBe('');
   });
 
   it('retries a log that seems ten years old after a clock jump for an hour', async () => {
-    const { start, state, leaveRun, book, runFolders, advanceUntil, fail, clock } = createFixture();
+    const { start, state, leaveRun, store, runFolders, advanceUntil, fail, clock } = createFixture();
     leaveRun('a1');
     fail(unreachable());
     const before = start();
@@ -208,7 +208,7 @@ describe('log of an attempt', () => {
     expect(runFolders()).toEqual(['a1']);
     fail(null);
     await advanceUntil(() => runFolders().length === 0, 1_000);
-    expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
+    expect(store.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
   it('removes a run folder that cannot be marked, so that its end is not reported again', () => {
@@ -268,7 +268,7 @@ it('reports an older orchestrator once', async () => {
 
 describe('leaving agent', () => {
   it('waits until its logs are uploaded', async () => {
-    const { start, leaveRun, book, clock, advanceUntil } = createFixture();
+    const { start, leaveRun, store, clock, advanceUntil } = createFixture();
     leaveRun('a1');
     const logs = start();
     logs.follow(attemptId('a1'), []);
@@ -276,7 +276,7 @@ describe('leaving agent', () => {
     let hasLeft = false;
     void logs.leave(5_000).then(() => (hasLeft = true));
     await advanceUntil(() => hasLeft, 1);
-    expect(book.of().isComplete).toBe(true);
+    expect(store.of().isComplete).toBe(true);
     expect(clock.mono()).toBeLessThan(5_005_000);
   });
 

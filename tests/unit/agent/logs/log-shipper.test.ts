@@ -31,14 +31,14 @@ describe('log upload', () => {
     expect(fixture.chunks).toEqual([{ attempt_id: 'a1', after: 0, from: 0, to: 0, text: '' }]);
     fixture.print('one\n');
     await fixture.clock.advance(1_000);
-    expect(fixture.book.of().text).toBe('one\n');
+    expect(fixture.store.of().text).toBe('one\n');
     await printLines(fixture, 10);
     await fixture.clock.advance(1_000);
-    expect(fixture.book.of().text).toBe(`one\n${lines(0, 100)}`);
+    expect(fixture.store.of().text).toBe(`one\n${lines(0, 100)}`);
     expect(fixture.chunks.length).toBeLessThan(20);
     shipper.finish();
     await expect(shipper.done).resolves.toBe('complete');
-    expect(fixture.book.of()).toMatchObject({ isComplete: true, gaps: [], next: fixture.printed().length });
+    expect(fixture.store.of()).toMatchObject({ isComplete: true, gaps: [], next: fixture.printed().length });
   });
 
   it('completes the log of a silent trainer', async () => {
@@ -46,7 +46,7 @@ describe('log upload', () => {
     const shipper = fixture.start();
     shipper.finish();
     await expect(shipper.done).resolves.toBe('complete');
-    expect(fixture.book.of()).toMatchObject({ text: '', next: 0, isComplete: true });
+    expect(fixture.store.of()).toMatchObject({ text: '', next: 0, isComplete: true });
     expect(fixture.chunks.at(-1)).toMatchObject({ is_last: true });
   });
 
@@ -58,7 +58,7 @@ describe('log upload', () => {
     fixture.print('b');
     shipper.finish();
     await expect(shipper.done).resolves.toBe('complete');
-    expect(fixture.book.of().text).toBe('a\nb');
+    expect(fixture.store.of().text).toBe('a\nb');
   });
 
   it('uploads a progress bar every five seconds, and before the next line', async () => {
@@ -73,7 +73,7 @@ describe('log upload', () => {
     expect(bars.length).toBeLessThan(9);
     fixture.print('\r300% [0s]\nend\n');
     await fixture.clock.advance(1_000);
-    expect(terminalText(fixture.book.of().text)).toBe('300% [0s]\nend\n');
+    expect(terminalText(fixture.store.of().text)).toBe('300% [0s]\nend\n');
   });
 
   it("continues at the server's position, also after a restart and a restore", async () => {
@@ -84,12 +84,12 @@ describe('log upload', () => {
     await printLines(fixture, 5, 50);
     const shipper = fixture.start();
     await printLines(fixture, 2, 100);
-    fixture.book.rewind('a1', 100);
+    fixture.store.rewind('a1', 100);
     await printLines(fixture, 5, 120);
     shipper.finish();
     await fixture.clock.advance(1_000);
     await expect(shipper.done).resolves.toBe('complete');
-    expect(fixture.book.of()).toMatchObject({ text: lines(0, 170), gaps: [] });
+    expect(fixture.store.of()).toMatchObject({ text: lines(0, 170), gaps: [] });
   });
 
   it('loses and repeats nothing after a minute without the server', async () => {
@@ -102,7 +102,7 @@ describe('log upload', () => {
     await printLines(fixture, 40, 630);
     shipper.finish();
     await fixture.clock.advance(1_000);
-    expect(fixture.book.of()).toMatchObject({ text: lines(0, 1030), gaps: [], isComplete: true });
+    expect(fixture.store.of()).toMatchObject({ text: lines(0, 1030), gaps: [], isComplete: true });
     // The shipper repeats a failing chunk at growing intervals.
     expect(fixture.chunks.length).toBeLessThan(160);
   });
@@ -125,7 +125,7 @@ describe('log upload', () => {
     await printLines(fixture, 10);
     shipper.finish();
     await fixture.clock.advance(60_000);
-    expect(fixture.book.of()).toMatchObject({ text: lines(0, 100), gaps: [], isComplete: true });
+    expect(fixture.store.of()).toMatchObject({ text: lines(0, 100), gaps: [], isComplete: true });
   });
 });
 
@@ -141,7 +141,7 @@ describe('lost output', () => {
     fixture.rotate(at);
     fixture.answer = () => 'taken';
     await fixture.clock.advance(60_000);
-    const { text, gaps } = fixture.book.of();
+    const { text, gaps } = fixture.store.of();
     expect(text.startsWith(lines(0, 10))).toBe(true);
     expect(text.endsWith(lines(50, 100))).toBe(true);
     expect(gaps).toHaveLength(1);
@@ -154,7 +154,7 @@ describe('lost output', () => {
     await printLines(fixture, 1);
     fixture.print(`${'x'.repeat(99)}\n`.repeat(400_000));
     await fixture.clock.advance(20_000);
-    const { text, gaps, next } = fixture.book.of();
+    const { text, gaps, next } = fixture.store.of();
     expect(next).toBe(fixture.printed().length);
     expect(gaps).toHaveLength(1);
     expect(text.length).toBeLessThan(9 * mib);
@@ -169,10 +169,10 @@ describe('lost output', () => {
     shipper.finish();
     await fixture.clock.advance(5_000);
     // The upload rate stays within the limit for the logs of one rig.
-    expect(fixture.book.of().next).toBeLessThan(22 * mib);
-    expect(fixture.book.of().next).toBeGreaterThan(18 * mib);
+    expect(fixture.store.of().next).toBeLessThan(22 * mib);
+    expect(fixture.store.of().next).toBeGreaterThan(18 * mib);
     await fixture.clock.advance(5_000);
-    expect(fixture.book.of()).toMatchObject({ gaps: [], next: fixture.printed().length, isComplete: true });
+    expect(fixture.store.of()).toMatchObject({ gaps: [], next: fixture.printed().length, isComplete: true });
   }, 60_000);
 });
 
@@ -200,7 +200,7 @@ describe('refusing server', () => {
     const shipper = fixture.start();
     shipper.finish();
     await fixture.clock.advance(20_000);
-    expect(fixture.book.of()).toMatchObject({ text: lines(0, 50_000), isComplete: true });
+    expect(fixture.store.of()).toMatchObject({ text: lines(0, 50_000), isComplete: true });
     const other = createShipperFixture();
     other.answer = ({ text }) => (text.length > 0 ? problemOf(413) : 'taken');
     other.print(lines(0, 5));
@@ -225,7 +225,7 @@ describe('refusing server', () => {
     const fixture = createShipperFixture();
     fixture.print(lines(0, 10));
     fixture.answer = () =>
-      140 > fixture.printed().length && fixture.book.of().next === 0 ? () => 140 : 'taken';
+      140 > fixture.printed().length && fixture.store.of().next === 0 ? () => 140 : 'taken';
     const shipper = fixture.start();
     await fixture.clock.advance(2_000);
     shipper.finish();
@@ -325,7 +325,7 @@ it('uploads exactly what was printed, through any failures of network, agent and
         else if (each.kind === 'pass') await fixture.clock.advance(each.ms);
         else if (each.kind === 'network')
           fixture.answer = () => (each.network === 'down' ? unreachable() : each.network);
-        else if (each.kind === 'rewind') fixture.book.rewind('a1', each.to);
+        else if (each.kind === 'rewind') fixture.store.rewind('a1', each.to);
         else {
           fixture.kill();
           shipper = fixture.start();
@@ -334,7 +334,7 @@ it('uploads exactly what was printed, through any failures of network, agent and
       fixture.answer = () => 'taken';
       shipper.finish();
       await fixture.clock.advance(120_000);
-      const { text, gaps, isComplete, next } = fixture.book.of();
+      const { text, gaps, isComplete, next } = fixture.store.of();
       expect({ gaps, isComplete, next }).toEqual({
         gaps: [],
         isComplete: true,

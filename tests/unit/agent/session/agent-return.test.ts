@@ -61,13 +61,13 @@ describe('lost streams', () => {
 
   it('keeps the training while the server is gone, and reports its end later', async () => {
     const { orchestrator, connected, run, storedReport, logLines } = await startAgentWithJob();
-    orchestrator.vanish(true);
+    orchestrator.setUnreachable(true);
     for (let n = 0; n < 30; n += 1) await advanceTime(10_000);
     expect(run.stops).toEqual([]);
     run.end(0);
     await advanceTime(30_000);
     expect(storedReport()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
-    orchestrator.vanish(false);
+    orchestrator.setUnreachable(false);
     await advanceTimeUntil(connected(2));
     await advanceTimeUntil(orchestrator.reported('completed'));
     expect(logLines.some(line => line.startsWith('Heartbeat timeout (120s)'))).toBe(true);

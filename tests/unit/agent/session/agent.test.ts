@@ -172,7 +172,7 @@ describe('leaving', () => {
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     const { end } = await started();
-    orchestrator.vanish(true);
+    orchestrator.setUnreachable(true);
     agent.leaveNow();
     end(null, 'SIGTERM');
     await advanceTime(24_999);
@@ -234,11 +234,11 @@ describe('refused tokens', () => {
 
 it('retries until the server is up', async () => {
   const orchestrator = await startOrchestrator();
-  orchestrator.vanish(true);
+  orchestrator.setUnreachable(true);
   const { connected, logged, logLines } = startAgent(orchestrator);
   await logged('Connection lost');
   await advanceTime(10_000);
-  orchestrator.vanish(false);
+  orchestrator.setUnreachable(false);
   await advanceTimeUntil(connected());
   expect(logLines).toEqual([
     expect.stringMatching(/^Connection lost: .*Trying again$/),

@@ -87,7 +87,7 @@ describe('start of an attempt on several workers', () => {
       TRAINYARD_PROCESSES_PER_NODE: '2',
     });
     expect(fixture.origins).toMatchObject([{ attemptId: 'a1', rank }]);
-    expect(newest(fixture.mentions)).toMatchObject({ status: 'running' });
+    expect(newest(fixture.progressReports)).toMatchObject({ status: 'running' });
   });
 
   it('takes a rendezvous that arrives before the response to its report', async () => {
@@ -104,7 +104,11 @@ describe('start of an attempt on several workers', () => {
     await meet(fixture);
     expect(fixture.runs).toHaveLength(1);
     expect(fixture.jobs[0]?.env['MASTER_ADDR']).toBe('rig-0.example.org');
-    expect(fixture.mentions).toEqual([{ status: 'running' }, { status: 'running' }, { status: 'running' }]);
+    expect(fixture.progressReports).toEqual([
+      { status: 'running' },
+      { status: 'running' },
+      { status: 'running' },
+    ]);
   });
 
   it('ignores the rendezvous of another attempt', async () => {
@@ -132,10 +136,10 @@ describe('start of an attempt on several workers', () => {
   it('shows on the first machine only that others are awaited', async () => {
     const [first, second] = [await waiting(0), await waiting(1)];
     expect(first.slot.progress()).toEqual({ stage: 'Waiting for the other machines' });
-    expect(first.mentions).toEqual([{ status: 'starting', progress: first.slot.progress() }]);
+    expect(first.progressReports).toEqual([{ status: 'starting', progress: first.slot.progress() }]);
     await meet(first);
     expect(first.slot.progress()).toEqual({});
-    expect([second.slot.progress(), second.mentions]).toEqual([null, []]);
+    expect([second.slot.progress(), second.progressReports]).toEqual([null, []]);
   });
 
   it('frees the slot without a report when the orchestrator refuses that the machine is ready', async () => {
@@ -218,21 +222,21 @@ describe('stops while other workers are awaited', () => {
 
 describe('output of an attempt on several workers', () => {
   it('is sent by the first machine', async () => {
-    const { followed, run, slot, mentions } = await running(0);
+    const { followed, run, slot, progressReports } = await running(0);
     expect(followed).toEqual(['curve', 'outputs', 'log']);
     run.listeners.onProgress({ step: 7 });
     expect(slot.progress()).toEqual({ step: 7 });
-    expect(newest(mentions)).toEqual({ status: 'running', progress: { step: 7 } });
+    expect(newest(progressReports)).toEqual({ status: 'running', progress: { step: 7 } });
   });
 
   it('stays on each other machine, which reports no progress', async () => {
     const fixture = await running(1);
-    const { run, slot, mentions, followed } = fixture;
+    const { run, slot, progressReports, followed } = fixture;
     run.listeners.onProgress({ step: 7, total_steps: 10 });
     run.listeners.onStage?.({ stage: 'Training', line: 'epoch 1' });
     run.listeners.onFigures({ progress: { step: 7 }, gaps: [] }, false);
     expect(slot.progress()).toBeNull();
-    expect(mentions).toEqual([{ status: 'running' }]);
+    expect(progressReports).toEqual([{ status: 'running' }]);
     await endRun(run, 0);
     expect(newest(fixture.reports).body).toEqual({ status: 'completed', exit_code: 0, signal: null });
     expect(followed).toEqual([]);

@@ -230,12 +230,12 @@ describe('end of a run', () => {
   });
 
   it('reports the last progress, merged from all reports', async () => {
-    const { slot, reports, mentions, runs } = await running();
+    const { slot, reports, progressReports, runs } = await running();
     const { listeners } = newest(runs);
     listeners.onProgress({ step: 1, total_steps: 10, loss: 0.9 });
     listeners.onProgress({ step: 2, loss: 0.8 });
     expect(slot.progress()).toEqual({ step: 2, total_steps: 10, loss: 0.8 });
-    expect(mentions).toEqual([
+    expect(progressReports).toEqual([
       { status: 'running' },
       { status: 'running', progress: { step: 1, total_steps: 10, loss: 0.9 } },
       { status: 'running', progress: { step: 2, total_steps: 10, loss: 0.8 } },

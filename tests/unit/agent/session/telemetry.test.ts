@@ -57,7 +57,7 @@ it('returns the figures of the last look, and starts the next without waiting', 
 
 it('asks a hanging driver only once', () => {
   const { looks, telemetry } = createFixture(twoGpus);
-  for (let nextHeartbeat = 0; nextHeartbeat < 100; nextHeartbeat += 1) expect(telemetry()).toEqual({});
+  for (let call = 0; call < 100; call += 1) expect(telemetry()).toEqual({});
   expect(looks).toHaveLength(1);
 });
 

@@ -7,12 +7,12 @@ import { attemptId, jobId, unreachable } from '../builders.ts';
 
 function createFixture() {
   const clock = createVirtualClock();
-  const book = createLogStore();
+  const store = createLogStore();
   let isDown = false;
   const ship: ShipCall = async (_job, chunk) =>
     isDown
       ? { ok: false, failure: unreachable() }
-      : { ok: true, value: { success: true, next: book.accept(chunk) } };
+      : { ok: true, value: { success: true, next: store.accept(chunk) } };
   const logs = createSimulatedLogs({ ship, clock, random: () => 0.5, signal: new AbortController().signal });
   const contact = { sentAt: 0, timeoutMs: 1, graceMs: 1 };
   const print = logs.open({
@@ -22,27 +22,27 @@ function createFixture() {
     onLostContact: 'continue',
     contact,
   });
-  return { clock, book, logs, print, fail: (next: boolean) => (isDown = next) };
+  return { clock, store, logs, print, fail: (next: boolean) => (isDown = next) };
 }
 
 it('prints the progress of a simulated training as a bar, and an end', async () => {
-  const { clock, book, logs, print } = createFixture();
+  const { clock, store, logs, print } = createFixture();
   logs.follow(attemptId('a1'), []);
   await clock.advance(1_000);
   print({ step: 5, total_steps: 20, loss: 0.5 });
   await clock.advance(10_000);
-  expect(book.of().text).toBe('Training demo, as if\nSteps:  25%|#####               | 5/20 [loss=0.5000]');
+  expect(store.of().text).toBe('Training demo, as if\nSteps:  25%|#####               | 5/20 [loss=0.5000]');
   print({ step: 20, total_steps: 20 });
   logs.finish(attemptId('a1'));
   await logs.leave(5_000);
-  expect(terminalText(book.of().text)).toBe(
+  expect(terminalText(store.of().text)).toBe(
     'Training demo, as if\nSteps: 100%|####################| 20/20\nEnded\n',
   );
-  expect(book.of().isComplete).toBe(true);
+  expect(store.of().isComplete).toBe(true);
 });
 
 it('keeps only the newest output of a simulated training while the server is unreachable', async () => {
-  const { clock, book, logs, print, fail } = createFixture();
+  const { clock, store, logs, print, fail } = createFixture();
   await clock.advance(1_000);
   fail(true);
   for (let step = 0; step < 5_000; step += 1) print({ step });
@@ -50,6 +50,6 @@ it('keeps only the newest output of a simulated training while the server is unr
   await clock.advance(1_000);
   fail(false);
   await clock.advance(60_000);
-  expect(book.of().gaps).toHaveLength(1);
-  expect(terminalText(book.of().text)).toContain('4999/0\nEnded\n');
+  expect(store.of().gaps).toHaveLength(1);
+  expect(terminalText(store.of().text)).toContain('4999/0\nEnded\n');
 });

@@ -1,4 +1,4 @@
-/** Images in TensorBoard event files: which of them the worker writes as files, under which names, and its limits. */
+/** Tests which images of TensorBoard event files the worker writes as files, their names, and the limits. */
 import {
   appendFileSync,
   cpSync,
@@ -46,7 +46,7 @@ function pngOfBytes(bytes: number): Uint8Array {
   return padded;
 }
 
-interface Fixture {
+interface EventImagesFixture {
   readonly outputDir: string;
   readonly folder: string;
   readonly root: string;
@@ -62,7 +62,7 @@ interface Fixture {
 }
 
 /** Opens the images of a new attempt. With `earlier`, a restarted worker continues that attempt. */
-async function open(earlier?: Pick<Fixture, 'outputDir' | 'folder'>): Promise<Fixture> {
+async function open(earlier?: Pick<EventImagesFixture, 'outputDir' | 'folder'>): Promise<EventImagesFixture> {
   const { outputDir, folder } = earlier ?? {
     outputDir: tempFolder(),
     folder: join(tempFolder(), 'images', 'a1'),
@@ -96,8 +96,7 @@ describe("event files of TensorBoard's own writer", () => {
   it('extracts the images of PyTorch and TensorFlow, but no texts or scalars', async () => {
     const { outputDir, keys, contentOf, flaws } = await open();
     cpSync(outputOf('tensorboard-images'), outputDir, { recursive: true });
-    const found = await keys();
-    expect(found).toEqual([
+    expect(await keys()).toEqual([
       expect.stringMatching(/^tensorboard-images\/logs\/step_100_Prompts-a-cat-[0-9a-f]{8}_0\.png$/),
       expect.stringMatching(/^tensorboard-images\/logs\/step_100_Prompts-a-cat-[0-9a-f]{8}_1\.png$/),
       'tensorboard-images/logs/step_100_clip_0.gif',
@@ -116,15 +115,18 @@ describe("event files of TensorBoard's own writer", () => {
   it('names images so that the panel reads their step and series', async () => {
     const { outputDir, keys } = await open();
     cpSync(outputOf('tensorboard-images'), outputDir, { recursive: true });
-    const found = await keys();
-    expect(found.map(kindOf)).toEqual(found.map(() => 'sample_image'));
-    const moments = found.map(readPosition);
-    expect(moments.map(({ at }) => at)).toEqual(
+    const imageKeys = await keys();
+    expect(new Set(imageKeys.map(kindOf))).toEqual(new Set(['sample_image']));
+    const positions = imageKeys.map(readPosition);
+    expect(positions.map(({ at }) => at)).toEqual(
       [100, 100, 100, 100, 200, 200].map(count => ({ unit: 'step', count })),
     );
-    expect(moments[3]?.series).toBe(moments[5]?.series);
-    expect(moments[0]?.series).toBe(moments[4]?.series);
-    expect(moments[0]?.series).not.toBe(moments[1]?.series);
+    const [catAt100, secondCatAt100, , validationAt100, catAt200, validationAt200] = positions.map(
+      ({ series }) => series,
+    );
+    expect(validationAt100).toBe(validationAt200);
+    expect(catAt100).toBe(catAt200);
+    expect(catAt100).not.toBe(secondCatAt100);
   });
 });
 
@@ -158,7 +160,7 @@ describe('image extraction', () => {
     ['another RIFF file', ascii('RIFF\x10\0\0\0WAVEfmt ')],
     ['half a signature', ascii('\x89PNG')],
     ['nothing', new Uint8Array()],
-  ])('ignores an image whose bytes are %s', async (_what, bytes) => {
+  ])('ignores an image whose bytes are %s', async (_title, bytes) => {
     const { write, keys } = await open();
     write(
       eventsName,
@@ -231,6 +233,7 @@ describe('image extraction', () => {
   it('reads no image after a corrupt record, but those after a malformed event', async () => {
     const { write, keys } = await open();
     const damaged = imageEvent(3, 'a', png());
+    // Inverts one byte in the middle of the record, so that its checksum is wrong.
     damaged[40] = (damaged[40] ?? 0) ^ 0xff;
     write(
       eventsName,
@@ -277,14 +280,15 @@ describe('keys of images', () => {
   it('makes unique keys that are valid file names on every system for any tag', async () => {
     const { write, keys, root } = await open();
     write(eventsName, ...tags.map(tag => imageEvent(1, tag, png())));
-    const found = await keys();
-    expect(found).toHaveLength(tags.length);
-    for (const key of found) {
+    const imageKeys = await keys();
+    expect(imageKeys).toHaveLength(tags.length);
+    for (const key of imageKeys) {
       expect(ArtifactPath.safeParse(key)).toMatchObject({ success: true, data: key });
       expect(checkpointOf(key)).toBeNull();
       expect(readPosition(key).at).toEqual({ unit: 'step', count: 1 });
     }
-    expect(new Set(found.map(key => key.normalize('NFD').toLowerCase())).size).toBe(tags.length);
+    // Some file systems ignore case or normalize Unicode, so the keys must differ after both.
+    expect(new Set(imageKeys.map(key => key.normalize('NFD').toLowerCase())).size).toBe(tags.length);
     expect(readdirSync(root)).toEqual(['tensorboard-images']);
   });
 
@@ -292,16 +296,16 @@ describe('keys of images', () => {
     const { write, keys } = await open();
     const folders = ['', 'train', 'validation', 'CON', 'con', 'a b/c', 'a-b/c', 'checkpoint-5'];
     for (const folder of folders) write(join(folder, eventsName), imageEvent(1, 'batch', png()));
-    const found = await keys();
-    expect(found).toHaveLength(folders.length);
-    expect(found).toEqual(
+    const imageKeys = await keys();
+    expect(imageKeys).toHaveLength(folders.length);
+    expect(imageKeys).toEqual(
       expect.arrayContaining([
         'tensorboard-images/step_1_batch_0.png',
         'tensorboard-images/train/step_1_batch_0.png',
         'tensorboard-images/validation/step_1_batch_0.png',
       ]),
     );
-    for (const key of found) expect(ArtifactPath.safeParse(key)).toMatchObject({ success: true });
+    for (const key of imageKeys) expect(ArtifactPath.safeParse(key)).toMatchObject({ success: true });
   });
 
   it('keeps plain words readable in the key', async () => {
@@ -342,13 +346,17 @@ describe('images of an attempt', () => {
     const first = await open();
     const file = first.write(eventsName, imageEvent(1, 'a', png(1)), imageEvent(2, 'a', png(2)));
     const written = await first.keys();
-    const before = written.map(key => statSync(join(first.root, key)));
+    /** The inode and the time of the last change of each image, which a second write would change. */
+    const fileStates = () =>
+      written.map(key => {
+        const { ino, mtimeMs } = statSync(join(first.root, key));
+        return [ino, mtimeMs];
+      });
+    const statesBefore = fileStates();
     appendFileSync(file, imageEvent(3, 'a', png(3)));
     const second = await open(first);
     expect(await second.keys()).toEqual([...written, 'tensorboard-images/step_3_a_0.png']);
-    expect(
-      written.map(key => statSync(join(first.root, key))).map(({ ino, mtimeMs }) => [ino, mtimeMs]),
-    ).toEqual(before.map(({ ino, mtimeMs }) => [ino, mtimeMs]));
+    expect(fileStates()).toEqual(statesBefore);
   });
 
   it('ignores images of earlier attempts also after a restart of the worker', async () => {
@@ -397,7 +405,7 @@ describe('images of an attempt', () => {
 
   it('reads a bounded number of bytes of event files per call', async () => {
     const { write, scan, keys } = await open();
-    const steps = Array.from({ length: 9 }, (_, at) => at);
+    const steps = [0, 1, 2, 3, 4, 5, 6, 7, 8];
     write(eventsName, ...steps.map(step => imageEvent(step, 'a', pngOfBytes(3 * mib))));
     expect(await scan()).toBe(true);
     expect(await keys()).toHaveLength(steps.length);
@@ -421,7 +429,7 @@ describe('selection of images', () => {
     bytes,
   });
   const range = (from: number, to: number): readonly number[] =>
-    Array.from({ length: to - from }, (_, at) => from + at);
+    Array.from({ length: to - from }, (_, index) => from + index);
   const stepsIn = (images: readonly { readonly path: string }[]): readonly number[] =>
     images.map(({ path }) => readPosition(path).at?.count ?? -1);
 
@@ -435,14 +443,15 @@ describe('selection of images', () => {
 
   it('selects the first 200 steps of a tag, then only steps at least 2 % beyond the previous one', () => {
     const selection = createSelection([]);
-    const taken = range(1, 3_001).flatMap(step => stepsIn(selection.choose([candidate(step)]).images));
-    expect(taken.slice(0, limits.steps)).toEqual(range(1, 201));
-    const later = taken.slice(limits.steps - 1);
-    for (const [at, step] of later.slice(1).entries()) {
-      expect(step / (later[at] ?? 0)).toBeGreaterThanOrEqual(limits.growth);
-      expect(step / (later[at] ?? 0)).toBeLessThan(limits.growth + 0.01);
+    const selected = range(1, 3_001).flatMap(step => stepsIn(selection.choose([candidate(step)]).images));
+    expect(selected.slice(0, limits.steps)).toEqual(range(1, 201));
+    let previous: number = limits.steps;
+    for (const step of selected.slice(limits.steps)) {
+      expect(step / previous).toBeGreaterThanOrEqual(limits.growth);
+      expect(step / previous).toBeLessThan(limits.growth + 0.01);
+      previous = step;
     }
-    expect(later.length).toBeGreaterThan(100);
+    expect(selected.length).toBeGreaterThanOrEqual(limits.steps + 100);
     // Each tag is counted separately.
     expect(stepsIn(selection.choose([candidate(3_000, 'b'), candidate(3_001, 'b')]).images)).toEqual([
       3_000, 3_001,
