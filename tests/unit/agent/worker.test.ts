@@ -92,7 +92,7 @@ describe('failed starts', () => {
       /^--ca-file .*worker\.test\.ts: it contains no certificate in PEM format$/,
     ],
     ['a GPU that does not exist', { gpus: '7' }, 2, /There is no usable GPU 7 here/],
-  ])('exits with a reason for %s', async (_what, flags, code, message) => {
+  ])('exits with a reason for %s', async (_title, flags, code, message) => {
     const { exit, logged } = startWorker(flags);
     expect(await exit).toBe(code);
     expect(logged).toEqual([expect.stringMatching(message)]);

@@ -8,25 +8,27 @@ const frame = (functionName: string, url = '', lineNumber = -1) => ({ functionNa
 const profileOf = (nodes: CpuProfile['nodes'], samples: readonly number[]): CpuProfile => ({
   nodes,
   samples,
+  // The first delta is the time before the first sample, which does not count.
   timeDeltas: [5_000, ...samples.map(() => 1_000)],
 });
 
-const packaged = { id: 90, callFrame: frame('parse', `${root}node_modules/zod/v4/core/parse.js`, 6) };
+/** A frame of a package, which every profile contains. */
+const packageFrame = { id: 90, callFrame: frame('parse', `${root}node_modules/zod/v4/core/parse.js`, 6) };
 
 const areasOf = (callFrame: ReturnType<typeof frame>): readonly string[] =>
-  sumProfile(profileOf([{ id: 1, callFrame }, packaged], [1]))
+  sumProfile(profileOf([{ id: 1, callFrame }, packageFrame], [1]))
     .areas.filter(({ selfMs }) => selfMs > 0)
     .map(({ name }) => name);
 
 describe('sumProfile', () => {
-  it('gives each area its self time and its share of the non-idle time', () => {
+  it('computes for each area its self time and its share of the non-idle time', () => {
     const { totalMs, idleMs, areas } = sumProfile(
       profileOf(
         [
           { id: 1, callFrame: frame('(root)'), children: [2, 3, 90] },
           { id: 2, callFrame: frame('(idle)') },
           { id: 3, callFrame: frame('job', `${root}main/store/rows/job-rows.ts`, 84) },
-          packaged,
+          packageFrame,
         ],
         [2, 2, 3, 3, 3, 90],
       ),
@@ -56,7 +58,7 @@ describe('sumProfile', () => {
   it('sums a function called from several places', () => {
     const callFrame = frame('', `${root}main/http/routes/route.ts`, 11);
     const { functions } = sumProfile(
-      profileOf([{ id: 1, callFrame }, { id: 2, callFrame }, packaged], [1, 2, 2]),
+      profileOf([{ id: 1, callFrame }, { id: 2, callFrame }, packageFrame], [1, 2, 2]),
     );
     expect(functions[0]).toEqual({
       name: '(anonymous)',

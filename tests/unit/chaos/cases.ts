@@ -2,14 +2,14 @@ import { type Run, runsIn, type TrainerLine, type TrainerNote } from '../../chao
 import type { JobCase } from '../../chaos/judge/violation.ts';
 import type { PlannedJob } from '../../chaos/plan.ts';
 
-/** The journal of one trainer: its lines, 10 ms apart, from `at` on. */
+/** The journal of one trainer: lines at intervals of 10 ms, the first one at `startMs`. */
 export const trainer = (
   pid: number,
   attempt: string,
-  at: number,
+  startMs: number,
   notes: readonly TrainerNote[],
 ): readonly TrainerLine[] =>
-  notes.map((note, n) => ({ ...note, at: at + 10 * n, pid, job: 'j_1', attempt, rig: 0 }));
+  notes.map((note, index) => ({ ...note, at: startMs + 10 * index, pid, job: 'j_1', attempt, rig: 0 }));
 
 export const step = (n: number): TrainerNote => ({ kind: 'step', step: n, loss: 1 / n, text: `step ${n}\n` });
 
@@ -19,6 +19,7 @@ export const checkpoint = (n: number): TrainerNote => ({
   files: { [`checkpoint-${n}/weights.bin`]: `sha-${n}` },
 });
 
+/** A planned job with three steps that succeeds. */
 export const planned: PlannedJob = {
   n: 0,
   at: 0,
@@ -36,7 +37,7 @@ export const planned: PlannedJob = {
 type Evidence = JobCase['evidence'];
 type Attempt = Evidence['job']['attempts'][number];
 
-export const attempt = (n: number, more: Partial<Attempt> = {}): Attempt => ({
+export const attempt = (n: number, overrides: Partial<Attempt> = {}): Attempt => ({
   attempt: n,
   attempt_id: `a_${n}`,
   worker_id: `w_${n}`,
@@ -44,9 +45,10 @@ export const attempt = (n: number, more: Partial<Attempt> = {}): Attempt => ({
   cause: null,
   exit_code: 0,
   resumed: null,
-  ...more,
+  ...overrides,
 });
 
+/** A trainer that trained three steps, wrote a checkpoint and a final file, and ended with exit code 0. */
 export const goodRuns: readonly Run[] = runsIn(
   trainer(1, 'a_1', 0, [
     { kind: 'start', n: 0 },
@@ -61,11 +63,11 @@ export const goodRuns: readonly Run[] = runsIn(
 
 const file = (key: string, sha256: string) => ({ key, listed: sha256, sha256 });
 
-/** A job that completed in its first attempt and violates no rule. */
+/** A job that completed in its first attempt and violates no rule. The arguments override its parts. */
 export function goodCase(
   job: Partial<Evidence['job']> = {},
   evidence: Partial<Evidence> = {},
-  more: Partial<JobCase> = {},
+  overrides: Partial<JobCase> = {},
 ): JobCase {
   return {
     evidence: {
@@ -86,6 +88,6 @@ export function goodCase(
     runs: goodRuns,
     isCancelled: false,
     killed: new Set(),
-    ...more,
+    ...overrides,
   };
 }

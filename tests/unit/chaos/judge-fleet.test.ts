@@ -6,9 +6,10 @@ import { judgeAnswers, judgeSubmits } from '../../chaos/judge/submits.ts';
 import type { EventLine } from '../../support/stream-record.ts';
 import { planned } from './cases.ts';
 
-const rules = (found: readonly { readonly rule: string }[]): readonly string[] =>
-  found.map(({ rule }) => rule);
-const submitted: ClientLine = { kind: 'submit', at: 0, job: planned };
+const rulesOf = (violations: readonly { readonly rule: string }[]): readonly string[] =>
+  violations.map(({ rule }) => rule);
+const submission: ClientLine = { kind: 'submit', at: 0, job: planned };
+/** The response to a submission; a status of null means that there was none. */
 const answered = (n: number, status: number | null, id: string | null = null): ClientLine => ({
   kind: 'answer',
   at: 1,
@@ -19,7 +20,7 @@ const answered = (n: number, status: number | null, id: string | null = null): C
 
 describe('judgeSubmits', () => {
   it('finds no violation when each accepted job ended', () => {
-    const lines = [submitted, answered(0, null), answered(0, 200, 'j_1')];
+    const lines = [submission, answered(0, null), answered(0, 200, 'j_1')];
     expect(judgeSubmits(lines, new Map([['j_1', 'completed']]))).toEqual([]);
   });
 
@@ -36,7 +37,7 @@ describe('judgeSubmits', () => {
     ],
     ['one job per submission', [answered(0, 503)], [['j_1', 'failed']]],
   ] as const)('reports the rule "%s"', (rule, lines, statuses) => {
-    expect(rules(judgeSubmits(lines, new Map(statuses)))).toEqual([rule]);
+    expect(rulesOf(judgeSubmits(lines, new Map(statuses)))).toEqual([rule]);
   });
 
   it('attributes an unknown job to a submission that was never answered', () => {
@@ -67,7 +68,8 @@ const event = (seq: number, type: string, attempt = 1): EventLine => ({
   job: null,
   worker: null,
 });
-const life = [event(1, 'job.submitted', 0), event(2, 'job.dispatched'), event(3, 'job.completed')];
+/** The events of a job that completed. */
+const jobEvents = [event(1, 'job.submitted', 0), event(2, 'job.dispatched'), event(3, 'job.completed')];
 const row = (event_type: string, attempt: number | null = 1) => ({
   event_type,
   target_type: 'job',
@@ -82,38 +84,38 @@ const rows = [
 ];
 
 describe('judgeEvents and judgeAudit', () => {
-  const told = { events: life, faults: [], lastSeq: 3 };
+  const stream = { events: jobEvents, faults: [], lastSeq: 3 };
   const ended = new Map([['j_1', 'completed']]);
 
   it('finds no violation when events, statuses and audit agree', () => {
-    expect(judgeEvents(told, ended)).toEqual([]);
-    expect(judgeAudit({ rows, verdict: { valid: true } }, life)).toEqual([]);
+    expect(judgeEvents(stream, ended)).toEqual([]);
+    expect(judgeAudit({ rows, verdict: { valid: true } }, jobEvents)).toEqual([]);
   });
 
   it.each([
-    ['the event stream is complete', { ...told, faults: ['event 3 after 1'] }],
-    ['the event stream is complete', { ...told, lastSeq: 4 }],
+    ['the event stream is complete', { ...stream, faults: ['event 3 after 1'] }],
+    ['the event stream is complete', { ...stream, lastSeq: 4 }],
     [
       'history is possible',
-      { ...told, events: [...life, event(4, 'job.running'), event(5, 'job.completed')] },
+      { ...stream, events: [...jobEvents, event(4, 'job.running'), event(5, 'job.completed')] },
     ],
     [
       'the last event of a job matches its status',
-      { ...told, events: [...life.slice(0, 2), event(3, 'job.failed')] },
+      { ...stream, events: [...jobEvents.slice(0, 2), event(3, 'job.failed')] },
     ],
-  ])('reports the rule "%s"', (rule, wrong) => {
-    expect(rules(judgeEvents(wrong, ended))).toContain(rule);
+  ])('reports the rule "%s"', (rule, wrongStream) => {
+    expect(rulesOf(judgeEvents(wrongStream, ended))).toContain(rule);
   });
 
   it('reports a broken audit chain, a missing row and an extra row', () => {
     const verdict = { valid: true };
-    expect(rules(judgeAudit({ rows, verdict: { valid: false } }, life))).toEqual([
+    expect(rulesOf(judgeAudit({ rows, verdict: { valid: false } }, jobEvents))).toEqual([
       'the audit trail verifies',
     ]);
-    const missing = judgeAudit({ rows: rows.slice(0, 3), verdict }, life);
-    expect(rules(missing)).toEqual(['one audit row per transition']);
-    const extra = judgeAudit({ rows: [row('job.running'), ...rows], verdict }, life);
-    expect(rules(extra)).toEqual(['one audit row per transition']);
+    const missing = judgeAudit({ rows: rows.slice(0, 3), verdict }, jobEvents);
+    expect(rulesOf(missing)).toEqual(['one audit row per transition']);
+    const extra = judgeAudit({ rows: [row('job.running'), ...rows], verdict }, jobEvents);
+    expect(rulesOf(extra)).toEqual(['one audit row per transition']);
   });
 });
 
@@ -152,7 +154,7 @@ describe('judgeRemains', () => {
     ['all file descriptors are closed', { descriptors: { before: 1, after: ['a', 'socket'] } }],
     ['memory is bounded', { memoryGrowth: 300 * 1_048_576 }],
     ['replaced tokens are rejected', { oldTokens: [401, 200] }],
-  ])('reports the rule "%s"', (rule, wrong) => {
-    expect(rules(judgeRemains({ ...remains, ...wrong }))).toEqual([rule]);
+  ])('reports the rule "%s"', (rule, wrongRemains) => {
+    expect(rulesOf(judgeRemains({ ...remains, ...wrongRemains }))).toEqual([rule]);
   });
 });

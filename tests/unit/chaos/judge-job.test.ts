@@ -9,9 +9,13 @@ import { attempt, checkpoint, goodCase, goodRuns, planned, step, trainer } from 
 const rulesOf = (jobCase: JobCase): readonly string[] => [
   ...new Set(judgeJob(jobCase).map(({ rule }) => rule)),
 ];
-const lostThenDone = [attempt(1, { outcome: 'given_up', cause: 'worker_lost', exit_code: null }), attempt(2)];
-const begun = { kind: 'start', n: 0 } as const;
-const secondRun = trainer(2, 'a_2', 1_000, [begun, step(1), step(2), step(3), { kind: 'end', code: 0 }]);
+/** The first attempt was lost, and the second completed. */
+const lostThenCompleted = [
+  attempt(1, { outcome: 'given_up', cause: 'worker_lost', exit_code: null }),
+  attempt(2),
+];
+const start = { kind: 'start', n: 0 } as const;
+const secondRun = trainer(2, 'a_2', 1_000, [start, step(1), step(2), step(3), { kind: 'end', code: 0 }]);
 const secondEvidence = {
   files: [],
   curves: new Map([
@@ -23,10 +27,11 @@ const secondEvidence = {
     [2, 'step 1\nstep 2\nstep 3\n'],
   ]),
 };
-const takenOver = (firstAt: number, more: Partial<JobCase> = {}): JobCase =>
-  goodCase({ attempts: lostThenDone }, secondEvidence, {
-    runs: runsIn([...trainer(1, 'a_1', firstAt, [begun, step(1)]), ...secondRun]),
-    ...more,
+/** A job whose second attempt started at 1,000 ms. The trainer of the first attempt started at `firstStartMs`. */
+const takenOver = (firstStartMs: number, overrides: Partial<JobCase> = {}): JobCase =>
+  goodCase({ attempts: lostThenCompleted }, secondEvidence, {
+    runs: runsIn([...trainer(1, 'a_1', firstStartMs, [start, step(1)]), ...secondRun]),
+    ...overrides,
   });
 
 describe('judgeJob', () => {
@@ -43,9 +48,9 @@ describe('judgeJob', () => {
   });
 
   const overlapping = takenOver(995, { planned: { ...planned, stopsOnLostContact: true } });
-  const killedRuns = runsIn(trainer(1, 'a_1', 0, [begun, step(1), step(2)]));
+  const killedRuns = runsIn(trainer(1, 'a_1', 0, [start, step(1), step(2)]));
   const failed = { status: 'failed', cause: 'trainer_exit', error_message: null };
-  const cases: readonly (readonly [rule: string, why: string, jobCase: JobCase])[] = [
+  const cases: readonly (readonly [rule: string, condition: string, jobCase: JobCase])[] = [
     [
       'trainers of a job do not overlap',
       'trainers overlap although the job has on_lost_contact: stop',
@@ -87,7 +92,7 @@ describe('judgeJob', () => {
     [
       'one trainer per attempt',
       'two trainers ran for one attempt',
-      goodCase({}, {}, { runs: [...goodRuns, ...runsIn(trainer(2, 'a_1', 500, [begun]))] }),
+      goodCase({}, {}, { runs: [...goodRuns, ...runsIn(trainer(2, 'a_1', 500, [start]))] }),
     ],
     [
       'every end has a true cause',
@@ -151,7 +156,7 @@ describe('judgeJob', () => {
         {
           runs: runsIn(
             trainer(1, 'a_1', 0, [
-              begun,
+              start,
               {
                 kind: 'resume',
                 checkpoint: 'checkpoint-2',
@@ -202,7 +207,7 @@ describe('judgeJob', () => {
     ],
     ['logs match the printed output', 'the log is missing', goodCase({}, { logs: new Map([[1, null]]) })],
   ];
-  it.each(cases)('reports the rule "%s" when %s', (rule, _why, jobCase) => {
+  it.each(cases)('reports the rule "%s" when %s', (rule, _condition, jobCase) => {
     expect(rulesOf(jobCase)).toContain(rule);
   });
 
@@ -225,26 +230,26 @@ describe('judgeJob', () => {
 });
 
 describe('judgeFollowing', () => {
-  const printed = (...lines: readonly number[]) =>
+  const received = (...lines: readonly number[]) =>
     lines.map(line => ({ kind: 'line', id: 'j_1', attempt: 1, line, text: `line ${line}` }) as const);
   const end = { kind: 'end', id: 'j_1', attempt: 1 } as const;
   const judge = (lines: Parameters<typeof judgeFollowing>[0]) =>
     judgeFollowing(lines, () => 'line 0\nline 1\nline 2\n').map(({ what }) => what);
 
   it('finds no violation when each line was received once', () => {
-    expect(judge([...printed(0, 1, 2), end])).toEqual([]);
+    expect(judge([...received(0, 1, 2), end])).toEqual([]);
   });
 
   it.each([
-    ['a repeat', [...printed(0, 1, 1, 2), end], 'received line 1 instead of line 2'],
-    ['a gap', [...printed(0, 2), end], 'received line 2 instead of line 1'],
-    ['an early end', [...printed(0, 1), end], 'it ended after 2 of 3 lines'],
+    ['a repeat', [...received(0, 1, 1, 2), end], 'received line 1 instead of line 2'],
+    ['a gap', [...received(0, 2), end], 'received line 2 instead of line 1'],
+    ['an early end', [...received(0, 1), end], 'it ended after 2 of 3 lines'],
     [
       'another text',
-      [{ ...printed(0)[0]!, text: 'other' }, end],
+      [{ ...received(0)[0]!, text: 'other' }, end],
       'received line 0 as other, but the log has line 0',
     ],
-  ])('reports %s in a followed log', (_, lines, what) => {
-    expect(judge(lines)).toEqual([`attempt 1: ${what}`]);
+  ])('reports %s in a followed log', (_title, lines, violation) => {
+    expect(judge(lines)).toEqual([`attempt 1: ${violation}`]);
   });
 });

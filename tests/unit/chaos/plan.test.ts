@@ -49,30 +49,31 @@ describe('drawPlan', () => {
     ]);
   });
 
-  it('separates faults on the same lane, and overlaps faults on different lanes', () => {
+  it('separates faults of the same lane, and overlaps faults of different lanes', () => {
     const { faults } = drawPlan(options);
     const lanes = Map.groupBy(
       faults.filter(({ fault }) => 'forMs' in fault),
       ({ fault }) => laneOf(fault),
     );
     for (const lane of lanes.values()) {
-      for (const [n, { at, fault }] of lane.entries()) {
-        const next = lane[n + 1];
+      for (const [index, { at, fault }] of lane.entries()) {
+        const next = lane[index + 1];
         if (next !== undefined && 'forMs' in fault) expect(next.at).toBeGreaterThanOrEqual(at + fault.forMs);
       }
     }
-    const isOverlapped = faults.some(
-      ({ at, fault }, n) => 'forMs' in fault && (faults[n + 1]?.at ?? Infinity) < at + fault.forMs,
-    );
-    expect(isOverlapped).toBe(true);
+    const overlapping = faults.filter(({ at, fault }, index) => {
+      const next = faults[index + 1];
+      return 'forMs' in fault && next !== undefined && next.at < at + fault.forMs;
+    });
+    expect(overlapping).not.toEqual([]);
   });
 
   it('kills too few trainers per rig to cause a quarantine', () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const { faults } = drawPlan({ ...options, seed, forMs: 1_800_000 });
-      const kills = faults.flatMap(({ fault }) => (fault.kind === 'trainer_kill' ? [fault.rig] : []));
+      const killedRigs = faults.flatMap(({ fault }) => (fault.kind === 'trainer_kill' ? [fault.rig] : []));
       for (let rig = 0; rig < rigCount; rig += 1)
-        expect(kills.filter(own => own === rig).length).toBeLessThan(3);
+        expect(killedRigs.filter(killedRig => killedRig === rig).length).toBeLessThan(3);
     }
   });
 });

@@ -13,14 +13,14 @@ import { describe, expect, test } from 'vitest';
 import { type ContentFiles, createContentFiles } from '../../../datasets/content-files.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 
-const forever = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const contentOf = (text: string) => ({
   bytes: Buffer.byteLength(text),
   sha256: createHash('sha256').update(text).digest('hex'),
 });
 
-async function append(files: ContentFiles, sha256: string, at: number, text: string): Promise<void> {
-  const part = await files.openPart(sha256, at);
+async function append(files: ContentFiles, sha256: string, offset: number, text: string): Promise<void> {
+  const part = await files.openPart(sha256, offset);
   await part.write(Buffer.from(text));
   await part.close();
 }
@@ -28,18 +28,18 @@ async function append(files: ContentFiles, sha256: string, at: number, text: str
 async function store(files: ContentFiles, text: string): Promise<string> {
   const content = contentOf(text);
   await append(files, content.sha256, 0, text);
-  expect(await files.complete(content, forever)).toBe(true);
+  expect(await files.complete(content, neverAborted)).toBe(true);
   return content.sha256;
 }
 
-async function listed(files: ContentFiles): Promise<readonly string[]> {
-  const found: string[] = [];
-  for await (const sha256 of files.all()) found.push(sha256);
-  return found.toSorted();
+async function listContents(files: ContentFiles): Promise<readonly string[]> {
+  const hashes: string[] = [];
+  for await (const sha256 of files.all()) hashes.push(sha256);
+  return hashes.toSorted();
 }
 
 describe('storing a content', () => {
-  test('stores a content under its hash, complete and read-only', async () => {
+  test('stores a complete content under its hash as a read-only file', async () => {
     const files = createContentFiles(temporaryFolder());
     const sha256 = await store(files, 'a cat');
     expect(await files.has(contentOf('a cat'))).toBe(true);
@@ -56,16 +56,16 @@ describe('storing a content', () => {
     expect(await later.partBytes(content.sha256)).toBe(3);
     expect(await later.has(content)).toBe(false);
     await append(later, content.sha256, 3, 'at');
-    expect(await later.complete(content, forever)).toBe(true);
+    expect(await later.complete(content, neverAborted)).toBe(true);
   });
 
-  test('continues from an earlier offset, but not beyond the stored part', async () => {
+  test('continues a part from an earlier offset, but not beyond its end', async () => {
     const files = createContentFiles(temporaryFolder());
     const content = contentOf('a cat');
     await append(files, content.sha256, 0, 'a dog!');
     await append(files, content.sha256, 2, 'cat');
     await expect(files.openPart(content.sha256, 6)).rejects.toThrow('the part has 5 bytes instead of 6');
-    expect(await files.complete(content, forever)).toBe(true);
+    expect(await files.complete(content, neverAborted)).toBe(true);
   });
 
   test.each([['a dog'], ['a ca'], ['a cat and more'], ['']])(
@@ -74,7 +74,7 @@ describe('storing a content', () => {
       const files = createContentFiles(temporaryFolder());
       const content = contentOf('a cat');
       await append(files, content.sha256, 0, text);
-      expect(await files.complete(content, forever)).toBe(false);
+      expect(await files.complete(content, neverAborted)).toBe(false);
       expect(await files.has(content)).toBe(false);
       expect(await files.partBytes(content.sha256)).toBe(0);
     },
@@ -108,13 +108,13 @@ describe('storing a content', () => {
 });
 
 describe('stored contents', () => {
-  test('does not find a content of another size', async () => {
+  test('finds no content of another size', async () => {
     const files = createContentFiles(temporaryFolder());
     const sha256 = await store(files, 'a cat');
     expect(await files.has({ sha256, bytes: 4 })).toBe(false);
   });
 
-  test('does not find a content that was changed on disk', async () => {
+  test('finds no content that was changed on disk', async () => {
     const files = createContentFiles(temporaryFolder());
     const sha256 = await store(files, 'a cat');
     chmodSync(files.pathOf(sha256), 0o600);
@@ -126,25 +126,26 @@ describe('stored contents', () => {
 
   test('lists stored contents without parts until they are removed', async () => {
     const files = createContentFiles(temporaryFolder());
-    expect(await listed(files)).toEqual([]);
+    expect(await listContents(files)).toEqual([]);
     const [cat, dog] = [await store(files, 'a cat'), await store(files, 'a dog')];
     await append(files, contentOf('a cow').sha256, 0, 'a');
-    expect(await listed(files)).toEqual([cat, dog].toSorted());
+    expect(await listContents(files)).toEqual([cat, dog].toSorted());
     await files.remove(cat);
+    // A second removal changes nothing.
     await files.remove(cat);
-    expect(await listed(files)).toEqual([dog]);
+    expect(await listContents(files)).toEqual([dog]);
   });
 
   test('keeps stored contents when it removes old parts', async () => {
     const files = createContentFiles(temporaryFolder());
     const dog = await store(files, 'a dog');
-    const [old, fresh] = [contentOf('old').sha256, contentOf('fresh').sha256];
+    const [old, recent] = [contentOf('old').sha256, contentOf('recent').sha256];
     await append(files, old, 0, 'o');
-    await append(files, fresh, 0, 'f');
-    const long = new Date('2020-01-01');
-    utimesSync(`${files.pathOf(old)}.part`, long, long);
+    await append(files, recent, 0, 'r');
+    const oldDate = new Date('2020-01-01');
+    utimesSync(`${files.pathOf(old)}.part`, oldDate, oldDate);
     await files.removePartials(Date.parse('2021-01-01'));
-    expect([await files.partBytes(old), await files.partBytes(fresh)]).toEqual([0, 1]);
-    expect(await listed(files)).toEqual([dog]);
+    expect([await files.partBytes(old), await files.partBytes(recent)]).toEqual([0, 1]);
+    expect(await listContents(files)).toEqual([dog]);
   });
 });

@@ -15,7 +15,7 @@ import { type HashCache, openHashCache } from '../../../datasets/file-hashes.ts'
 import { indexFolder, type IndexOutcome, type IndexProgress } from '../../../datasets/index-folder.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 
-const forever = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 function folderWith(files: Readonly<Record<string, string>>): string {
@@ -33,14 +33,16 @@ const index = (
   root: string,
   options: { readonly cache?: HashCache; readonly onProgress?: (progress: IndexProgress) => void } = {},
 ): Promise<IndexOutcome> =>
-  indexFolder({ root, cache: noCache, signal: forever, onProgress: () => {}, ...options });
+  indexFolder({ root, cache: noCache, signal: neverAborted, onProgress: () => {}, ...options });
 
-async function folderOf(root: string, cache?: HashCache) {
+/** Indexes a folder without problems. */
+async function indexValid(root: string, cache?: HashCache) {
   const outcome = await index(root, cache && { cache });
   if (!outcome.ok) throw new Error(outcome.problems.join('; '));
   return outcome.folder;
 }
 
+/** Returns the problems of a folder that cannot be pushed. */
 async function problemsOf(root: string): Promise<readonly string[]> {
   const outcome = await index(root);
   return outcome.ok ? [] : outcome.problems;
@@ -56,7 +58,7 @@ describe('indexing a folder', () => {
       'b/._a.txt': 'x',
       '.git/config': 'x',
     });
-    const { files, bytes, skipped, sources } = await folderOf(root);
+    const { files, bytes, skipped, sources } = await indexValid(root);
     expect(files).toEqual([
       { path: 'a.txt', bytes: 0, sha256: sha256('') },
       { path: 'b/a.txt', bytes: 5, sha256: sha256('a cat') },
@@ -66,21 +68,21 @@ describe('indexing a folder', () => {
     expect(statSync(sources.get('b/a.txt') ?? '').size).toBe(5);
   });
 
-  test('accepts a link to a folder and a single file', async () => {
+  test('indexes a link to a folder, and a single file', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     const link = join(temporaryFolder(), 'data');
     symlinkSync(root, link);
-    expect((await folderOf(link)).files).toEqual((await folderOf(root)).files);
-    expect((await folderOf(join(root, 'a.txt'))).files).toEqual([
+    expect((await indexValid(link)).files).toEqual((await indexValid(root)).files);
+    expect((await indexValid(join(root, 'a.txt'))).files).toEqual([
       { path: 'a.txt', bytes: 1, sha256: sha256('a') },
     ]);
   });
 
   test('reports progress up to the end', async () => {
     const root = folderWith({ 'a.txt': 'aaa', 'b.txt': 'bb' });
-    const seen: IndexProgress[] = [];
-    await index(root, { onProgress: progress => seen.push(progress) });
-    expect(seen.at(-1)).toEqual({ filesDone: 2, files: 2, bytesDone: 5, bytes: 5 });
+    const updates: IndexProgress[] = [];
+    await index(root, { onProgress: progress => updates.push(progress) });
+    expect(updates.at(-1)).toEqual({ filesDone: 2, files: 2, bytesDone: 5, bytes: 5 });
   });
 
   test('fails when the folder is missing', async () => {
@@ -105,7 +107,7 @@ describe('links in an indexed folder', () => {
     const root = folderWith({ 'a.txt': 'a' });
     symlinkSync('a.txt', join(root, 'b.txt'));
     linkSync(join(root, 'a.txt'), join(root, 'c.txt'));
-    expect((await folderOf(root)).files.map(({ path }) => path)).toEqual(['a.txt', 'b.txt', 'c.txt']);
+    expect((await indexValid(root)).files.map(({ path }) => path)).toEqual(['a.txt', 'b.txt', 'c.txt']);
   });
 
   test('refuses links to folders and to files outside by name', async () => {
@@ -134,19 +136,20 @@ describe('links in an indexed folder', () => {
 });
 
 describe('a file that changes during indexing', () => {
-  const growing = (times: number) => {
+  /** A folder whose file grows during this number of progress updates. */
+  const growingFolder = (times: number) => {
     const root = folderWith({ 'a.txt': 'a' });
-    let left = times;
+    let remaining = times;
     const onProgress = ({ bytesDone }: IndexProgress): void => {
-      if (bytesDone === 0 || left === 0) return;
-      left -= 1;
+      if (bytesDone === 0 || remaining === 0) return;
+      remaining -= 1;
       appendFileSync(join(root, 'a.txt'), 'a');
     };
     return { root, onProgress };
   };
 
   test('reads a changing file again until it is stable', async () => {
-    const { root, onProgress } = growing(1);
+    const { root, onProgress } = growingFolder(1);
     expect(await index(root, { onProgress })).toMatchObject({
       ok: true,
       folder: { files: [{ bytes: 2, sha256: sha256('aa') }] },
@@ -154,7 +157,7 @@ describe('a file that changes during indexing', () => {
   });
 
   test('refuses a file that keeps changing', async () => {
-    const { root, onProgress } = growing(100);
+    const { root, onProgress } = growingFolder(100);
     expect(await index(root, { onProgress })).toEqual({
       ok: false,
       problems: ['a.txt is changing: push the folder again when no program writes to it'],
@@ -163,9 +166,10 @@ describe('a file that changes during indexing', () => {
 });
 
 describe('cache of hashes', () => {
-  const later = (): number => Date.now() + 60_000;
-  // A cache that records which files were not in it, so that they had to be read.
-  const counted = (cache: HashCache): HashCache & { readonly read: string[] } => {
+  /** A clock that is a minute ahead, so that the files of the test are old enough for the cache. */
+  const minuteLater = (): number => Date.now() + 60_000;
+  /** Wraps a cache. `read` lists the files that were not in it, so that they had to be read. */
+  const recordReads = (cache: HashCache): HashCache & { readonly read: string[] } => {
     const read: string[] = [];
     return {
       ...cache,
@@ -176,9 +180,9 @@ describe('cache of hashes', () => {
       },
     };
   };
-  const indexAgain = async (folder: string, root: string, now = later) => {
-    const cache = counted(await openHashCache(folder, root, now));
-    const { files } = await folderOf(root, cache);
+  const indexAgain = async (folder: string, root: string, now = minuteLater) => {
+    const cache = recordReads(await openHashCache(folder, root, now));
+    const { files } = await indexValid(root, cache);
     await cache.save();
     return { files, read: cache.read.toSorted() };
   };

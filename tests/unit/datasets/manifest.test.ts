@@ -9,6 +9,7 @@ import {
 } from '../../../protocol/dataset.ts';
 
 const file = (path: string, bytes = 3): DatasetFile => ({ path, bytes, sha256: 'a'.repeat(64) });
+/** Returns why a manifest with these paths is refused; null when it is valid. */
 const reasonFor = (...paths: readonly string[]): string | null => {
   const checked = checkManifest(paths.map(path => file(path)));
   return checked.ok ? null : checked.reason;
@@ -115,11 +116,11 @@ describe('manifestText and parseManifest', () => {
     ['a hash in capitals', text.replace('aaaa', 'AAAA')],
     ['a path outside the folder', text.replace('a.png', '../a.png')],
     ['no files', ''],
-  ])('refuses a manifest with %s', (_what, broken) => {
-    expect(parseManifest(broken).ok).toBe(false);
+  ])('refuses a manifest with %s', (_title, invalidText) => {
+    expect(parseManifest(invalidText).ok).toBe(false);
   });
 
-  test('never throws for any paths, and parses what it wrote', () => {
+  test('parses what it wrote, and never throws for any text', () => {
     const paths = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 12 }), { maxLength: 6 });
     fc.assert(
       fc.property(paths, fc.nat(), (names, bytes) => {
@@ -128,6 +129,6 @@ describe('manifestText and parseManifest', () => {
         expect(parseManifest(manifestText(checked.files))).toEqual(checked);
       }),
     );
-    fc.assert(fc.property(fc.string(), anything => void parseManifest(anything)));
+    fc.assert(fc.property(fc.string(), anyText => void parseManifest(anyText)));
   });
 });

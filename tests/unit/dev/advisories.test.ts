@@ -24,11 +24,11 @@ const report = (severities: Readonly<Record<string, string>>): string =>
   });
 
 describe('judgeAudit', () => {
-  it('reports a report without vulnerabilities as clean', () => {
+  it('judges a report without vulnerabilities as clean', () => {
     expect(judgeAudit(report({}))).toEqual({ kind: 'clean', minor: 0 });
   });
 
-  it('reports a report with only info, low and moderate advisories as clean', () => {
+  it('judges a report with only info, low and moderate advisories as clean', () => {
     expect(judgeAudit(report({ a: 'low', b: 'moderate', c: 'info' }))).toEqual({ kind: 'clean', minor: 3 });
   });
 
@@ -53,7 +53,7 @@ describe('judgeAudit', () => {
     ['HTML instead of JSON', '<html>'],
     ['an unknown severity', report({ a: 'apocalyptic' })],
     ['an unknown report version', '{"auditReportVersion":3,"vulnerabilities":{}}'],
-  ])('returns "unanswered" for %s', (_what, text) => {
+  ])('returns "unanswered" for %s', (_title, text) => {
     expect(judgeAudit(text)).toMatchObject({ kind: 'unanswered' });
   });
 });

@@ -13,7 +13,7 @@ function folderWith(files: Readonly<Record<string, string>>): string {
 }
 
 /** Starts a server that answers every request. Returns its URL. */
-async function startAnswering(): Promise<string> {
+async function startServer(): Promise<string> {
   const server = createServer((_request, response) => response.end());
   onTestFinished(() => void server.close());
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
@@ -35,7 +35,7 @@ test('refuses to delete a folder that is not a data folder', async () => {
 });
 
 test('refuses to delete the data folder of a running server', async () => {
-  const folder = folderWith({ 'trainyard.db': '', url: `${await startAnswering()}\n` });
+  const folder = folderWith({ 'trainyard.db': '', url: `${await startServer()}\n` });
   await expect(clearFolder(folder)).rejects.toThrow('stop it first');
   expect(existsSync(join(folder, 'trainyard.db'))).toBe(true);
 });

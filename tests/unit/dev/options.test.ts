@@ -6,7 +6,7 @@ const root = '/checkout';
 
 function optionsOf(...argv: readonly string[]) {
   const read = readOptions(argv, root);
-  if (read.kind !== 'options') throw new Error(`no options, but ${JSON.stringify(read)}`);
+  if (read.kind !== 'options') throw new Error(`expected options instead of ${JSON.stringify(read)}`);
   return read.options;
 }
 
@@ -19,7 +19,7 @@ test('defaults to the .dev folder, the usual port and a small fleet', () => {
   });
 });
 
-test('passes unknown options to the fleet after its defaults, so that they win', () => {
+test('passes unknown options to the fleet after its defaults, so that they override the defaults', () => {
   const { isFresh, port, fleet } = optionsOf('--workers', '12', '--fresh', '--port', '0', '--seed=7', '-v');
   expect({ isFresh, port }).toEqual({ isFresh: true, port: 0 });
   expect(fleet.slice(-4)).toEqual(['--workers', '12', '--seed=7', '-v']);

@@ -1,4 +1,4 @@
-/** The programs that `npm start` starts, and its messages when it cannot open a window. */
+/** Tests which programs `npm start` starts, and why it opens no window. */
 import { expect, test } from 'vitest';
 import { requiredFiles, backgroundBuilds, planStart, type StartContext } from '../../../dev/start-plan.ts';
 
@@ -8,9 +8,9 @@ const desktop: StartContext = {
   isRoot: false,
   electron: '/modules/electron/dist/electron',
 };
-const headless = (why: RegExp, fetches = false) => ({
+const headless = (reason: RegExp, fetches = false) => ({
   kind: 'headless',
-  why: expect.stringMatching(why),
+  why: expect.stringMatching(reason),
   fetches,
 });
 
@@ -22,7 +22,7 @@ test('starts the app when there is a display and Electron is installed', () => {
     expect(planStart({ ...desktop, platform, env: {} }, false)).toEqual(app);
 });
 
-test('starts the server headless otherwise, with the reason', () => {
+test('starts the server headless where no window can open, with the reason', () => {
   expect(planStart({ ...desktop, env: {} }, false)).toEqual(headless(/no display/));
   expect(planStart({ ...desktop, env: { DISPLAY: '' } }, false)).toEqual(headless(/no display/));
   expect(planStart({ ...desktop, isRoot: true }, false)).toEqual(headless(/root/));

@@ -11,8 +11,8 @@ describe('removeDescriptions', () => {
     ["z.array(z.string().describe('One.').optional()).describe('All.')", 'z.array(z.string().optional())'],
     ["call({ method: 'GET', summary: 'Read it', path: '/' })", "call({ method: 'GET',  path: '/' })"],
     ["call({ path: '/', summary: 'Read it' })", "call({ path: '/',  })"],
-  ])('turns %s into %s', (code, rest) => {
-    expect(removeDescriptions(`const A = ${code};`)).toBe(`const A = ${rest};`);
+  ])('turns %s into %s', (code, expected) => {
+    expect(removeDescriptions(`const A = ${code};`)).toBe(`const A = ${expected};`);
   });
 
   test('keeps a function of that name, and texts that contain such code', () => {

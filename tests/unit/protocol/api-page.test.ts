@@ -50,7 +50,7 @@ describe('docs/api.md', () => {
   it.each([
     ['a job', JobDetail.shape],
     ['progress', Progress.shape],
-  ])('names every field of %s', (_what, shape) => {
+  ])('names every field of %s', (_title, shape) => {
     const [, section = ''] = /^### Fields of a job$(.*?)^###/ms.exec(page) ?? [];
     const first = section.split('\n').flatMap(line => spansOf(line.split('|')[1] ?? ''));
     const fields = first.flatMap(span => span.split(', '));

@@ -154,7 +154,7 @@ describe('a failed call', () => {
     ['an error without a problem', 502, '<html>bad gateway</html>'],
     ['an error of another format', 500, { error: 'oops' }],
     ['an error with a valid body', 500, { n: 1 }],
-  ])('returns the start of %s', async (_what, status, body) => {
+  ])('returns the start of %s', async (_title, status, body) => {
     const { url } = await listen(always(status, body));
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const detail = `GET /api/things had the unexpected response ${status}: ${text}`;
@@ -186,7 +186,7 @@ describe('a failed call', () => {
   test.each<readonly [string, RequestListener]>([
     ['at all', () => {}],
     ['completely', (_request, response) => response.writeHead(200).write('{"n":')],
-  ])('returns unreachable when a request is not answered %s in time', async (_what, answer) => {
+  ])('returns unreachable when a request is not answered %s in time', async (_title, answer) => {
     const { url } = await listen(answer);
     const result = await clientOf(url, { timeoutMs: 60 }).call(get);
     expect(result).toMatchObject({ failure: { kind: 'unreachable', cause: { name: 'TimeoutError' } } });

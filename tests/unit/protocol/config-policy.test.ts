@@ -55,7 +55,7 @@ describe('a config without restricted keys', () => {
     ],
     ['this machine as the main process', { main_process_ip: '127.0.0.1', disk_low_script: 'None' }, null],
     ['a self-test', { trainer: 'selftest', output_dir: '/tmp' }, null],
-  ])('returns no restricted key for %s', (_what, config, dataloader) => {
+  ])('returns no restricted key for %s', (_title, config, dataloader) => {
     expect(keysIn(config, dataloader)).toEqual([]);
   });
 });

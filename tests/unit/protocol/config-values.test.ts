@@ -55,7 +55,7 @@ describe('ConfigValuesQuery', () => {
     ['101 jobs', { jobs: Array.from({ length: 101 }, (_, n) => `j_${n}`).join() }],
     ['nine keys', { jobs: 'j_1', keys: 'a,b,c,d,e,f,g,h,i' }],
     ['a key of 201 characters', { jobs: 'j_1', keys: 'k'.repeat(201) }],
-  ])('refuses %s', (_what, query) => {
+  ])('refuses %s', (_title, query) => {
     expect(ConfigValuesQuery.safeParse(query).success).toBe(false);
   });
 });

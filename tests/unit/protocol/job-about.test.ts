@@ -86,7 +86,7 @@ describe('bounds of a sweep', () => {
       [many('a', 2)],
       { config: undefined, config_name: 'c', dataloader: [] },
     ],
-  ])('refuses a sweep %s', (_what, sweep, more) => {
+  ])('refuses a sweep %s', (_title, sweep, more) => {
     expect(sweepOf(sweep, more)).toBe(false);
   });
 });

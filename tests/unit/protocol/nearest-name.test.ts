@@ -10,7 +10,7 @@ test.each([
   ['only a prefix of one name', 'lr_', 'lr_scheduler'],
   ['a prefix of several names', 'max_train', 'max_train_steps'],
   ['one wrong letter in a short name', 'sead', 'seed'],
-])('returns the nearest name for %s', (_what, word, name) => {
+])('returns the nearest name for %s', (_title, word, name) => {
   expect(nearestName(word, names)).toBe(name);
 });
 

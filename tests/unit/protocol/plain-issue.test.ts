@@ -54,7 +54,7 @@ test.each([
   ['a value of neither type', z.union([z.string(), z.number()]), true, 'must be text, or must be a number'],
   ['a value of neither of two similar types', z.union([z.string(), z.string().max(1)]), true, 'must be text'],
   ['a key that is too long', z.record(z.string().max(2), z.string()), { abc: 'x' }, 'Invalid key in record'],
-])('describes %s in plain words', (_what, schema, value, message) => {
+])('describes %s in plain words', (_title, schema, value, message) => {
   expect(messageOf(schema, value)).toBe(message);
 });
 

@@ -63,7 +63,7 @@ test.each([
   ['a negative number', -1],
   ['a number over 100', 100.5],
   ['infinity', Number.POSITIVE_INFINITY],
-])('returns no progress for %s', (_what, said) => {
+])('returns no progress for %s', (_title, said) => {
   expect(read(said)).toBeUndefined();
 });
 
@@ -83,7 +83,7 @@ describe('progress with one invalid field', () => {
     ['text as a metric', { metrics: { loss: 'low' } }],
     ['a metric with a long name', { metrics: { ['m'.repeat(65)]: 1 } }],
     ['too many metrics', { metrics: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`m${n}`, n])) }],
-  ])('drops %s and keeps the other fields', (_what, strange) => {
+  ])('drops %s and keeps the other fields', (_title, strange) => {
     expect(read({ learning_rate: 0.1, ...strange })).toEqual({ learning_rate: 0.1 });
   });
 

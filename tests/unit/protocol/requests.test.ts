@@ -37,7 +37,7 @@ describe('requestsOf', () => {
     ['an unknown action', { pause: { signal: 'SIGUSR1' } }, '$requests in the config'],
     ['a list', ['save'], '$requests in the config'],
     ['a text', 'SIGUSR1', '$requests in the config'],
-  ])('refuses $requests with %s', (_what, requests, words) => {
+  ])('refuses $requests with %s', (_title, requests, words) => {
     const refused = read(requests);
     expect(refused.ok ? '' : refused.reason).toContain(words);
     expect(refused.ok ? '' : refused.reason).toContain('cannot be read: ');

@@ -207,7 +207,7 @@ describe('tables of calls', () => {
         reason: 'r',
       },
     ],
-  ])('accepts only a successful response of %s', (_what, reply, rest) => {
+  ])('accepts only a successful response of %s', (_title, reply, rest) => {
     expect(reply.parse({ success: true, ...rest })).toEqual({ success: true, ...rest });
     expect(reply.safeParse({ success: false, ...rest }).success).toBe(false);
   });

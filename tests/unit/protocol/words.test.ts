@@ -70,7 +70,7 @@ describe('name of a worker', () => {
     ['a paragraph separator', 'rig\u2029x'],
     ['a number', 42],
     ['null', null],
-  ])('refuses a worker name with %s', (_what, name) => {
+  ])('refuses a worker name with %s', (_title, name) => {
     expect(nameOf(name)).toBeUndefined();
   });
 
@@ -104,7 +104,7 @@ describe('labels', () => {
     ['three stars', { k: '*a*b*' }],
     ['an empty value', { k: '' }],
     ['names that every object has', { constructor: 'a', toString: 'b' }],
-  ])('accepts labels with %s', (_what, labels) => {
+  ])('accepts labels with %s', (_title, labels) => {
     expect(Labels.parse(labels)).toEqual(labels);
     expect(LabelPatterns.parse(labels)).toEqual(labels);
   });
@@ -121,7 +121,7 @@ describe('labels', () => {
     ['NaN', { k: Number.NaN }],
     ['a list of labels', [{ k: 'v' }]],
     ['a text', 'k=v'],
-  ])('refuses labels with %s', (_what, labels) => {
+  ])('refuses labels with %s', (_title, labels) => {
     expect(Labels.safeParse(labels).success).toBe(false);
     expect(LabelPatterns.safeParse(labels).success).toBe(false);
   });

@@ -194,7 +194,7 @@ const broken: readonly (readonly [id: string, what: string, evidence: Evidence])
 ];
 
 describe('a broken invariant', () => {
-  test.each(broken)('reports only %s when %s', (id, _what, shown) => {
+  test.each(broken)('reports only %s when %s', (id, _title, shown) => {
     const judged = judge(shown);
     expect(judged.held).not.toContain(id);
     expect(new Set(judged.broken.map(said => said.split(' ')[0]))).toEqual(new Set([id]));

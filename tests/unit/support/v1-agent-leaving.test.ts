@@ -26,7 +26,7 @@ test.each([
   ['a refused stream', '/stream', { status: 503 }],
   ['a refused registration', '/register', { status: 403 }],
   ['a registration without worker_id', '/register', { body: {} }],
-])('the v1 agent waits 10 s after %s (contract item 9)', async (_what, part, answer) => {
+])('the v1 agent waits 10 s after %s (contract item 9)', async (_title, part, answer) => {
   const { events, waits } = await bench.start();
   if (part === null) bench.server.breakStream();
   else {

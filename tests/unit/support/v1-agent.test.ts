@@ -62,7 +62,7 @@ test.each([
   ['blank lines', ['a\n\n', '\n'], ['a', '', '']],
   ['a line in pieces', ['a', '', 'b', 'c\nd'], ['abc', 'd']],
   ['a CR at the end', ['a\n\r'], ['a', '']],
-])('the v1 agent splits text into lines as Python does for %s (contract item 1)', (_what, pieces, lines) => {
+])('the v1 agent splits text into lines as Python does for %s (contract item 1)', (_title, pieces, lines) => {
   const splitter = createLineSplitter();
   expect([...pieces.flatMap(piece => splitter.push(piece)), ...splitter.flush()]).toEqual(lines);
 });

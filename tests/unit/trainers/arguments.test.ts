@@ -91,7 +91,7 @@ describe('completionAt', () => {
     ['a key that no option contains', '{ "zzz|" }'],
     ['the number of a key', '{ "seed": 4| }'],
     ['an empty line', '|'],
-  ])('offers nothing for %s', async (_what, marked) => {
+  ])('offers nothing for %s', async (_title, marked) => {
     expect(await complete(marked, 'json', 'simpletuner')).toBeNull();
   });
 
@@ -122,7 +122,7 @@ describe('likenessOf', () => {
     ['a program that Trainyard does not know', 'command', { lr: 1 }],
     ['a config without a model', 'kohya', { lr: 1 }],
     ['values that are too long', 'kohya', { pretrained_model_name_or_path: 'x'.repeat(700) }],
-  ] as const)('is null for %s', (_what, trainer, config) => {
+  ] as const)('is null for %s', (_title, trainer, config) => {
     expect(likenessOf(trainer, config, 1)).toBeNull();
   });
 });
@@ -134,7 +134,7 @@ describe('stepsOf', () => {
     ['null where epochs replace the steps', { ...kohya, max_train_epochs: 2 }, null],
     ['null without steps', onetrainer, null],
     ['null for steps that are no number', { ...kohya, max_train_steps: 'many' }, null],
-  ])('returns %s', (_what, config, steps) => {
+  ])('returns %s', (_title, config, steps) => {
     expect(stepsOf(trainerFor(config).name, config)).toBe(steps);
   });
 });

@@ -36,7 +36,7 @@ describe('parseConfigText', () => {
       { model: { v2: false }, train: { lr: 0.0001 } },
     ],
     ['a TOML date', 'toml', 'day = 2026-01-31', { day: '2026-01-31' }],
-  ])('parses %s to JSON values', (_what, format, text, value) => {
+  ])('parses %s to JSON values', (_title, format, text, value) => {
     expect(parsed(text, format)).toEqual(value);
   });
 
@@ -60,7 +60,7 @@ describe('parseConfigText', () => {
       'line 2, column 1: trying to redefine an already defined table or value',
     ],
     ['an unfinished TOML string', 'toml', 'a = "x', 'line 1, column 5: unfinished string'],
-  ])('reports line and column of %s', (_what, format, text, message) => {
+  ])('reports line and column of %s', (_title, format, text, message) => {
     expect(parsed(text, format)).toBe(message);
   });
 

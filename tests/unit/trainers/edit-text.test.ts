@@ -152,7 +152,7 @@ describe('a form over the text of a config', () => {
     ['a value in a section that the config lacks', yaml.replace(/ {6}network:[^]*?rank\n/, ''), 'rank', '8'],
     ['the first prompt of a list', yaml, 'prompt', ''],
     ['a key beside another one on a line', '{config: {name: a, process: [{type: b}]}, job: c}', 'name', ''],
-  ])('refuses a change that only the text allows: %s', (_what, text, name, typed) => {
+  ])('refuses a change that only the text allows: %s', (_title, text, name, typed) => {
     expect(fieldIn(text, 'yaml', name).write(typed)).toBeNull();
   });
 
@@ -160,7 +160,7 @@ describe('a form over the text of a config', () => {
     ['a list that does not end', 'yaml', 'a: ['],
     ['a key without a value', 'toml', 'a = '],
     ['a list instead of a config', 'json', '[1]'],
-  ] as const)('does not open %s', (_what, format, text) => {
+  ] as const)('does not open %s', (_title, format, text) => {
     expect(openConfigText(text, format)).toBeNull();
   });
 

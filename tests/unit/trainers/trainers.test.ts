@@ -19,7 +19,7 @@ describe('trainerFor', () => {
       { ...kohya, $trainer: 'mine' },
       'kohya',
     ],
-  ])('recognizes a config for %s', (_what, config, name) => {
+  ])('recognizes a config for %s', (_title, config, name) => {
     expect(trainerFor(config).name).toBe(name);
   });
 });
@@ -60,7 +60,7 @@ describe('checking a config', () => {
       { script: '../../bin/x.py' },
       'script must be a path below the folder of scripts on the rig, such as dreambooth/train_dreambooth_lora_flux.py',
     ],
-  ])('reports the problem of %s', (_what, config, problem) => {
+  ])('reports the problem of %s', (_title, config, problem) => {
     expect(trainerFor(config).problem(config)).toBe(problem);
   });
 
@@ -128,7 +128,7 @@ describe('gathering files that a config names', () => {
       { ...onetrainer, concept_file_name: 'none.json' },
       'names none.json (concept_file_name), but it is not there',
     ],
-  ])('reports the path of a missing file: %s', async (_what, config, reason) => {
+  ])('reports the path of a missing file: %s', async (_title, config, reason) => {
     expect(await gather(config, trainerFor(config), find)).toEqual({ ok: false, reason });
   });
 
@@ -148,7 +148,7 @@ describe('training data of a config', () => {
     ["a section of kohya's scripts", kohyaSections, ['/data/dog', '/data/reg']],
     ['the concepts of OneTrainer', onetrainer, ['/data/dog']],
     ['the arguments of a script', diffusers, ['./dog']],
-  ])('finds data paths in %s', async (_what, config, paths) => {
+  ])('finds data paths in %s', async (_title, config, paths) => {
     const bundle = await bundleOf(config);
     expect(dataOf(bundle, trainerFor(bundle.config)).map(({ path }) => path)).toEqual(paths);
   });

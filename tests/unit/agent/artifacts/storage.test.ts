@@ -54,7 +54,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['no digest', { 'content-length': '1' }],
   ['an invalid digest', { 'content-length': '1', etag: '"abc"' }],
   ['no length', { etag: `"${sha256Of('x')}"`, 'transfer-encoding': 'chunked' }],
-])('rejects a download with %s', async (_what, headers) => {
+])('rejects a download with %s', async (_title, headers) => {
   const storage = await openTestStorage(
     (_request, response) => void response.writeHead(200, headers).end('x'),
   );

@@ -130,7 +130,7 @@ describe('runs of an earlier agent process', () => {
   it.each([
     ['was abandoned and has ended', 'a1'],
     ['is not a run', '..a1'],
-  ])('removes a folder that %s', async (_what, name) => {
+  ])('removes a folder that %s', async (_title, name) => {
     const { state, find, runFolders } = createFixture([]);
     const run = { path: join(state.runsDir, name) };
     mkdirSync(run.path);

@@ -53,7 +53,7 @@ describe('temporary failures', () => {
     ['507', problemOf(507)],
     ['599', problemOf(599)],
     ['401 from a proxy', { kind: 'unexpected', status: 401, detail: '' }],
-  ])('repeats a report after %s, until it is accepted', async (_what, failure) => {
+  ])('repeats a report after %s, until it is accepted', async (_title, failure) => {
     const { answered, calls, troubles } = startReport([failed(failure), failed(failure), accepted]);
     await vi.runAllTimersAsync();
     expect(await answered).toBe('taken');
@@ -86,7 +86,7 @@ describe('final refusals', () => {
     ['409 with "stop"', problemOf(409, 'stop')],
     ['200 with an HTML page', { kind: 'unexpected', status: 200, detail: '<html>' }],
     ['404 from a proxy', { kind: 'unexpected', status: 404, detail: '' }],
-  ])('drops a report that is refused with %s', async (_what, failure) => {
+  ])('drops a report that is refused with %s', async (_title, failure) => {
     const { answered, calls, troubles } = startReport([failed(failure), accepted]);
     expect(await answered).toBe('refused');
     expect(calls).toHaveLength(1);

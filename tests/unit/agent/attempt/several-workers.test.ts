@@ -93,7 +93,7 @@ describe('trainers on several workers', () => {
       { ...withCheckout('kohya'), nodes: { count: 2, ...rendezvous } },
       'This worker trains on all nodes of its allocation, and not together with other workers',
     ],
-  ])('refuses %s with the reason', (_what, config, rig, reason) => {
+  ])('refuses %s with the reason', (_title, config, rig, reason) => {
     expect(prepare(config, rig)).toContain(reason);
   });
 

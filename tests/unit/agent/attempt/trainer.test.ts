@@ -281,7 +281,7 @@ describe('trainer command', () => {
   it.each<[string, readonly string[], string]>([
     ['python', ['python', 'python3'], 'python'],
     ['python3 when there is no python', ['python3'], 'python3'],
-  ])('starts SimpleTuner with %s', (_what, names, expected) => {
+  ])('starts SimpleTuner with %s', (_title, names, expected) => {
     const bin = binWith(...names);
     const rig = rigOf(tempFolder(), { trainers: [simpletuner], env: { PATH: bin } });
     expect(prepare(offerOf('j1', 'a1'), rig).argv).toEqual([join(bin, expected), '-m', 'simpletuner.train']);

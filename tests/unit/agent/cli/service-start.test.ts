@@ -29,7 +29,7 @@ describe('servicePath', () => {
     ['without relative folders', { PATH: '.::bin:/usr/bin' }, '/usr/bin'],
     ['without line breaks', { PATH: '/usr/bin:/a\nExecStart=/bin/evil' }, '/usr/bin'],
     ['null without a PATH', {}, null],
-  ])('returns the PATH %s', (_what, env, path) => {
+  ])('returns the PATH %s', (_title, env, path) => {
     expect(servicePath(env, 'linux')).toBe(path);
   });
 
@@ -103,7 +103,7 @@ describe('findStartTrouble', () => {
     ['no Python on its PATH', {}, temporaryFolder()],
     ['no PATH at all', {}, null],
     ['a trainer that is not installed', { trainer: ['/nowhere/train {config_path}'] }, bin],
-  ])('reports %s', async (_what, flags, path) => {
+  ])('reports %s', async (_title, flags, path) => {
     expect(await findTrouble(flags, joined, path)).toContain('No trainer found');
   });
 

@@ -60,7 +60,7 @@ describe('token and token file', () => {
   it.each<[string, object, object, object]>([
     ['the token when both are flags', both, {}, value('wt_1')],
     ['the file as a flag over the variable', { 'worker-token-file': '/t' }, env, file],
-  ])('prefers %s', (_what, flags, environment, expected) => {
+  ])('prefers %s', (_title, flags, environment, expected) => {
     expect(loadValidConfig({ ...url, ...flags }, { ...environment }).token).toEqual(expected);
   });
 
@@ -152,7 +152,7 @@ describe('openToken', () => {
     ['empty', '', 0o600],
     ['open to others', 'wt_2', 0o644],
     ['broken', 'wt 2', 0o600],
-  ])('keeps the current token while the file is %s', (_what, text, mode) => {
+  ])('keeps the current token while the file is %s', (_title, text, mode) => {
     const folder = tempFolder();
     const holder = openToken({ kind: 'file', path: writeFile(folder, 'token', 'wt_1') });
     if (!holder.ok) throw new Error(holder.message);

@@ -89,7 +89,7 @@ describe('commands of a stream', () => {
     ['a byte order mark', `\ufeff${frame(cancel)}`],
     ['several lines of data', 'data: {"type":\ndata: "shutdown",\ndata: "reason":"x"}\n\n'],
     ['additional fields', frame({ ...cancel, since: 'v3' })],
-  ])('reads a command with %s', async (_what, text) => {
+  ])('reads a command with %s', async (_title, text) => {
     expect(await readCommands(text)).toHaveLength(1);
   });
 
@@ -159,7 +159,7 @@ describe('ignored messages (docs/internals/faults.md S10)', () => {
       `the upload path ${JSON.stringify(path)}`,
       offerWith({ upload_endpoint: path }),
     ]),
-  ])('ignores %s, and reads the next command', async (_what, text) => {
+  ])('ignores %s, and reads the next command', async (_title, text) => {
     expect(await readCommands(text, frame(cancel))).toEqual([cancel]);
   });
 });
@@ -171,7 +171,7 @@ describe('end of a stream', () => {
     ['a server that is not ready', 503, undefined, 'lost'],
     ['a response that is not a stream', 200, 'text/html', 'lost'],
     ['no content', 204, undefined, 'lost'],
-  ])('ends without opening or retrying after %s', async (_what, status, type, expected) => {
+  ])('ends without opening or retrying after %s', async (_title, status, type, expected) => {
     const server = await startSseServer((_request, response) => {
       response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end();
       return true;
@@ -185,7 +185,7 @@ describe('end of a stream', () => {
   it.each<[string, 'end' | 'destroy']>([
     ['cleanly', 'end'],
     ['in the middle of a frame', 'destroy'],
-  ])('reports a stream that ends %s as lost, without a partial command or a retry', async (_what, how) => {
+  ])('reports a stream that ends %s as lost, without a partial command or a retry', async (_title, how) => {
     const server = await startSseServer();
     const { end, commands } = follow(server);
     const stream = await server.opened();

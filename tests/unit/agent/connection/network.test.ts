@@ -97,7 +97,7 @@ describe('connections with a pin', () => {
       [24, 48],
       /^SSL certificate verify failed \(CERT_NOT_YET_VALID\).*Check this machine's clock/,
     ],
-  ])('rejects a certificate that %s, even with the pinned key', async (_what, hours, expected) => {
+  ])('rejects a certificate that %s, even with the pinned key', async (_title, hours, expected) => {
     const identity = await makeIdentity({ hours });
     const listener = await startListener(identity);
     expect(await call(listener.url, trustPinned(identity))).toMatch(expected);
@@ -177,7 +177,7 @@ describe('connections without a pin', () => {
       { hours: [24, 48] },
       /\(CERT_NOT_YET_VALID\).*Check this machine's clock first/,
     ],
-  ])('rejects a certificate %s even with --ca-file', async (_what, options, expected) => {
+  ])('rejects a certificate %s even with --ca-file', async (_title, options, expected) => {
     const identity = await makeIdentity(options);
     const listener = await startListener(identity);
     expect(await call(listener.url, trustAuthority(identity))).toMatch(expected);
@@ -192,7 +192,7 @@ describe('connections without a pin', () => {
   it.each([
     ['does not exist', '/nowhere/ca.pem', 'ENOENT'],
     ['contains no certificate', import.meta.filename, 'it contains no certificate'],
-  ])('throws for a CA file that %s, also with a pin', async (_what, caFile, why) => {
+  ])('throws for a CA file that %s, also with a pin', async (_title, caFile, why) => {
     expect(() => openNetwork({ ...usualTrust, caFile })).toThrow(why);
     expect(() => openNetwork({ ...trustPinned(unusedIdentity), caFile })).toThrow(why);
   });

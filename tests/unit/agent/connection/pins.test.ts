@@ -26,7 +26,7 @@ describe('pins', () => {
     ["in curl's format", `sha256//${hash.toString('base64')}`],
     ['with an uppercase prefix', pin.replace('sha256', 'SHA256')],
     ['with white space around it', `  ${pin}\n`],
-  ])('reads a pin %s', (_what, text) => {
+  ])('reads a pin %s', (_title, text) => {
     expect(parse(text)).toEqual([pin]);
   });
 
@@ -61,7 +61,7 @@ describe('pins', () => {
     ['an empty list', []],
     ['an object', { pin }],
     ['a list with other values', [pin, null]],
-  ])('rejects %s as a pin, and shows a valid one', (_what, given) => {
+  ])('rejects %s as a pin, and shows a valid one', (_title, given) => {
     expect(parse(given)).toMatch(
       /is not a pin: use --pin sha256:A{43}=, with the value that the panel shows$/,
     );
@@ -77,7 +77,7 @@ describe('pins', () => {
     ['commas', `${pin}, ${secondPin}`],
     ["curl's semicolons", `${pin.replace(':', '//')};${secondPin.replace(':', '//')}`],
     ['both, with a repeated pin', [`${pin},${secondPin}`, pin]],
-  ])('reads several pins from %s', (_what, given) => {
+  ])('reads several pins from %s', (_title, given) => {
     expect(parse(given)).toEqual([pin, secondPin]);
   });
 });

@@ -68,7 +68,7 @@ describe('unreachable servers', () => {
     ['a very deeply nested error', wrap(errorWithCode('ECONNREFUSED'), 50), 'other'],
     ['a value that is not an error', 'gone', 'other'],
     ['an undefined value', undefined, 'other'],
-  ])('explains %s', (_what, cause: unknown, kind) => {
+  ])('explains %s', (_title, cause: unknown, kind) => {
     expect(explainFailure({ kind: 'unreachable', cause }, url)).toMatch(remedies[kind]!);
   });
 
@@ -97,7 +97,7 @@ describe('responses of a server', () => {
       { kind: 'unexpected', status: 200, detail: '<html>' },
       /^http:\/\/rig:8001 does not answer like an orchestrator\. Check the address, the port and any proxy: <html>$/,
     ],
-  ])('explains the response %s', (_what, failure, message) => {
+  ])('explains the response %s', (_title, failure, message) => {
     expect(explainFailure(failure, url)).toMatch(message);
   });
 });

@@ -1,4 +1,4 @@
-/** The datasets in a rig's cache use no more space than its owner allows. The most recently used ones are kept. */
+/** Tests that the dataset cache of a rig keeps its owner's limit, and removes the least recently used datasets first. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,9 +8,9 @@ import { createContentFiles } from '../../../../datasets/content-files.ts';
 import { checkManifest, type DatasetFile, manifestText } from '../../../../protocol/dataset.ts';
 import { temporaryFolder } from '../../../support/processes.ts';
 
-const forever = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-const none: ReadonlySet<string> = new Set();
+const noDatasets: ReadonlySet<string> = new Set();
 
 function openRig(limitBytes: number, folder = temporaryFolder()) {
   const contents = createContentFiles(join(folder, 'contents'));
@@ -24,7 +24,7 @@ function openRig(limitBytes: number, folder = temporaryFolder()) {
 
   const datasetOf = (...texts: readonly string[]) => {
     const files = texts.map(
-      (text, at): DatasetFile => ({ path: `${at}`, bytes: text.length, sha256: sha256(text) }),
+      (text, index): DatasetFile => ({ path: `${index}`, bytes: text.length, sha256: sha256(text) }),
     );
     const checked = checkManifest(files);
     if (!checked.ok) throw new Error(checked.reason);
@@ -37,7 +37,7 @@ function openRig(limitBytes: number, folder = temporaryFolder()) {
       const part = await contents.openPart(sha256(text), 0);
       await part.write(Buffer.from(text));
       await part.close();
-      await contents.complete({ bytes: text.length, sha256: sha256(text) }, forever);
+      await contents.complete({ bytes: text.length, sha256: sha256(text) }, neverAborted);
     }
     await cache.complete(dataset.digest, dataset.files);
   };
@@ -73,7 +73,7 @@ describe('cached datasets', () => {
     writeFileSync(join(folder, 'manifests', 'f'.repeat(64)), '{"path":');
     writeFileSync(join(folder, 'manifests', 'something'), '');
     expect(await cache.list()).toEqual([]);
-    await cache.makeRoom(datasetOf('cat').files, none);
+    await cache.makeRoom(datasetOf('cat').files, noDatasets);
     expect(readdirSync(join(folder, 'manifests'))).toEqual([]);
   });
 });
@@ -83,17 +83,19 @@ describe('makeRoom', () => {
     const { cache, datasetOf, download, digests } = openRig(6);
     const cats = datasetOf('cat');
     await download(cats);
-    expect(await cache.makeRoom(datasetOf('dog').files, none)).toEqual({ ok: true });
+    expect(await cache.makeRoom(datasetOf('dog').files, noDatasets)).toEqual({ ok: true });
     expect(await digests()).toEqual([cats.digest]);
   });
 
   test('removes the least recently used datasets, but no contents that others share', async () => {
     const { cache, datasetOf, download, digests, has } = openRig(9);
-    const [old, shared, fresh] = [datasetOf('old'), datasetOf('old', 'mid'), datasetOf('new')];
-    for (const dataset of [old, shared, fresh]) await download(dataset);
-    await cache.touch(old.digest);
-    expect(await cache.makeRoom(datasetOf('cat').files, none)).toEqual({ ok: true });
-    expect(await digests()).toEqual([old.digest, fresh.digest]);
+    const touched = datasetOf('old');
+    const unused = datasetOf('old', 'mid');
+    const newest = datasetOf('new');
+    for (const dataset of [touched, unused, newest]) await download(dataset);
+    await cache.touch(touched.digest);
+    expect(await cache.makeRoom(datasetOf('cat').files, noDatasets)).toEqual({ ok: true });
+    expect(await digests()).toEqual([touched.digest, newest.digest]);
     expect([await has('old'), await has('mid'), await has('new')]).toEqual([true, false, true]);
   });
 
@@ -111,7 +113,7 @@ describe('makeRoom', () => {
   test('removes nothing when the cache is too small for the new dataset alone', async () => {
     const { cache, datasetOf, download, has } = openRig(5);
     await download(datasetOf('cat'));
-    expect(await cache.makeRoom(datasetOf('a very large dog').files, none)).toEqual({
+    expect(await cache.makeRoom(datasetOf('a very large dog').files, noDatasets)).toEqual({
       ok: false,
       reason:
         "The data is 16 bytes, but this rig's cache can hold only 5 bytes: free disk space, or raise --data-cache",
@@ -127,7 +129,7 @@ describe('makeRoom', () => {
       await part.close();
     }
     expect(await contents.totalBytes()).toBe(4);
-    expect(await cache.makeRoom(datasetOf('cat').files, none)).toEqual({ ok: true });
+    expect(await cache.makeRoom(datasetOf('cat').files, noDatasets)).toEqual({ ok: true });
     expect([await contents.partBytes(sha256('old')), await contents.partBytes(sha256('cat'))]).toEqual([
       0, 2,
     ]);
@@ -137,7 +139,7 @@ describe('makeRoom', () => {
     const { cache, datasetOf, download, has } = openRig(6);
     const both = datasetOf('cat', 'dog');
     await download(datasetOf('cat'));
-    expect(await cache.makeRoom(both.files, none)).toEqual({ ok: true });
+    expect(await cache.makeRoom(both.files, noDatasets)).toEqual({ ok: true });
     expect(await has('cat')).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** A rig downloads the files of a dataset over a connection that breaks. It downloads no part twice. */
+/** Tests that a rig downloads the files of a dataset over breaking connections, and no part of them twice. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../../support/processes.ts';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const contentOf = (text: string) => ({ bytes: text.length, sha256: sha256(text) });
 
-/** A clock whose pauses end at once. It counts them. */
+/** A clock whose pauses end immediately. It counts them. */
 function createInstantClock() {
   let pauses = 0;
   const clock: Clock = {
@@ -28,37 +28,38 @@ function createInstantClock() {
   return { clock, pauses: () => pauses };
 }
 
+/** Yields single letters. The connection breaks after this number of them. */
 async function* pieces(text: string, breaksAfter = Number.POSITIVE_INFINITY) {
-  for (const [at, letter] of text.split('').entries()) {
-    if (at >= breaksAfter) throw new Error('the connection broke');
+  for (const [index, letter] of text.split('').entries()) {
+    if (index >= breaksAfter) throw new Error('the connection broke');
     yield Buffer.from(letter);
   }
 }
 
-/** A source of these texts that records the requests. */
+/** A source of these texts. It records each request as text and offset, such as `cat@0`. */
 function sourceOf(
   texts: readonly string[],
-  answer: (text: string, from: number, nth: number) => OpenedContent = (text, from) => ({
+  answer: (text: string, from: number, requestCount: number) => OpenedContent = (text, from) => ({
     kind: 'open',
     from,
     pieces: pieces(text.slice(from)),
   }),
 ) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const source: ContentSource = {
     open(digest, from) {
       const text = texts.find(each => sha256(each) === digest) ?? '';
-      asked.push(`${text}@${from}`);
-      return Promise.resolve(answer(text, from, asked.length));
+      requests.push(`${text}@${from}`);
+      return Promise.resolve(answer(text, from, requests.length));
     },
   };
-  return { source, asked };
+  return { source, requests };
 }
 
 function openRig(folder = temporaryFolder()) {
   const contents = createContentFiles(folder);
   const { clock, pauses } = createInstantClock();
-  const seen: FetchProgress[] = [];
+  const progress: FetchProgress[] = [];
   const stop = new AbortController();
   const fetch = (source: ContentSource, ...texts: readonly string[]) =>
     fetchContents({
@@ -68,45 +69,45 @@ function openRig(folder = temporaryFolder()) {
       clock,
       random: () => 0,
       signal: stop.signal,
-      onProgress: progress => seen.push(progress),
+      onProgress: update => void progress.push(update),
     });
-  return { contents, fetch, pauses, seen, stop };
+  return { contents, fetch, pauses, progress, stop };
 }
 
 describe('fetchContents', () => {
   test('downloads each content once, and reports its progress', async () => {
-    const { contents, fetch, seen } = openRig();
-    const { source, asked } = sourceOf(['cat', 'dogs', '']);
+    const { contents, fetch, progress } = openRig();
+    const { source, requests } = sourceOf(['cat', 'dogs', '']);
     expect(await fetch(source, 'cat', 'dogs', 'cat', '')).toEqual({ kind: 'done', fetched: 7 });
-    expect(asked.toSorted()).toEqual(['@0', 'cat@0', 'dogs@0']);
+    expect(requests.toSorted()).toEqual(['@0', 'cat@0', 'dogs@0']);
     for (const text of ['cat', 'dogs', '']) expect(await contents.has(contentOf(text))).toBe(true);
-    expect(seen[0]).toEqual({ bytesHere: 0, bytes: 7 });
-    expect(seen.at(-1)).toEqual({ bytesHere: 7, bytes: 7 });
+    expect(progress[0]).toEqual({ bytesHere: 0, bytes: 7 });
+    expect(progress.at(-1)).toEqual({ bytesHere: 7, bytes: 7 });
   });
 
   test('downloads nothing that is already stored', async () => {
-    const { fetch, seen } = openRig();
-    const { source, asked } = sourceOf(['cat']);
+    const { fetch, progress } = openRig();
+    const { source, requests } = sourceOf(['cat']);
     await fetch(source, 'cat');
     expect(await fetch(source, 'cat')).toEqual({ kind: 'done', fetched: 0 });
-    expect(asked).toEqual(['cat@0']);
-    expect(seen.at(-1)).toEqual({ bytesHere: 3, bytes: 3 });
+    expect(requests).toEqual(['cat@0']);
+    expect(progress.at(-1)).toEqual({ bytesHere: 3, bytes: 3 });
   });
 
-  test('resumes where the connection broke', async () => {
-    const { contents, fetch, seen } = openRig();
-    const { source, asked } = sourceOf(['elephant'], (text, from, nth) => ({
+  test('resumes a download where the connection broke', async () => {
+    const { contents, fetch, progress } = openRig();
+    const { source, requests } = sourceOf(['elephant'], (text, from, requestCount) => ({
       kind: 'open',
       from,
-      pieces: pieces(text.slice(from), nth === 1 ? 3 : undefined),
+      pieces: pieces(text.slice(from), requestCount === 1 ? 3 : undefined),
     }));
     expect(await fetch(source, 'elephant')).toEqual({ kind: 'done', fetched: 8 });
-    expect(asked).toEqual(['elephant@0', 'elephant@3']);
+    expect(requests).toEqual(['elephant@0', 'elephant@3']);
     expect(await contents.has(contentOf('elephant'))).toBe(true);
-    expect(seen.at(-1)?.bytesHere).toBe(8);
+    expect(progress.at(-1)?.bytesHere).toBe(8);
   });
 
-  test('resumes after the agent was killed', async () => {
+  test('resumes a download after the agent was killed', async () => {
     const folder = temporaryFolder();
     const first = openRig(folder);
     const { source } = sourceOf(['elephant'], (text, from) => ({
@@ -121,15 +122,15 @@ describe('fetchContents', () => {
     expect(await first.fetch(source, 'elephant')).toEqual({ kind: 'aborted' });
     const later = sourceOf(['elephant']);
     expect(await openRig(folder).fetch(later.source, 'elephant')).toEqual({ kind: 'done', fetched: 3 });
-    expect(later.asked).toEqual(['elephant@5']);
+    expect(later.requests).toEqual(['elephant@5']);
   });
 
-  test('starts again when the source does not support ranges', async () => {
+  test('restarts a download when the source does not support ranges', async () => {
     const { contents, fetch } = openRig();
-    const { source } = sourceOf(['elephant'], (text, _from, nth) => ({
+    const { source } = sourceOf(['elephant'], (text, _from, requestCount) => ({
       kind: 'open',
       from: 0,
-      pieces: pieces(text, nth === 1 ? 3 : undefined),
+      pieces: pieces(text, requestCount === 1 ? 3 : undefined),
     }));
     expect((await fetch(source, 'elephant')).kind).toBe('done');
     expect(await contents.has(contentOf('elephant'))).toBe(true);
@@ -137,8 +138,8 @@ describe('fetchContents', () => {
 
   test('waits while the source is unreachable', async () => {
     const { fetch, pauses } = openRig();
-    const { source } = sourceOf(['cat'], (text, from, nth) =>
-      nth < 4 ? { kind: 'later' } : { kind: 'open', from, pieces: pieces(text) },
+    const { source } = sourceOf(['cat'], (text, from, requestCount) =>
+      requestCount < 4 ? { kind: 'later' } : { kind: 'open', from, pieces: pieces(text) },
     );
     expect((await fetch(source, 'cat')).kind).toBe('done');
     expect(pauses()).toBe(3);
@@ -157,7 +158,7 @@ describe('fetchContents', () => {
 
   test('fails when a content has a wrong digest twice, and keeps nothing of it', async () => {
     const { contents, fetch } = openRig();
-    const { source, asked } = sourceOf(['cat'], (_text, from) => ({
+    const { source, requests } = sourceOf(['cat'], (_text, from) => ({
       kind: 'open',
       from,
       pieces: pieces('dog'),
@@ -166,7 +167,7 @@ describe('fetchContents', () => {
       kind: 'failed',
       why: expect.stringContaining('arrived 2 times'),
     });
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
     expect(await contents.partBytes(sha256('cat'))).toBe(0);
   });
 

@@ -1,4 +1,4 @@
-/** The data of a job is downloaded into the rig's cache, and placed where its trainer expects it. */
+/** Tests that the worker downloads the data of a job into its cache, and places it where the trainer expects it. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -16,13 +16,14 @@ import {
   type StorageServer,
 } from '../storage-server.ts';
 
-interface Pushed {
+/** A dataset that a user has pushed. */
+interface PushedData {
   readonly data: JobData;
   /** Contents that the orchestrator stores, by key. */
   readonly stored: Readonly<Record<string, string>>;
 }
 
-function push(path: string, texts: Readonly<Record<string, string>>, isFile = false): Pushed {
+function push(path: string, texts: Readonly<Record<string, string>>, isFile = false): PushedData {
   const files: readonly DatasetFile[] = Object.entries(texts)
     .map(([name, text]) => ({ path: name, bytes: Buffer.byteLength(text), sha256: sha256Of(text) }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1));
@@ -46,8 +47,8 @@ function openRig(limitBytes = 1e9, workDir = tempFolder()) {
   const fetch = async (
     server: StorageServer,
     job: string,
-    pushed: readonly Pushed[],
-    over = new AbortController(),
+    pushed: readonly PushedData[],
+    abort = new AbortController(),
   ) => {
     mkdirSync(join(workDir, job), { recursive: true });
     const places = placesOf(
@@ -62,35 +63,36 @@ function openRig(limitBytes = 1e9, workDir = tempFolder()) {
       clock: createInstantClock(),
       random: () => 0,
       mono: () => (now += 1_000),
-      signal: over.signal,
+      signal: abort.signal,
       onStage: stage => void stages.push(stage),
     });
-    return { fetched, places, at: (index = 0) => places[index]?.path ?? '' };
+    return { fetched, dataPath: places[0]?.path ?? '' };
   };
   return { workDir, fetch, stages, cache };
 }
 
 const photos = push('/home/me/photos', { 'a.jpg': 'one', 'a.txt': 'a caption', 'more/b.jpg': 'two' });
-const askedFor = ({ calls }: StorageServer): number => calls.filter(call => call.startsWith('GET')).length;
+const countDownloads = ({ calls }: StorageServer): number =>
+  calls.filter(call => call.startsWith('GET')).length;
 
 describe('data of a job', () => {
   test('provides the data with its folders and captions before the trainer starts', async () => {
     const rig = openRig();
-    const { fetched, at } = await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
+    const { fetched, dataPath } = await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
     expect(fetched).toEqual({ kind: 'ready', message: 'Data: /home/me/photos; 15 bytes fetched' });
-    expect(at()).toBe(join(rig.workDir, 'j1', 'data', '0-photos'));
-    expect(readFileSync(join(at(), 'a.txt'), 'utf8')).toBe('a caption');
-    expect(readFileSync(join(at(), 'more', 'b.jpg'), 'utf8')).toBe('two');
+    expect(dataPath).toBe(join(rig.workDir, 'j1', 'data', '0-photos'));
+    expect(readFileSync(join(dataPath, 'a.txt'), 'utf8')).toBe('a caption');
+    expect(readFileSync(join(dataPath, 'more', 'b.jpg'), 'utf8')).toBe('two');
   });
 
   test('downloads no data that another job has used', async () => {
     const rig = openRig();
     await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
     const server = createStorageServer(photos.stored);
-    const { fetched, at } = await rig.fetch(server, 'j2', [photos]);
+    const { fetched, dataPath } = await rig.fetch(server, 'j2', [photos]);
     expect(fetched).toMatchObject({ message: 'Data: /home/me/photos; already on this rig' });
-    expect(askedFor(server)).toBe(0);
-    expect(readFileSync(join(at(), 'a.jpg'), 'utf8')).toBe('one');
+    expect(countDownloads(server)).toBe(0);
+    expect(readFileSync(join(dataPath, 'a.jpg'), 'utf8')).toBe('one');
   });
 
   test('reports the progress and the remaining time of the download', async () => {
@@ -106,9 +108,9 @@ describe('data of a job', () => {
   test('gives a single file the name that the config uses', async () => {
     const model = push(String.raw`C:\models\base model.safetensors`, { 'base.safetensors': 'weights' }, true);
     const rig = openRig();
-    const { at } = await rig.fetch(createStorageServer(model.stored), 'j1', [photos, model].slice(1));
-    expect(at()).toBe(join(rig.workDir, 'j1', 'data', '0', 'base model.safetensors'));
-    expect(readFileSync(at(), 'utf8')).toBe('weights');
+    const { dataPath } = await rig.fetch(createStorageServer(model.stored), 'j1', [model]);
+    expect(dataPath).toBe(join(rig.workDir, 'j1', 'data', '0', 'base model.safetensors'));
+    expect(readFileSync(dataPath, 'utf8')).toBe('weights');
   });
 
   test('resumes after a broken connection', async () => {
@@ -116,17 +118,18 @@ describe('data of a job', () => {
     const server = createStorageServer(long.stored);
     const key = `data/${sha256Of('0123456789abcdef')}`;
     server.fail(`GET ${key}`, 'cut', refusalOf(503));
-    const { fetched, at } = await openRig().fetch(server, 'j1', [long]);
+    const { fetched, dataPath } = await openRig().fetch(server, 'j1', [long]);
     expect(fetched).toMatchObject({ kind: 'ready' });
-    expect(readFileSync(join(at(), 'a.bin'), 'utf8')).toBe('0123456789abcdef');
-    expect(
-      server.calls.filter(call => call.startsWith(`GET ${key}`)).map(call => call.split(' ')[2]),
-    ).toEqual(['0', '8', '8']);
+    expect(readFileSync(join(dataPath, 'a.bin'), 'utf8')).toBe('0123456789abcdef');
+    // The connection broke after 8 of the 16 bytes, and the next call failed.
+    expect(server.calls.filter(call => call.startsWith(`GET ${key}`))).toEqual(
+      [0, 8, 8].map(offset => `GET ${key} ${offset}`),
+    );
   });
 
   test('fails the attempt with a reason when the data was deleted', async () => {
-    const { [`data/${sha256Of('two')}`]: _, ...rest } = photos.stored;
-    const { fetched } = await openRig().fetch(createStorageServer(rest), 'j1', [photos]);
+    const { [`data/${sha256Of('two')}`]: _deleted, ...remaining } = photos.stored;
+    const { fetched } = await openRig().fetch(createStorageServer(remaining), 'j1', [photos]);
     expect(fetched).toMatchObject({
       kind: 'failed',
       message: expect.stringMatching(/^The data of this job cannot be fetched: /) as unknown,
@@ -151,26 +154,26 @@ describe('data of a job', () => {
         "The data of this job cannot be fetched: The data is 15 bytes, but this rig's cache can hold only 10 bytes: free disk space, or raise --data-cache",
     });
     // Only the list of files was requested, and no content.
-    expect(askedFor(server)).toBe(1);
+    expect(countDownloads(server)).toBe(1);
   });
 
   test('stops the download when the job is cancelled', async () => {
-    const over = new AbortController();
+    const abort = new AbortController();
     const server = createStorageServer(photos.stored);
-    server.onCall = () => over.abort();
-    const { fetched } = await openRig().fetch(server, 'j1', [photos], over);
+    server.onCall = () => abort.abort();
+    const { fetched } = await openRig().fetch(server, 'j1', [photos], abort);
     expect(fetched).toEqual({ kind: 'aborted' });
   });
 
   test('removes the data of an earlier job when the next one needs the space', async () => {
     const rig = openRig(20);
     const first = await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
-    writeFileSync(join(first.at(), 'latents.npz'), 'a cache of the trainer');
-    const other = push('others', { 'c.jpg': 'something larger' });
-    const second = await rig.fetch(createStorageServer(other.stored), 'j2', [other]);
+    writeFileSync(join(first.dataPath, 'latents.npz'), 'a cache of the trainer');
+    const larger = push('larger', { 'c.jpg': 'something larger' });
+    const second = await rig.fetch(createStorageServer(larger.stored), 'j2', [larger]);
     expect(second.fetched).toMatchObject({ kind: 'ready' });
-    expect(existsSync(first.at())).toBe(false);
-    expect((await rig.cache.list()).map(({ digest }) => digest)).toEqual([other.data.version]);
+    expect(existsSync(first.dataPath)).toBe(false);
+    expect((await rig.cache.list()).map(({ digest }) => digest)).toEqual([larger.data.version]);
   });
 
   test('never removes a folder called data that the worker did not create', async () => {

@@ -1,4 +1,4 @@
-/** The folder of a job's data on a rig, and the way in which the config of each trainer refers to it. */
+/** Tests where the data of a job lies on a rig, and how the config of each trainer refers to it. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -17,14 +17,14 @@ const dataOf = (path: string, isFile = false): JobOffer['data'][number] => ({
   is_file: isFile,
 });
 
-/** Prepares a job. Returns the files that its trainer gets, by name: the config and others. */
-function prepared(trainer: string, offer: Partial<JobOffer>) {
+/** Prepares a job for this trainer. `read` parses one of the files that the trainer gets. */
+function prepare(trainer: string, offer: Partial<JobOffer>) {
   const workDir = tempFolder();
   const trainers = parseTrainers([trainer], '/usr/bin/python3');
   if (!trainers.ok) throw new Error(trainers.message);
-  const preparation = prepareJob(offerOf('j1', 'a1', offer), rigOf(workDir, { trainers: trainers.value }));
-  if (!preparation.ok) throw new Error(preparation.message);
-  const { folder, env, argv, places } = preparation.job;
+  const prepared = prepareJob(offerOf('j1', 'a1', offer), rigOf(workDir, { trainers: trainers.value }));
+  if (!prepared.ok) throw new Error(prepared.message);
+  const { folder, env, argv, places } = prepared.job;
   const read = (path: string): unknown => {
     const text = readFileSync(path, 'utf8');
     const parsed = parseConfigText(text, path.endsWith('.toml') ? 'toml' : 'json');
@@ -35,7 +35,7 @@ function prepared(trainer: string, offer: Partial<JobOffer>) {
 
 describe('data paths in configs', () => {
   test("replaces each pushed path in SimpleTuner's dataloader", () => {
-    const { folder, config, read } = prepared('simpletuner=/usr/bin/python3', {
+    const { folder, config, read } = prepare('simpletuner=/usr/bin/python3', {
       config: {
         model_family: 'flux',
         model_type: 'lora',
@@ -55,7 +55,7 @@ describe('data paths in configs', () => {
   });
 
   test('replaces pushed paths in a kohya config and its dataset config', () => {
-    const { folder, config, read } = prepared(`kohya=${tempFolder()}`, {
+    const { folder, config, read } = prepare(`kohya=${tempFolder()}`, {
       config: {
         pretrained_model_name_or_path: '/models/sd.safetensors',
         network_module: 'networks.lora',
@@ -75,7 +75,7 @@ describe('data paths in configs', () => {
   });
 
   test('replaces pushed paths in an ai-toolkit config', () => {
-    const { folder, config } = prepared(`ai-toolkit=${tempFolder()}`, {
+    const { folder, config } = prepare(`ai-toolkit=${tempFolder()}`, {
       config: {
         job: 'extension',
         config: {
@@ -91,7 +91,7 @@ describe('data paths in configs', () => {
   });
 
   test('replaces pushed paths in the concepts of a OneTrainer config', () => {
-    const { folder, config } = prepared(`onetrainer=${tempFolder()}`, {
+    const { folder, config } = prepare(`onetrainer=${tempFolder()}`, {
       config: { ...onetrainer, concepts: [{ name: 'cats', path: '/data/cats' }] },
       data: [dataOf('/data/cats')],
     });
@@ -99,7 +99,7 @@ describe('data paths in configs', () => {
   });
 
   test('replaces pushed paths anywhere in a custom config, and passes {data_dir} and TRAINYARD_DATA_DIR', () => {
-    const { folder, env, config, argv } = prepared('node train.js {config_path} {data_dir}', {
+    const { folder, env, config, argv } = prepare('node train.js {config_path} {data_dir}', {
       config: { images: './images', more: [{ also: './images' }], caption: 'a photo of ./images' },
       data: [dataOf('./images')],
     });
@@ -111,7 +111,7 @@ describe('data paths in configs', () => {
 
   test.each(['..', '/', '.', 'a/..', ''])('keeps data with the path %j inside the job folder', path => {
     const data = [dataOf(path), dataOf(path, true)];
-    const { folder, places } = prepared('node train.js {config_path}', { config: {}, data });
+    const { folder, places } = prepare('node train.js {config_path}', { config: {}, data });
     expect(places.map(place => place.path)).toEqual([
       expect.stringContaining(join(folder, 'data', '0-')),
       join(folder, 'data', '1', basename(path) === 'a' ? 'a' : 'data'),

@@ -12,20 +12,21 @@ describe('writing a whole file', () => {
   it.each([
     ['writeWhole', writeWhole],
     ['showWhole', showWhole],
-  ])('replaces a file in one step and with its own mode with %s', (_what, write) => {
+  ])('replaces a file atomically and with a private mode with %s', (_title, write) => {
     const file = join(tempFolder(), 'config.json');
     writeFileSync(file, 'old', { mode: 0o644 });
-    const before = statSync(file).ino;
+    // A new inode shows that the file was replaced, and not overwritten in place.
+    const inodeBefore = statSync(file).ino;
     write(file, 'new');
     expect(readFileSync(file, 'utf8')).toBe('new');
     expect(modeOf(file)).toBe(0o600);
-    expect(statSync(file).ino).not.toBe(before);
+    expect(statSync(file).ino).not.toBe(inodeBefore);
   });
 
   it.each([
     ['writeWhole', writeWhole],
     ['showWhole', showWhole],
-  ])('creates no missing folder with %s', (_what, write) => {
+  ])('throws instead of creating a missing folder with %s', (_title, write) => {
     const folder = join(tempFolder(), 'gone');
     expect(() => write(join(folder, 'log.json'), '{}')).toThrow('ENOENT');
     expect(existsSync(folder)).toBe(false);

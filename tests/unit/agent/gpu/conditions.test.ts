@@ -1,4 +1,4 @@
-/** Detects missing GPUs and memory errors in the output of nvidia-smi. */
+/** Tests how missing GPUs and memory errors are found in the output of nvidia-smi. */
 import { describe, expect, test } from 'vitest';
 import type { CommandResult } from '../../../../agent/process/run-command.ts';
 import { conditionsOf, makeTrouble, missingFromStart } from '../../../../agent/gpu/conditions.ts';
@@ -11,7 +11,7 @@ const uuids = [
   'GPU-67a5d88f-e34e-62f4-415e-be2cbf2c6178',
 ] as const;
 
-/** A row of nvidia-smi: index, utilization, memory, temperature, power, uuid, uncorrected errors. */
+/** A row of nvidia-smi: index, utilization, memory, temperature, power, uuid, uncorrected errors. `card` selects the uuid. */
 const row = (index: number, card = index, errors = '0'): string =>
   `${index}, 97, 61342, 64, 298.31, ${uuids[card] ?? ''}, ${errors}`;
 
@@ -19,9 +19,9 @@ async function conditions(
   output: string | CommandResult,
   { report, wasSilent = false }: { readonly report?: GpuReport; readonly wasSilent?: boolean } = {},
 ) {
-  const chosen = report ?? (await probeNvidia(MIXED));
-  const { cards } = await probeUtilisation({ run: machine({ 'nvidia-smi': output }), report: chosen });
-  return cards === undefined ? undefined : conditionsOf(chosen.gpus, cards, wasSilent);
+  const startReport = report ?? (await probeNvidia(MIXED));
+  const { cards } = await probeUtilisation({ run: machine({ 'nvidia-smi': output }), report: startReport });
+  return cards === undefined ? undefined : conditionsOf(startReport.gpus, cards, wasSilent);
 }
 
 test.each([
@@ -30,7 +30,7 @@ test.each([
   ['GPUs in another order', [row(2), row(0), row(1)]],
   ['an unknown power figure', [row(0), row(1), row(2).replace('298.31', '[Unknown Error]')]],
   ['more GPUs than at the start', [row(0), row(1), row(2), '3, 0, 0, 30, 60, GPU-aa, 4']],
-])('reports no GPU problem for %s', async (_what, rows) => {
+])('reports no GPU problem for %s', async (_title, rows) => {
   expect(await conditions(rows.join('\n'))).toEqual([]);
 });
 
@@ -41,7 +41,7 @@ describe('missing GPUs', () => {
     ]);
   });
 
-  test('reports a GPU that fell off the bus, and every GPU whose number changed', async () => {
+  test('reports a GPU that disappeared, and every GPU whose number changed', async () => {
     expect(await conditions([row(0), row(1, 2)].join('\n'))).toEqual([
       { gpu: 1, kind: 'missing', detail: expect.stringMatching(/no longer listed/) },
       { gpu: 2, kind: 'missing', detail: expect.stringMatching(/its index is now 1/) },
@@ -65,21 +65,21 @@ describe('missing GPUs', () => {
     exited(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."),
     exited(6, 'No devices were found'),
   ])('reports every GPU when the tool finds none: $stdout', async output => {
-    const found = await conditions(output);
-    expect(found?.map(({ gpu, kind }) => [gpu, kind])).toEqual([
+    const problems = await conditions(output);
+    expect(problems?.map(({ gpu, kind }) => [gpu, kind])).toEqual([
       [0, 'missing'],
       [1, 'missing'],
       [2, 'missing'],
     ]);
-    expect(found?.[0]?.detail).toMatch(/^nvidia-smi says: /);
-    expect(found?.[0]?.detail.length).toBeLessThanOrEqual(200);
+    expect(problems?.[0]?.detail).toMatch(/^nvidia-smi says: /);
+    expect(problems?.[0]?.detail.length).toBeLessThanOrEqual(200);
   });
 
   test.each<[string, CommandResult]>([
     ['hangs', TIMED_OUT],
     ['is gone', { kind: 'missing' }],
     ['prints nothing', exited(0, '')],
-  ])('reports every GPU when the tool %s twice in a row', async (_what, output) => {
+  ])('reports every GPU when the tool %s twice in a row', async (_title, output) => {
     expect(await conditions(output)).toBeNull();
     expect(await conditions(output, { wasSilent: true })).toHaveLength(3);
   });
@@ -131,11 +131,11 @@ describe('missingFromStart', () => {
     const report = await probeNvidia(MIXED.replace(/^1, .*$/m, lost));
     expect(missingFromStart(report, 'all')).toMatchObject([{ gpu: 1, kind: 'missing' }]);
     expect(missingFromStart(report, 'some')).toEqual([]);
-    const last = await probeNvidia(MIXED.replace(/^2, .*$/m, lost.replace('1', '2')));
-    expect(missingFromStart(last, 'all')).toMatchObject([{ gpu: 2 }]);
+    const lastIsLost = await probeNvidia(MIXED.replace(/^2, .*$/m, lost.replace('1', '2')));
+    expect(missingFromStart(lastIsLost, 'all')).toMatchObject([{ gpu: 2 }]);
   });
 
-  test('reports nothing on a machine without GPUs or for other complaints', async () => {
+  test('reports no missing GPU on a machine without GPUs, or for other problems', async () => {
     expect(missingFromStart(await probe({}), 'all')).toEqual([]);
     const old = await probeNvidia(MIXED.replace('81920', '[N/A]'));
     expect(old.problem?.code).toBe('memory_unknown');
@@ -154,6 +154,6 @@ describe('missingFromStart', () => {
   });
 });
 
-test('limits the detail of a GPU problem to the length of the protocol', () => {
+test('limits the detail of a GPU problem to the 200 characters that the protocol allows', () => {
   expect(makeTrouble(0, 'held', 'x'.repeat(900)).detail).toHaveLength(200);
 });

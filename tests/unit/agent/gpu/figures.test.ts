@@ -54,12 +54,12 @@ describe('figures of NVIDIA GPUs', () => {
     ['hangs', TIMED_OUT],
     ['does not exist', { kind: 'missing' }],
     ['could not be started', { kind: 'failed', message: 'no memory' }],
-  ])('throws when the driver tool %s', async (_what, result) => {
+  ])('throws when the driver tool %s', async (_title, result) => {
     await expect(nvidia(result)).rejects.toThrow(/could not be queried/);
   });
 });
 
-/** Output of `rocm-smi --showuse --showmeminfo vram --showtemp --showpower --json` from ROCm 5.7 and 6.2. */
+/** Outputs of `rocm-smi --showuse --showmeminfo vram --showtemp --showpower --json` from ROCm 5.7 and 6.2. */
 const RADEON = JSON.stringify({
   card0: {
     'Temperature (Sensor edge) (C)': '52.0',
@@ -83,7 +83,7 @@ const INSTINCT = JSON.stringify({
 });
 
 describe('figures of AMD GPUs', () => {
-  test('reads the same figures from rocm-smi, with the highest temperature', async () => {
+  test('reads the figures of an AMD GPU from rocm-smi, with the highest of its temperatures', async () => {
     const calls: string[] = [];
     expect(await amd(RADEON, 1, calls)).toEqual({
       'gpu.0.utilization': 98,
@@ -94,7 +94,7 @@ describe('figures of AMD GPUs', () => {
     expect(calls).toEqual(['rocm-smi --showuse --showmeminfo vram --showtemp --showpower --json']);
   });
 
-  test('numbers AMD GPUs as HIP does, and ignores limits', async () => {
+  test('numbers AMD GPUs as HIP does, and does not read their power limits as power', async () => {
     expect(await amd(`WARNING: low power\n${INSTINCT}`, 2)).toEqual({
       'gpu.1.utilization': 100,
       'gpu.1.memory_mb': 1,

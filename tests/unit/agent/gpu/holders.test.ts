@@ -1,4 +1,4 @@
-/** Finds the processes that use the GPUs in the output of the vendors' tools and in the process table. */
+/** Tests how the agent finds out whose processes use its GPUs. */
 import { describe, expect, test } from 'vitest';
 import {
   holdingOf,
@@ -15,12 +15,9 @@ import { exited, machine, type Outputs, TIMED_OUT } from '../../../support/gpu-m
 
 const job = JobId.parse('j_now');
 const before = JobId.parse('j_before');
-const none: ReadonlySet<string> = new Set();
+const noSuspects: ReadonlySet<string> = new Set();
 
-/**
- * The process table. The trainer is process 100, its guard 99. Each process has a session of its own unless it names
- * one.
- */
+/** The process table. The trainer is process 100, its guard 99. By default, a process has its own session. */
 const processes: Readonly<Record<number, Partial<ProcessFacts>>> = {
   99: { parent: 1 },
   100: { parent: 99, name: 'python' },
@@ -73,19 +70,15 @@ describe('owner of a process', () => {
   });
 
   test('recognizes a foreign process whose parents form a cycle or are gone', () => {
-    const odd: ProcessTable = pid =>
-      pid > 500
-        ? null
-        : {
-            parent: pid === 400 ? 501 : 401,
-            group: pid,
-            session: pid,
-            name: 'odd',
-            isContained: false,
-            jobId: null,
-          };
-    expect(ownerOf(401, odd, runs)).toMatchObject({ kind: 'foreign' });
-    expect(ownerOf(400, odd, runs)).toMatchObject({ kind: 'foreign' });
+    const parents: Readonly<Record<number, number>> = { 400: 501, 401: 401 };
+    const damagedTable: ProcessTable = pid => {
+      const parent = parents[pid];
+      if (parent === undefined) return null;
+      return { parent, group: pid, session: pid, name: 'odd', isContained: false, jobId: null };
+    };
+    // Process 401 is its own parent. The parent of 400 has ended.
+    expect(ownerOf(401, damagedTable, runs)).toMatchObject({ kind: 'foreign' });
+    expect(ownerOf(400, damagedTable, runs)).toMatchObject({ kind: 'foreign' });
   });
 
   test("attributes a process by its job when the trainer's number is unknown", () => {
@@ -96,20 +89,21 @@ describe('owner of a process', () => {
 });
 
 describe('held GPUs', () => {
-  const look = (
-    earlier: ReadonlySet<string>,
-    ...on: readonly (readonly [gpu: number, pid: number, mib: number])[]
+  /** Checks these processes on the GPUs. `suspects` are the processes that the previous check found. */
+  const check = (
+    suspects: ReadonlySet<string>,
+    ...processesOnGpus: readonly (readonly [gpu: number, pid: number, mib: number])[]
   ) =>
     holdingOf(
-      on.map(([gpu, pid, memoryMib]) => ({ gpu, pid, memoryMib })),
+      processesOnGpus.map(([gpu, pid, memoryMib]) => ({ gpu, pid, memoryMib })),
       pid => ownerOf(pid, table, { live: runs.live, ended: runs.ended }),
-      earlier,
+      suspects,
     );
 
   test('reports a foreign process on a GPU that two checks in a row find', () => {
-    const first = look(none, [1, 200, 9216]);
+    const first = check(noSuspects, [1, 200, 9216]);
     expect(first).toMatchObject({ troubles: [], needsConfirmation: true });
-    const second = look(first.suspects, [1, 200, 9216]);
+    const second = check(first.suspects, [1, 200, 9216]);
     expect(second).toMatchObject({
       troubles: [
         { gpu: 1, kind: 'held', detail: expect.stringMatching(/^process 200 \(blender\) uses .*--gpus/) },
@@ -117,28 +111,29 @@ describe('held GPUs', () => {
       needsConfirmation: false,
     });
     expect(second.troubles[0]?.ours).toBeUndefined();
-    expect(look(second.suspects)).toMatchObject({ troubles: [], needsConfirmation: false });
+    expect(check(second.suspects)).toMatchObject({ troubles: [], needsConfirmation: false });
   });
 
   test('ignores a process that replaced another one or is on another GPU', () => {
-    expect(look(look(none, [1, 200, 9216]).suspects, [1, 300, 9216]).troubles).toEqual([]);
-    expect(look(look(none, [1, 200, 9216]).suspects, [0, 200, 9216]).troubles).toEqual([]);
+    expect(check(check(noSuspects, [1, 200, 9216]).suspects, [1, 300, 9216]).troubles).toEqual([]);
+    expect(check(check(noSuspects, [1, 200, 9216]).suspects, [0, 200, 9216]).troubles).toEqual([]);
   });
 
   test('ignores processes of the job, and those with little memory', () => {
-    expect(look(none, [0, 100, 40_000], [1, 200, 255])).toMatchObject({
+    expect(check(noSuspects, [0, 100, 40_000], [1, 200, 255])).toMatchObject({
       troubles: [],
       needsConfirmation: false,
     });
-    expect(look(none, [1, 200, 256]).needsConfirmation).toBe(true);
+    expect(check(noSuspects, [1, 200, 256]).needsConfirmation).toBe(true);
   });
 
   test('reports a process left over from a job, and names the one with the most memory', () => {
-    const on = [
+    const leftOver = [
       [0, 301, 300],
       [0, 300, 4096],
     ] as const;
-    expect(look(look(none, ...on).suspects, ...on).troubles).toEqual([
+    const first = check(noSuspects, ...leftOver);
+    expect(check(first.suspects, ...leftOver).troubles).toEqual([
       {
         gpu: 0,
         kind: 'held',
@@ -152,8 +147,9 @@ describe('held GPUs', () => {
 
   test('reports a process that is not visible on this machine', () => {
     const owner = () => ({ kind: 'unseen' }) as const;
-    const on = [{ gpu: 0, pid: 4711, memoryMib: 900 }];
-    expect(holdingOf(on, owner, holdingOf(on, owner, none).suspects).troubles).toMatchObject([
+    const processesOnGpus = [{ gpu: 0, pid: 4711, memoryMib: 900 }];
+    const first = holdingOf(processesOnGpus, owner, noSuspects);
+    expect(holdingOf(processesOnGpus, owner, first.suspects).troubles).toMatchObject([
       { detail: expect.stringMatching(/outside this container \(pid 4711 there\)/) },
     ]);
   });
@@ -165,8 +161,8 @@ describe('list of processes', () => {
     { index: 2, name: 'B', uuid: 'GPU-two' },
     { index: 3, name: 'C' },
   ]);
-  const probe = (outputs: Outputs, of: GpuReport = report, calls: string[] = []) =>
-    probeProcesses({ run: machine(outputs, calls), report: of });
+  const probe = (outputs: Outputs, ofReport: GpuReport = report, calls: string[] = []) =>
+    probeProcesses({ run: machine(outputs, calls), report: ofReport });
 
   test('lists NVIDIA processes on the chosen GPUs once each', async () => {
     const calls: string[] = [];
@@ -199,13 +195,7 @@ describe('list of processes', () => {
     },
   );
 
-  const radeon = (cards: number, system: object): string =>
-    JSON.stringify({
-      ...Object.fromEntries(
-        Array.from({ length: cards }, (_, n) => [`card${n}`, { 'VRAM Total Memory (B)': '21458059264' }]),
-      ),
-      system,
-    });
+  const card = { 'VRAM Total Memory (B)': '21458059264' };
   const amd = makeReport('rocm', [{ index: 0, name: 'RX' }]);
   const system = {
     PID4711: 'python3, 1, 9663676416, 0, 0',
@@ -214,11 +204,13 @@ describe('list of processes', () => {
   };
 
   test('lists AMD processes only for a worker with all GPUs', async () => {
-    expect(await probe({ 'rocm-smi': radeon(1, system) }, amd)).toMatchObject({
+    expect(await probe({ 'rocm-smi': JSON.stringify({ card0: card, system }) }, amd)).toMatchObject({
       processes: [{ gpu: 0, pid: 4711, memoryMib: 9216 }],
       cards: { kind: 'listed', cards: [{ index: 0 }] },
     });
-    expect(await probe({ 'rocm-smi': radeon(2, system) }, amd)).toMatchObject({ processes: [] });
+    expect(
+      await probe({ 'rocm-smi': JSON.stringify({ card0: card, card1: card, system }) }, amd),
+    ).toMatchObject({ processes: [] });
     expect(await probe({ 'rocm-smi': 'WARNING: no driver' }, amd)).toEqual({ processes: [] });
   });
 

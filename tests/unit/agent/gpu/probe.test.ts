@@ -90,7 +90,7 @@ describe('probe of NVIDIA GPUs', () => {
       { name: 'NVIDIA A100-SXM4-40GB', vramGb: 40 },
     ],
     ['a very long name', `0, ${'x'.repeat(5000)}, 8192, 1.2, GPU-1`, { name: 'x'.repeat(200) }],
-  ])('accepts %s', async (_what, row, expected) => {
+  ])('accepts %s', async (_title, row, expected) => {
     const report = await probeNvidia(`${row}\n`);
     expect(report).toMatchObject({ accelerator: 'cuda', count: 1, problem: undefined, ...expected });
     expect(report.gpus[0]?.uuid).toBe(row.includes('GPU-') ? row.slice(row.indexOf('GPU-')) : undefined);
@@ -279,7 +279,7 @@ describe('probe of AMD GPUs', () => {
     ['a blank name', { 'Card Series': ' ', 'GFX Version': 'gfx950' }, 'AMD GPU gfx950'],
     ['a card with only a model', { 'Card Series': 'N/A', 'Card Model': '0x75b0' }, 'AMD GPU 0x75b0'],
     ['a card without any name', {}, 'AMD GPU'],
-  ])('finds a name for %s', async (_what, card, name) => {
+  ])('finds a name for %s', async (_title, card, name) => {
     const output = `WARNING: AMD GPU device(s) is/are in a low-power state. Check power control/runtime_status\n\n${JSON.stringify({ card0: { ...card, 'Driver version': '6.14.14' } })}\nWARNING: more`;
     expect(await probe({ 'rocm-smi': output })).toMatchObject({
       count: 1,
@@ -364,7 +364,7 @@ describe('probe of Apple silicon', () => {
       { name: 'Apple M9', vramGb: 1024 },
     ],
     ['no name at all', mac([{ physical_memory: '8 GB' }]), { name: 'Apple Silicon', vramGb: 8 }],
-  ])('accepts %s', async (_what, output, expected) => {
+  ])('accepts %s', async (_title, output, expected) => {
     expect(await probeMac(output)).toMatchObject({ count: 1, problem: undefined, ...expected });
   });
 
@@ -375,7 +375,7 @@ describe('probe of Apple silicon', () => {
     ['invalid JSON', '<plist>', 'memory_unknown'],
     ['a list', '[{}]', 'memory_unknown'],
     ['a timeout', TIMED_OUT, 'probe_timeout'],
-  ])('keeps the Apple GPU despite %s', async (_what, output, code) => {
+  ])('keeps the Apple GPU despite %s', async (_title, output, code) => {
     expect(await probeMac(output)).toMatchObject({
       accelerator: 'mps',
       count: 1,

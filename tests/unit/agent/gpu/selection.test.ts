@@ -42,12 +42,15 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     ['GPU-67a5', [], 'GPU-67a5'],
     ['GPU-ffff', [], 'GPU-ffff'],
     ['all', [], 'all'],
-  ])('stops at the first unknown or ambiguous GPU in %s, and reports it', async (value, indices, stray) => {
-    const report = await probeNvidia(MIXED, { CUDA_VISIBLE_DEVICES: value });
-    expect(report.gpus.map(gpu => gpu.index)).toEqual(indices);
-    expect(report.problem?.code).toBe('bad_selection');
-    expect(report.problem?.message).toContain(`names GPU ${stray},`);
-  });
+  ])(
+    'stops at the first unknown or ambiguous GPU in %s, and reports it',
+    async (value, indices, unknownGpu) => {
+      const report = await probeNvidia(MIXED, { CUDA_VISIBLE_DEVICES: value });
+      expect(report.gpus.map(gpu => gpu.index)).toEqual(indices);
+      expect(report.problem?.code).toBe('bad_selection');
+      expect(report.problem?.message).toContain(`names GPU ${unknownGpu},`);
+    },
+  );
 
   it('matches no prefix for a GPU without a UUID', async () => {
     const report = await probeNvidia('0, Tesla K80, 11441, 470.57.02, [N/A]\n', {
@@ -87,11 +90,11 @@ describe('--gpus', () => {
 
   it('passes a job the GPUs at its positions, or all of them', async () => {
     const selection = selectGpus(await probeNvidia(MIXED), [1, 0]);
-    const shown = (positions: readonly number[] | null): unknown =>
+    const visibleGpus = (positions: readonly number[] | null): unknown =>
       selection.ok && trainerGpuEnvironment(selection.report, positions)['CUDA_VISIBLE_DEVICES'];
-    expect(shown([0])).toBe('1');
-    expect(shown([1, 0])).toBe('0,1');
-    expect(shown(null)).toBe('1,0');
+    expect(visibleGpus([0])).toBe('1');
+    expect(visibleGpus([1, 0])).toBe('0,1');
+    expect(visibleGpus(null)).toBe('1,0');
   });
 
   it('passes a job all GPUs when none of its own is left', async () => {
@@ -130,7 +133,7 @@ describe('--gpus', () => {
     ['AMD', { 'rocm-smi': RX_7900_XT }, 'linux', { HIP_VISIBLE_DEVICES: '0' }],
     ['Apple', { system_profiler: mac([]) }, 'darwin', {}],
     ['none', {}, 'linux', {}],
-  ])('sets the GPU environment of a trainer on %s', async (_what, outputs, platform, expected) => {
+  ])('sets the GPU environment of a trainer on %s', async (_title, outputs, platform, expected) => {
     expect(trainerGpuEnvironment(await probe(outputs, {}, platform, 'arm64'))).toEqual(expected);
   });
 });
@@ -180,10 +183,10 @@ describe('utilization', () => {
 
   it('reads the utilization of AMD GPUs', async () => {
     const report = await probe({ 'rocm-smi': RX_7900_XT });
-    const probed = (output: string | CommandResult) =>
+    const probeAmd = (output: string | CommandResult) =>
       probeUtilisation({ run: machine({ 'rocm-smi': output }), report });
-    expect(await probed(RX_7900_XT)).toMatchObject({ gpus: [{ index: 0, utilization: 0, memory_mb: 27 }] });
-    expect(await probed(TIMED_OUT)).toEqual({ gpus: [] });
+    expect(await probeAmd(RX_7900_XT)).toMatchObject({ gpus: [{ index: 0, utilization: 0, memory_mb: 27 }] });
+    expect(await probeAmd(TIMED_OUT)).toEqual({ gpus: [] });
   });
 
   it('runs no tool for other accelerators', async () => {

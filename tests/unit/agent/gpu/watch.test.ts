@@ -18,20 +18,19 @@ const listeners = { onProgress: () => {}, onFigures: () => {}, onLine: () => {} 
 const healthyCard = '0, 97, 61342, 64, 298.31, GPU-a, 0';
 
 /** A machine whose GPUs and processes the test determines. */
-function open(options: { readonly found?: JobId; readonly hidesProcesses?: boolean } = {}) {
+function openMachine(options: { readonly found?: JobId; readonly hidesProcesses?: boolean } = {}) {
   const clock = createVirtualClock();
   const rig = { cards: exited(0, healthyCard), apps: '', processQueries: 0 };
   const facts = new Map<number, Partial<ProcessFacts>>();
   const logged: string[] = [];
   const table = (pid: number): ProcessFacts | null => {
     const known = facts.get(pid);
-    return known === undefined
-      ? null
-      : { parent: 1, group: pid, session: pid, name: 'python', isContained: false, jobId: null, ...known };
+    if (known === undefined) return null;
+    return { parent: 1, group: pid, session: pid, name: 'python', isContained: false, jobId: null, ...known };
   };
   const deps = {
-    run: async (_command: string, [question = '']: readonly string[]) => {
-      if (question.startsWith('--query-gpu')) return rig.cards;
+    run: async (_command: string, [query = '']: readonly string[]) => {
+      if (query.startsWith('--query-gpu')) return rig.cards;
       rig.processQueries += 1;
       return exited(0, rig.apps);
     },
@@ -45,7 +44,7 @@ function open(options: { readonly found?: JobId; readonly hidesProcesses?: boole
 }
 
 test('lists GPU processes at most every 30 s while there is no foreign process', async () => {
-  const { clock, rig, watch } = open();
+  const { clock, rig, watch } = openMachine();
   for (let second = 0; second < 90; second += 10) {
     await watch.checkIfDue();
     await clock.advance(10_000);
@@ -54,14 +53,14 @@ test('lists GPU processes at most every 30 s while there is no foreign process',
 });
 
 test('reports a foreign process when a second check soon after finds it again', async () => {
-  const { clock, rig, facts, logged, watch } = open();
+  const { clock, rig, facts, logged, watch } = openMachine();
   facts.set(200, { name: 'blender' });
   rig.apps = '200, GPU-a, 9216';
   await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
-  const settled = watch.confirmSuspects();
+  const confirmed = watch.confirmSuspects();
   await clock.advance(2_000);
-  await settled;
+  await confirmed;
   expect(watch.troubles()).toMatchObject([{ gpu: 0, kind: 'held' }]);
   expect(logged).toEqual([expect.stringMatching(/^GPU 0: process 200 \(blender\) uses/)]);
   rig.apps = '';
@@ -72,7 +71,7 @@ test('reports a foreign process when a second check soon after finds it again', 
 });
 
 test('lists the GPU processes before the worker registers', async () => {
-  const { clock, rig, facts, deps } = open();
+  const { clock, rig, facts, deps } = openMachine();
   facts.set(200, {});
   rig.apps = '200, GPU-a, 9216';
   rig.cards = exited(0, '0, 97, 61342, 64, 298.31, GPU-a, 3');
@@ -89,7 +88,7 @@ test('lists the GPU processes before the worker registers', async () => {
 });
 
 test('reports no held GPU when processes cannot be read', async () => {
-  const { rig, watch } = open({ hidesProcesses: true });
+  const { rig, watch } = openMachine({ hidesProcesses: true });
   rig.apps = '200, GPU-a, 9216';
   await watch.checkIfDue();
   await watch.checkIfDue();
@@ -97,36 +96,36 @@ test('reports no held GPU when processes cannot be read', async () => {
 });
 
 test('reports problems from the start as long as the worker runs', async () => {
-  const { deps } = open();
+  const { deps } = openMachine();
   const presentAtStart = [{ gpu: 3, kind: 'missing', detail: 'it is lost' }] as const;
   const { watch } = await openTelemetry({ ...deps, presentAtStart });
   expect(watch.troubles()).toEqual(presentAtStart);
 });
 
 describe('end of an attempt', () => {
-  test('ends immediately when no process of the attempt is left on the GPU', async () => {
-    const { clock, rig, facts, watch } = open();
-    const held = controlRun(listeners);
-    const run = watch.follow(job, held.run);
+  test('ends the attempt immediately when no process of the attempt is left on the GPU', async () => {
+    const { clock, rig, facts, watch } = openMachine();
+    const controlled = controlRun(listeners);
+    const run = watch.follow(job, controlled.run);
     facts.set(4711, {});
     rig.apps = '4711, GPU-a, 40000';
     await watch.checkIfDue();
     await watch.checkIfDue();
     expect(watch.troubles()).toEqual([]);
     rig.apps = '';
-    held.end(0);
+    controlled.end(0);
     await clock.settle();
     expect(await run.finished).toMatchObject({ code: 0 });
     expect(watch.troubles()).toEqual([]);
   });
 
-  test('waits for memory that is freed slowly, without reporting a problem', async () => {
-    const { clock, rig, facts, watch } = open();
-    const held = controlRun(listeners);
-    const run = watch.follow(job, held.run);
+  test('delays the end of an attempt for memory that is freed slowly, without reporting a problem', async () => {
+    const { clock, rig, facts, watch } = openMachine();
+    const controlled = controlRun(listeners);
+    const run = watch.follow(job, controlled.run);
     facts.set(4711, {});
     rig.apps = '4711, GPU-a, 40000';
-    held.end(null, 'SIGKILL');
+    controlled.end(null, 'SIGKILL');
     await clock.advance(1_000);
     rig.apps = '';
     await clock.advance(1_000);
@@ -134,13 +133,13 @@ describe('end of an attempt', () => {
     expect(watch.troubles()).toEqual([]);
   });
 
-  test('ends with a problem when a child process stays on the GPU', async () => {
-    const { clock, rig, facts, watch } = open();
-    const held = controlRun(listeners);
-    const run = watch.follow(job, held.run);
+  test('reports a problem at the end of an attempt when a child process stays on the GPU', async () => {
+    const { clock, rig, facts, watch } = openMachine();
+    const controlled = controlRun(listeners);
+    const run = watch.follow(job, controlled.run);
     facts.set(4800, { session: 4711, name: 'pt_worker' });
     rig.apps = '4800, GPU-a, 12000';
-    held.end(0);
+    controlled.end(0);
     await clock.advance(2_000);
     await run.finished;
     expect(watch.troubles()).toMatchObject([
@@ -148,34 +147,34 @@ describe('end of an attempt', () => {
     ]);
   });
 
-  test('ends without another query when the driver does not answer', async () => {
-    const { rig, watch } = open();
-    const held = controlRun(listeners);
-    const run = watch.follow(job, held.run);
+  test('ends the attempt without another query when the driver does not answer', async () => {
+    const { rig, watch } = openMachine();
+    const controlled = controlRun(listeners);
+    const run = watch.follow(job, controlled.run);
     watch.noteCards({ kind: 'silent', message: 'nvidia-smi did not answer within 10 s' });
-    held.end(0);
+    controlled.end(0);
     expect(await run.finished).toMatchObject({ code: 0 });
     expect(rig.processQueries).toBe(0);
   });
 });
 
 test('attributes processes of an adopted job to it until it has ended', async () => {
-  const { clock, rig, facts, watch } = open({ found: job });
+  const { clock, rig, facts, watch } = openMachine({ found: job });
   facts.set(4711, { jobId: job });
   rig.apps = '4711, GPU-a, 40000';
   await watch.checkIfDue();
   await watch.checkIfDue();
   expect(watch.troubles()).toEqual([]);
-  const held = controlRun(listeners);
-  const run = watch.follow(job, held.run);
-  held.end(0);
+  const controlled = controlRun(listeners);
+  const run = watch.follow(job, controlled.run);
+  controlled.end(0);
   await clock.advance(2_000);
   await run.finished;
   expect(watch.troubles()).toMatchObject([{ ours: true }]);
 });
 
 test('reports a hanging driver at its second timeout, until it answers again', async () => {
-  const { rig, logged, deps } = open();
+  const { rig, logged, deps } = openMachine();
   const { watch, telemetry } = await openTelemetry(deps);
   rig.cards = TIMED_OUT;
   await telemetry.probe();
@@ -211,8 +210,8 @@ describe('process table', () => {
     expect(table?.(4712)).toBeNull();
     write(proc, 4711, 'cgroup', '0::/system.slice/docker-4f5e.scope\n');
     expect(table?.(4711)?.isContained).toBe(true);
-    const elsewhere = openProcessTable('linux', '/other', proc);
-    expect(elsewhere?.(4711)?.jobId).toBeNull();
+    const otherWorkDir = openProcessTable('linux', '/other', proc);
+    expect(otherWorkDir?.(4711)?.jobId).toBeNull();
   });
 
   test("reads less about other users' processes, and nothing on other systems", () => {

@@ -11,7 +11,7 @@ import { tempFolder } from '../builders.ts';
 const mib = 1024 * 1024;
 const line = (n: number): string => `line ${String(n).padStart(6, '0')}\n`;
 
-/** A log of files of at most 1,000 bytes each. */
+/** A log in files that are split at 1,000 bytes each by default. */
 function createFixture(maxBytes = 1_000) {
   const folder = tempFolder();
   const run: RunFolder = { path: join(folder, 'run') };
@@ -29,7 +29,8 @@ function createFixture(maxBytes = 1_000) {
   return { folder, run, file, disk, reader, readAll, write };
 }
 
-const note = '[trainyard: this goes on from trainer.log.1; what was before that is not kept]\n';
+/** The first line of a log file that continues an older one. */
+const continuationNote = '[trainyard: this goes on from trainer.log.1; what was before that is not kept]\n';
 
 describe('log in two files', () => {
   it('bounds the log, splits it at line ends, and reads it as one', async () => {
@@ -41,17 +42,20 @@ describe('log in two files', () => {
     }
     read += await readAll();
     await disk.close();
-    expect(read.replaceAll(note, '')).toBe(Array.from({ length: 300 }, (_, n) => line(n)).join(''));
-    for (const each of [file, `${file}.1`]) {
-      const text = readFileSync(each, 'utf8');
+    expect(read.replaceAll(continuationNote, '')).toBe(
+      Array.from({ length: 300 }, (_, n) => line(n)).join(''),
+    );
+    for (const path of [file, `${file}.1`]) {
+      const text = readFileSync(path, 'utf8');
       expect(text.length).toBeLessThan(1_000 + line(0).length);
-      expect(text.startsWith(note)).toBe(true);
+      expect(text.startsWith(continuationNote)).toBe(true);
+      // After the note, the file contains only whole lines.
       expect(text).toMatch(/^(\[trainyard.*\n)?(line \d{6}\n)+$/);
-      expect(statSync(each).mode & 0o777).toBe(0o600);
+      expect(statSync(path).mode & 0o777).toBe(0o600);
     }
   });
 
-  it('reads the remaining part of a log that has rotated', async () => {
+  it('reads the remaining part of a log whose older files were removed', async () => {
     const { disk, readAll, reader, write } = createFixture();
     for (let n = 0; n < 500; n += 1) await write(line(n));
     await disk.close();
@@ -77,7 +81,7 @@ describe('log in two files', () => {
     expect(await readAll()).toBe(line(1));
   });
 
-  it('continues when the disk works again', async () => {
+  it('writes later output when the disk works again', async () => {
     const { readAll, write, file } = createFixture();
     // A folder with the name of the log file makes every write fail.
     mkdirSync(file);
@@ -91,16 +95,16 @@ describe('log in two files', () => {
     const folder = tempFolder();
     const run: RunFolder = { path: folder };
     const file = join(folder, 'trainer.log');
-    const olderFile = (): number => (existsSync(`${file}.1`) ? statSync(`${file}.1`).ino : 0);
-    let known = 0;
+    const olderInode = (): number => (existsSync(`${file}.1`) ? statSync(`${file}.1`).ino : 0);
+    let knownInode = 0;
     /** The place of the older file that was announced at each rotation. */
     const announced: (number | null)[] = [];
     const disk = createLogDisk({
       file,
       maxBytes: 100,
       onPlaces(places) {
-        if (olderFile() !== known) announced.push(readPlaces(run)?.previous ?? null);
-        known = olderFile();
+        if (olderInode() !== knownInode) announced.push(readPlaces(run)?.previous ?? null);
+        knownInode = olderInode();
         writePlaces(run, places);
       },
     });
@@ -119,11 +123,8 @@ describe('log in two files', () => {
     expect([from, Buffer.from(bytes).toString()]).toEqual([12, line(1) + line(2)]);
     expect((await reader.read(120, 10)).bytes).toHaveLength(0);
     expect((await reader.read(500, 10)).bytes).toHaveLength(0);
-    expect(
-      Buffer.from(await reader.next())
-        .toString()
-        .startsWith(line(0)),
-    ).toBe(true);
+    const next = Buffer.from(await reader.next()).toString();
+    expect(next.startsWith(line(0))).toBe(true);
     for (let n = 10; n < 400; n += 1) await write(line(n));
     const late = await reader.read(12, 1_000_000);
     expect(late.from).toBeGreaterThan(2_000);
@@ -139,25 +140,28 @@ describe('log in two files', () => {
   });
 });
 
-/** A disk that completes a write only when the test says so. */
+/** A disk that completes a write only when the test calls `complete`. */
 function createSlowDisk() {
-  const waiting: { readonly text: string; readonly take: (missing?: number) => void }[] = [];
+  const writes: { readonly text: string; readonly complete: (missingBytes?: number) => void }[] = [];
   let isClosed = false;
   const disk: LogDisk = {
     append: bytes =>
       new Promise(resolve => {
-        waiting.push({ text: Buffer.from(bytes).toString(), take: (missing = 0) => resolve(missing) });
+        writes.push({
+          text: Buffer.from(bytes).toString(),
+          complete: (missingBytes = 0) => resolve(missingBytes),
+        });
       }),
     close: async () => {
       isClosed = true;
     },
   };
-  return { disk, waiting, isClosed: () => isClosed };
+  return { disk, writes, isClosed: () => isClosed };
 }
 
 describe('slow disk', () => {
   const block = Buffer.alloc(mib, 'x');
-  const createHanging = () => {
+  const createSlowLog = () => {
     const clock = createVirtualClock();
     const slow = createSlowDisk();
     const log = createGuardLog(slow.disk, clock);
@@ -167,7 +171,7 @@ describe('slow disk', () => {
   };
 
   it('slows the trainer down first, and then drops output to bound memory', async () => {
-    const { clock, waiting, write, written } = createHanging();
+    const { clock, writes, write, written } = createSlowLog();
     write(block);
     await clock.settle();
     expect(written()).toBe(1);
@@ -180,39 +184,39 @@ describe('slow disk', () => {
     await clock.settle();
     expect(written()).toBe(22);
     // One block is being written and three more wait. Of everything after that, only the size is kept.
-    waiting[0]?.take();
+    writes[0]?.complete();
     await clock.settle();
-    expect(waiting[1]?.text.length).toBe(3 * mib);
-    waiting[1]?.take();
+    expect(writes[1]?.text.length).toBe(3 * mib);
+    writes[1]?.complete();
     write(Buffer.from('after'));
     await clock.settle();
-    expect(waiting[2]?.text).toBe(
+    expect(writes[2]?.text).toBe(
       `\n[trainyard: ${18 * mib} bytes of output could not be written here]\nafter`,
     );
   });
 
   it('limits how long the end of a run waits for the disk', async () => {
-    const { clock, log, write, isClosed } = createHanging();
-    write(Buffer.from('last words'));
-    let isOver = false;
-    void log.close().then(() => (isOver = true));
+    const { clock, log, write, isClosed } = createSlowLog();
+    write(Buffer.from('last line'));
+    let hasEnded = false;
+    void log.close().then(() => (hasEnded = true));
     await clock.advance(4_999);
-    expect(isOver).toBe(false);
+    expect(hasEnded).toBe(false);
     await clock.advance(1);
-    expect(isOver).toBe(true);
+    expect(hasEnded).toBe(true);
     expect(isClosed()).toBe(false);
   });
 
   it('reports a partial write with the next output or at the end', async () => {
-    const { clock, waiting, log, write, isClosed } = createHanging();
+    const { clock, writes, log, write, isClosed } = createSlowLog();
     write(Buffer.from('0123456789'));
     await clock.settle();
-    waiting[0]?.take(4);
+    writes[0]?.complete(4);
     await clock.settle();
     void log.close();
     await clock.settle();
-    expect(waiting[1]?.text).toBe('\n[trainyard: 4 bytes of output could not be written here]\n');
-    waiting[1]?.take();
+    expect(writes[1]?.text).toBe('\n[trainyard: 4 bytes of output could not be written here]\n');
+    writes[1]?.complete();
     await clock.settle();
     expect(isClosed()).toBe(true);
   });

@@ -27,8 +27,10 @@ import { scriptJob, tempFolder } from '../builders.ts';
 import { startGuardInProcess, launchDeps, processes, runToEnd, taskOf } from '../guard-fixture.ts';
 import { isAlive, until, untilGone } from '../guard-rig.ts';
 
+/** A trainer that runs until it is stopped. */
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
-const deaf = `process.on('SIGTERM', () => console.log('asked')); ${stay}`;
+/** A trainer that ignores SIGTERM. */
+const ignoresSigterm = `process.on('SIGTERM', () => console.log('SIGTERM')); ${stay}`;
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 /** Starts a guard. Resolves when it has recorded its trainer and created the log. */
@@ -40,25 +42,26 @@ async function startGuard(script: string, options: Parameters<typeof startGuardI
   return { ...guard, job, trainer };
 }
 
-/** A machine whose clock the test sets. */
-const machine = (now = 1_000_000) => {
+/** A clock that the test sets. It counts how often the guard reads it. */
+const createUptimeClock = (now = 1_000_000) => {
   const clock = {
     now,
-    asked: 0,
+    reads: 0,
     uptime: () => {
-      clock.asked += 1;
+      clock.reads += 1;
       return clock.now;
     },
   };
   return clock;
 };
-const stopTask = (sentAt: number, parts = {}) => ({
+/** The fields of a task that stops without contact. The last answered call was sent at this time. */
+const stopTask = (sentAt: number, contact = {}) => ({
   onLostContact: 'stop' as const,
-  contact: { sentAt, timeoutMs: 4_000, graceMs: 300, ...parts },
+  contact: { sentAt, timeoutMs: 4_000, graceMs: 300, ...contact },
 });
 
 describe('run folder', () => {
-  it('has private modes, and names the guard and the trainer', async () => {
+  it('has private modes, and contains records of the guard and the trainer', async () => {
     const { run, trainer } = await startGuard(stay);
     expect(readGuard(run)).toEqual(await processes.identify(process.pid));
     expect(await processes.identify(trainer.pid)).toEqual(trainer);
@@ -78,14 +81,14 @@ describe('run folder', () => {
   it.each([
     ['taken by another guard', { pid: 7, start: 't7' }],
     ['cancelled by an agent', null],
-  ])('starts no trainer for a run that was %s', async (_what, first) => {
+  ])('starts no trainer for a run that was %s', async (_title, owner) => {
     const folder = tempFolder();
     const job = scriptJob(
       folder,
       `require('node:fs').writeFileSync(${JSON.stringify(join(folder, 'ran'))}, '')`,
     );
     const run = { path: tempFolder() };
-    takeRun(run, first);
+    takeRun(run, owner);
     expect(await startGuardInProcess(job, { run }).done).toBe(4);
     expect(existsSync(join(folder, 'ran'))).toBe(false);
     expect(readExit(run)).toBeNull();
@@ -142,16 +145,17 @@ describe('full disk', () => {
 describe('end of a run', () => {
   it('retries the exit record until it can be written', async () => {
     const { run, done, signal, exit, trainer } = await startGuard(stay);
-    const inTheWay = join(run.path, 'exit.json');
-    mkdirSync(inTheWay);
+    // A folder with the name of the exit record makes each write fail.
+    const blockingFolder = join(run.path, 'exit.json');
+    mkdirSync(blockingFolder);
     signal('SIGTERM');
     await untilGone(trainer);
-    rmdirSync(inTheWay);
+    rmdirSync(blockingFolder);
     expect(await exit()).toMatchObject({ signal: 'SIGTERM', stopped: null });
     expect(await done).toBe(0);
   });
 
-  it('records a signal to the guard as no order, and ignores SIGHUP', async () => {
+  it('ends the run on a signal to the guard without recording an order, and ignores SIGHUP', async () => {
     const { signal, exit, trainer } = await startGuard(stay);
     signal('SIGHUP');
     expect(await isAlive(trainer)).toBe(true);
@@ -167,8 +171,8 @@ describe('end of a run', () => {
 });
 
 describe('runs with on_lost_contact: stop', () => {
-  it('stops a run T after the last answered call was sent', async () => {
-    const clock = machine();
+  it('stops a run when the heartbeat timeout has passed since the last answered call was sent', async () => {
+    const clock = createUptimeClock();
     const { run, exit, trainer } = await startGuard(stay, {
       uptime: clock.uptime,
       task: stopTask(clock.now),
@@ -176,8 +180,8 @@ describe('runs with on_lost_contact: stop', () => {
     clock.now += 3_000;
     writeContact(run, { sentAt: clock.now, timeoutMs: 4_000, graceMs: 300 });
     // The guard reads the clock each time that it checks its folder.
-    const asked = clock.asked;
-    await until(() => (clock.asked >= asked + 3 ? true : null));
+    const readsBefore = clock.reads;
+    await until(() => (clock.reads >= readsBefore + 3 ? true : null));
     clock.now += 3_500;
     expect(await isAlive(trainer)).toBe(true);
     clock.now += 500;
@@ -185,7 +189,7 @@ describe('runs with on_lost_contact: stop', () => {
   });
 
   it('ignores older and partial contact records', async () => {
-    const clock = machine();
+    const clock = createUptimeClock();
     const { run, exit } = await startGuard(stay, { uptime: clock.uptime, task: stopTask(clock.now) });
     writeContact(run, { sentAt: clock.now - 1, timeoutMs: 1_000_000, graceMs: 300 });
     writeFileSync(join(run.path, 'contact.json'), '{"sentAt":99999999,"timeou');
@@ -194,8 +198,8 @@ describe('runs with on_lost_contact: stop', () => {
   });
 
   it('sends SIGKILL after the grace period, also when the machine slept through it', async () => {
-    const clock = machine();
-    const { exit } = await startGuard(deaf, {
+    const clock = createUptimeClock();
+    const { exit } = await startGuard(ignoresSigterm, {
       uptime: clock.uptime,
       task: stopTask(clock.now, { graceMs: 3_600_000 }),
     });
@@ -204,7 +208,7 @@ describe('runs with on_lost_contact: stop', () => {
   });
 
   it('starts no run whose contact is already lost', async () => {
-    const clock = machine();
+    const clock = createUptimeClock();
     const folder = tempFolder();
     const job = scriptJob(
       folder,
@@ -216,9 +220,9 @@ describe('runs with on_lost_contact: stop', () => {
   });
 
   it('never checks the clock of a run that may continue without contact', async () => {
-    const clock = machine(1e9);
+    const clock = createUptimeClock(1e9);
     const { exit } = await runToEnd(scriptJob(tempFolder(), ''), { uptime: clock.uptime });
-    expect([exit.code, clock.asked]).toEqual([0, 0]);
+    expect([exit.code, clock.reads]).toEqual([0, 0]);
   });
 });
 

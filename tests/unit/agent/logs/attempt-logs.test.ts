@@ -67,11 +67,11 @@ function createFixture() {
     leaveRun,
     start,
     runFolders: () => readdirSync(state.runsDir),
-    /** Advances the time until `look` returns true. */
-    advanceUntil: (look: () => boolean, stepMs = 300) =>
+    /** Advances the time until `isReached` returns true. */
+    advanceUntil: (isReached: () => boolean, stepMs = 300) =>
       until(async () => {
         await clock.advance(stepMs);
-        return look() ? true : null;
+        return isReached() ? true : null;
       }),
     fail: (next: CallFailure | null) => (failure = next),
     find: () => findRun(state.runsDir, { ownCommand: [], processes: ownProcesses({}), clock }),
@@ -115,20 +115,23 @@ describe('log of an attempt', () => {
   it.each([
     [true, []],
     [false, ['a1']],
-  ])('keeps the run folder until its other reader is done (%s)', async (isDone, expected) => {
-    const { start, leaveRun, store, runFolders, advanceUntil, clock } = createFixture();
-    const reader = Promise.withResolvers<boolean>();
-    const logs = start();
-    leaveRun('a1');
-    logs.follow(attemptId('a1'), []);
-    logs.keepFor(attemptId('a1'), reader.promise);
-    logs.acknowledge(attemptId('a1'));
-    await advanceUntil(() => store.of().isComplete);
-    expect(runFolders()).toEqual(['a1']);
-    reader.resolve(isDone);
-    await clock.advance(60_000);
-    expect(runFolders()).toEqual(expected);
-  });
+  ])(
+    'keeps the run folder until another reader of it has finished successfully (%s)',
+    async (isDone, expected) => {
+      const { start, leaveRun, store, runFolders, advanceUntil, clock } = createFixture();
+      const reader = Promise.withResolvers<boolean>();
+      const logs = start();
+      leaveRun('a1');
+      logs.follow(attemptId('a1'), []);
+      logs.keepFor(attemptId('a1'), reader.promise);
+      logs.acknowledge(attemptId('a1'));
+      await advanceUntil(() => store.of().isComplete);
+      expect(runFolders()).toEqual(['a1']);
+      reader.resolve(isDone);
+      await clock.advance(60_000);
+      expect(runFolders()).toEqual(expected);
+    },
+  );
 
   it('continues an upload after a restart of the agent', async () => {
     const { start, leaveRun, store, runFolders, advanceUntil, fail, clock } = createFixture();
@@ -151,13 +154,13 @@ describe('log of an attempt', () => {
   it.each([
     ['whose end was never reported', () => {}, { code: null }],
     ['that was abandoned', (path: string) => writeStop({ path }, { order: 'abandon', graceMs: 0 }), exit],
-  ])('uploads the log of an attempt %s', async (_what, mark, ended) => {
+  ])('uploads the log of an attempt %s', async (_title, orderStop, expectedExit) => {
     const { start, state, leaveRun, store, find, runFolders, advanceUntil } = createFixture();
     leaveRun('a1');
     const run = state.runOf(attemptId('a1'));
     takeRun(run, { pid: 2 ** 30, start: 'x' });
-    mark(run.path);
-    if (ended.code !== null) writeExit(run, exit);
+    orderStop(run.path);
+    if (expectedExit.code !== null) writeExit(run, exit);
     expect(await find()).toBeNull();
     expect(acknowledgedAt(run)).not.toBeNull();
     start().resume();
@@ -165,7 +168,7 @@ describe('log of an attempt', () => {
     expect(store.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
-  it('removes the folder of a job that never started immediately', () => {
+  it('immediately removes the run folder of a job that never started', () => {
     const { start, state, runFolders } = createFixture();
     const logs = start();
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
@@ -193,7 +196,7 @@ describe('log of an attempt', () => {
     expect(store.of('a2').text).toBe('');
   });
 
-  it('retries a log that seems ten years old after a clock jump for an hour', async () => {
+  it('retries a log for an hour when it seems ten years old after a clock jump', async () => {
     const { start, state, leaveRun, store, runFolders, advanceUntil, fail, clock } = createFixture();
     leaveRun('a1');
     fail(unreachable());
@@ -220,15 +223,16 @@ describe('log of an attempt', () => {
   });
 });
 
-it('keeps only the newest of many waiting logs', async () => {
+it('keeps only the newest five logs that wait for an upload', async () => {
   const { start, state, leaveRun, runFolders, fail, clock } = createFixture();
   fail(unreachable());
   const logs = start();
   for (let n = 1; n <= 8; n += 1) {
     leaveRun(`a${n}`);
     logs.acknowledge(attemptId(`a${n}`));
-    const at = new Date(Date.now() - (9 - n) * 60_000);
-    utimesSync(join(state.runOf(attemptId(`a${n}`)).path, 'settled.json'), at, at);
+    // The mark of attempt 1 is the oldest.
+    const markedAt = new Date(Date.now() - (9 - n) * 60_000);
+    utimesSync(join(state.runOf(attemptId(`a${n}`)).path, 'settled.json'), markedAt, markedAt);
   }
   leaveRun('a9');
   logs.acknowledge(attemptId('a9'));
@@ -267,7 +271,7 @@ it('reports an older orchestrator once', async () => {
 });
 
 describe('leaving agent', () => {
-  it('waits until its logs are uploaded', async () => {
+  it('waits until its logs are uploaded before it exits', async () => {
     const { start, leaveRun, store, clock, advanceUntil } = createFixture();
     leaveRun('a1');
     const logs = start();

@@ -5,6 +5,7 @@ import { createLogStore, terminalText } from '../../../support/log-book.ts';
 import { problemOf, unreachable } from '../builders.ts';
 import { type ChunkAnswer, createShipperFixture, type ShipperFixture } from '../shipper-fixture.ts';
 import type { CallFailure } from '../../../../protocol/client.ts';
+import type { LogChunkBody } from '../../../../protocol/logs-api.ts';
 
 const mib = 1024 * 1024;
 const line = (n: number): string => `line ${n}\n`;
@@ -116,12 +117,16 @@ describe('log upload', () => {
     ['is 429', problemOf(429)],
     ['comes from a proxy', { kind: 'unexpected', status: 404, detail: '' }],
     ['reports a restore in progress', refusal(409, 'restore_under_way')],
-  ])('uploads the whole log when a response %s', async (_what, answer) => {
+  ])('uploads the whole log when a response %s', async (_title, answer) => {
     const fixture = createShipperFixture();
     const shipper = fixture.start();
     let count = 0;
-    const hanging = (send: ChunkAnswer): ChunkAnswer => (send === 'never' ? unreachable('ETIMEDOUT') : send);
-    fixture.answer = () => ((count += 1) % 3 === 0 ? 'taken' : hanging(answer));
+    const failure = answer === 'never' ? unreachable('ETIMEDOUT') : answer;
+    // Every third chunk is accepted.
+    fixture.answer = () => {
+      count += 1;
+      return count % 3 === 0 ? 'taken' : failure;
+    };
     await printLines(fixture, 10);
     shipper.finish();
     await fixture.clock.advance(60_000);
@@ -137,8 +142,7 @@ describe('lost output', () => {
     await fixture.clock.advance(1_000);
     fixture.answer = () => unreachable();
     await printLines(fixture, 9, 10);
-    const at = fixture.printed().indexOf('line 50\n');
-    fixture.rotate(at);
+    fixture.rotate(fixture.printed().indexOf('line 50\n'));
     fixture.answer = () => 'taken';
     await fixture.clock.advance(60_000);
     const { text, gaps } = fixture.store.of();
@@ -184,7 +188,7 @@ describe('refusing server', () => {
     ['rejects the call', problemOf(400), 'unwanted'],
     ['does not know the call', refusal(404, 'route_not_found'), 'older_orchestrator'],
     ['does not know the method', { kind: 'unexpected', status: 405, detail: '' }, 'older_orchestrator'],
-  ])('stops the upload when the server %s', async (_what, failure, end) => {
+  ])('stops the upload when the server %s', async (_title, failure, end) => {
     const fixture = createShipperFixture();
     fixture.answer = () => failure;
     const shipper = fixture.start();
@@ -201,21 +205,20 @@ describe('refusing server', () => {
     shipper.finish();
     await fixture.clock.advance(20_000);
     expect(fixture.store.of()).toMatchObject({ text: lines(0, 50_000), isComplete: true });
-    const other = createShipperFixture();
-    other.answer = ({ text }) => (text.length > 0 ? problemOf(413) : 'taken');
-    other.print(lines(0, 5));
-    const refused = other.start();
-    await other.clock.advance(20_000);
+    const strict = createShipperFixture();
+    strict.answer = ({ text }) => (text.length > 0 ? problemOf(413) : 'taken');
+    strict.print(lines(0, 5));
+    const refused = strict.start();
+    await strict.clock.advance(20_000);
     await expect(refused.done).resolves.toBe('unwanted');
   });
 
   it('slows down when the server keeps changing the position', async () => {
     const fixture = createShipperFixture();
     fixture.print(lines(0, 100));
-    fixture.answer =
-      () =>
-      ({ after }) =>
-        after === 7 ? 14 : 7;
+    // Each answer names another position than the one from which the shipper sends.
+    const otherPosition = ({ after }: LogChunkBody): number => (after === 7 ? 14 : 7);
+    fixture.answer = () => otherPosition;
     fixture.start();
     await fixture.clock.advance(600_000);
     expect(fixture.chunks.length).toBeLessThan(100);
@@ -223,9 +226,13 @@ describe('refusing server', () => {
 
   it('uploads only output beyond what the server has', async () => {
     const fixture = createShipperFixture();
+    // The trainer has printed 70 bytes, but the server already has 140, for example after the disk lost some.
     fixture.print(lines(0, 10));
-    fixture.answer = () =>
-      140 > fixture.printed().length && fixture.store.of().next === 0 ? () => 140 : 'taken';
+    const serverPosition = 140;
+    fixture.answer = () => {
+      const isBehind = fixture.printed().length < serverPosition && fixture.store.of().next === 0;
+      return isBehind ? () => serverPosition : 'taken';
+    };
     const shipper = fixture.start();
     await fixture.clock.advance(2_000);
     shipper.finish();
@@ -249,8 +256,8 @@ describe('refusing server', () => {
   }, 60_000);
 });
 
-describe('leaving agent', () => {
-  it('waits for the end of a log while the server answers', async () => {
+describe('upload of a leaving agent', () => {
+  it('continues to the end of a log while the server answers', async () => {
     const fixture = createShipperFixture();
     fixture.print('x\n'.repeat(2 * mib));
     const shipper = fixture.start();
@@ -261,7 +268,7 @@ describe('leaving agent', () => {
   }, 20_000);
 
   it.each<ChunkAnswer>([unreachable(), problemOf(507)])(
-    'does not wait when the response is %o',
+    'stops without waiting when the response is %o',
     async answer => {
       const fixture = createShipperFixture();
       fixture.print('x\n');
@@ -284,7 +291,7 @@ describe('leaving agent', () => {
   });
 });
 
-const words = fc.constantFrom(
+const outputPieces = fc.constantFrom(
   '\n',
   '\n',
   '\n',
@@ -297,14 +304,15 @@ const words = fc.constantFrom(
   'PASSWORD=abc ',
   '-----BEGIN PRIVATE KEY-----\nabcd\n-----END PRIVATE KEY-----\n',
 );
-const act = fc.oneof(
+/** One thing that happens to the shipper. */
+const event = fc.oneof(
   {
     weight: 5,
     arbitrary: fc
-      .array(words, { maxLength: 12 })
-      .map(all => ({ kind: 'print' as const, text: all.join('') })),
+      .array(outputPieces, { maxLength: 12 })
+      .map(pieces => ({ kind: 'print' as const, text: pieces.join('') })),
   },
-  { weight: 3, arbitrary: fc.nat(4_000).map(ms => ({ kind: 'pass' as const, ms })) },
+  { weight: 3, arbitrary: fc.nat(4_000).map(ms => ({ kind: 'wait' as const, ms })) },
   {
     weight: 2,
     arbitrary: fc
@@ -317,16 +325,16 @@ const act = fc.oneof(
 
 it('uploads exactly what was printed, through any failures of network, agent and server', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(act, { maxLength: 30 }), async acts => {
+    fc.asyncProperty(fc.array(event, { maxLength: 30 }), async events => {
       const fixture = createShipperFixture(createLogStore());
       let shipper = fixture.start();
-      for (const each of acts) {
+      for (const each of events) {
         if (each.kind === 'print') fixture.print(each.text);
-        else if (each.kind === 'pass') await fixture.clock.advance(each.ms);
-        else if (each.kind === 'network')
+        if (each.kind === 'wait') await fixture.clock.advance(each.ms);
+        if (each.kind === 'network')
           fixture.answer = () => (each.network === 'down' ? unreachable() : each.network);
-        else if (each.kind === 'rewind') fixture.store.rewind('a1', each.to);
-        else {
+        if (each.kind === 'rewind') fixture.store.rewind('a1', each.to);
+        if (each.kind === 'restart') {
           fixture.kill();
           shipper = fixture.start();
         }

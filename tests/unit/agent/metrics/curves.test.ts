@@ -17,14 +17,14 @@ const accepted = (points: readonly MetricPoint[], base = 0): Answer => ({
   ok: true,
   value: { success: true, next: (points.at(-1)?.n ?? base - 1) + 1, last_step: null, last_elapsed_ms: 0 },
 });
-const no = (failure: ReturnType<typeof problemOf>): Answer => ({ ok: false, failure });
+const failed = (failure: ReturnType<typeof problemOf>): Answer => ({ ok: false, failure });
 
 function createFixture(
   gpuFigures: CurveDeps['gpuFigures'] = async () => ({}),
   files: MetricsFiles | null = null,
 ) {
   const clock = createVirtualClock();
-  const began = clock.mono();
+  const startedAt = clock.mono();
   const ended = new AbortController();
   const calls: { readonly at: number; readonly points: readonly MetricPoint[] }[] = [];
   const fixture = { answer: (points: readonly MetricPoint[]): Answer | Promise<Answer> => accepted(points) };
@@ -37,19 +37,19 @@ function createFixture(
     ...(files && { files: { open: () => files, wall: clock.wall } }),
     api: {
       uploadPoints: async (_job, _attempt, points) => {
-        calls.push({ at: clock.mono() - began, points });
+        calls.push({ at: clock.mono() - startedAt, points });
         return fixture.answer(points);
       },
     },
   });
-  const open = (parts: Partial<CurveOrigin> = {}): Curve =>
+  const open = (overrides: Partial<CurveOrigin> = {}): Curve =>
     curves.open({
       jobId: jobId('j1'),
       attemptId: attemptId('a1'),
-      startedAt: began,
+      startedAt,
       isAdopted: false,
       outputDir: null,
-      ...parts,
+      ...overrides,
     });
   const step = (curve: Curve, n: number, isOld = false): void =>
     curve.note({ progress: { step: n, loss: n }, gaps: [] }, isOld);
@@ -79,19 +79,19 @@ describe('end of a curve', () => {
   test('resolves done to true when the server refuses the curve, and to false when the agent ends', async () => {
     const fixture = createFixture();
     const { clock, ended, open, step } = fixture;
-    fixture.answer = () => no(problemOf(409));
+    fixture.answer = () => failed(problemOf(409));
     const refused = open();
     step(refused, 1);
     await clock.advance(5_000);
     expect(await refused.done).toBe(true);
-    fixture.answer = () => no(unreachable());
-    const cut = open();
-    step(cut, 1);
-    cut.finish();
+    fixture.answer = () => failed(unreachable());
+    const interrupted = open();
+    step(interrupted, 1);
+    interrupted.finish();
     await clock.advance(1_000);
     ended.abort();
     await clock.advance(60_000);
-    expect(await cut.done).toBe(false);
+    expect(await interrupted.done).toBe(false);
   });
 });
 
@@ -114,7 +114,7 @@ describe('points during a run', () => {
   test('sends all points once and in order when the server is back', async () => {
     const fixture = createFixture();
     const { clock, calls, open, step } = fixture;
-    fixture.answer = () => no(unreachable());
+    fixture.answer = () => failed(unreachable());
     const curve = open();
     for (let n = 1; n <= 400; n += 1) {
       step(curve, n);
@@ -124,22 +124,23 @@ describe('points during a run', () => {
     expect(tries).toBeGreaterThan(4);
     fixture.answer = points => accepted(points);
     await clock.advance(31_000);
-    const came = calls.slice(tries).flatMap(({ points }) => points);
-    expect(came.map(each => each.step)).toEqual(Array.from({ length: 400 }, (_, at) => at + 1));
-    expect(came.map(({ n }) => n)).toEqual(came.map((_, at) => at));
+    const sentPoints = calls.slice(tries).flatMap(({ points }) => points);
+    expect(sentPoints.map(point => point.step)).toEqual(Array.from({ length: 400 }, (_, index) => index + 1));
+    expect(sentPoints.map(({ n }) => n)).toEqual(sentPoints.map((_, index) => index));
   });
 
   test('resends points with the same numbers after a 503 response', async () => {
     const fixture = createFixture();
     const { clock, calls, open, step } = fixture;
     const curve = open();
-    fixture.answer = () => no(problemOf(503));
+    fixture.answer = () => failed(problemOf(503));
     step(curve, 1);
     await clock.advance(5_000);
     fixture.answer = points => accepted(points);
     step(curve, 2);
     await clock.advance(10_000);
-    expect(calls.map(({ points }) => points.map(({ n, step: at }) => [n, at]))).toEqual([
+    const numbersAndSteps = calls.map(({ points }) => points.map(point => [point.n, point.step]));
+    expect(numbersAndSteps).toEqual([
       [[0, 1]],
       [
         [0, 1],
@@ -151,7 +152,7 @@ describe('points during a run', () => {
   test.each([404, 403, 409])('stops after a refusal (%i)', async status => {
     const fixture = createFixture();
     const { clock, calls, open, step } = fixture;
-    fixture.answer = () => no(problemOf(status));
+    fixture.answer = () => failed(problemOf(status));
     const curve = open();
     for (let n = 1; n < 20; n += 1) {
       step(curve, n);
@@ -163,7 +164,7 @@ describe('points during a run', () => {
   test('skips points that the server cannot read', async () => {
     const fixture = createFixture();
     const { clock, open, step, steps } = fixture;
-    fixture.answer = () => no(problemOf(400));
+    fixture.answer = () => failed(problemOf(400));
     const curve = open();
     step(curve, 1);
     await clock.advance(5_000);
@@ -213,7 +214,7 @@ describe('points at the end of a run', () => {
   test('retries until the server responds, while drained() waits no longer than its timeout', async () => {
     const fixture = createFixture();
     const { clock, curves, open, step, calls } = fixture;
-    fixture.answer = () => no(unreachable());
+    fixture.answer = () => failed(unreachable());
     const curve = open();
     step(curve, 1);
     curve.finish();
@@ -263,19 +264,19 @@ test('asks the server for the last step and the next point number of an adopted 
 
 describe('GPU figures', () => {
   test('reads GPU figures every ten seconds during a run, and not before or after', async () => {
-    let looks = 0;
+    let reads = 0;
     const { clock, calls, open } = createFixture(async () => {
-      looks += 1;
-      return { 'gpu.0.utilization': looks };
+      reads += 1;
+      return { 'gpu.0.utilization': reads };
     });
     await clock.advance(60_000);
-    expect(looks).toBe(0);
+    expect(reads).toBe(0);
     const curve = open();
     await clock.advance(60_000);
-    expect(looks).toBe(6);
+    expect(reads).toBe(6);
     curve.finish();
     await clock.advance(60_000);
-    expect(looks).toBe(6);
+    expect(reads).toBe(6);
     const points = calls.flatMap(({ points: sent }) => sent);
     expect(points.map(({ elapsed_ms }) => elapsed_ms % 10_000)).toEqual([0, 0, 0, 0, 0, 0]);
     expect(points.at(-1)?.values).toEqual({ 'gpu.0.utilization': 6 });
@@ -284,10 +285,10 @@ describe('GPU figures', () => {
   test.each<[string, () => Promise<never>]>([
     ['hangs', () => new Promise<never>(() => {})],
     ['fails', () => Promise.reject(new Error('no answer'))],
-  ])('continues without GPU figures when the driver %s, and asks it rarely', async (_what, answer) => {
-    let looks = 0;
+  ])('continues without GPU figures when the driver %s, and asks it rarely', async (_title, answer) => {
+    let reads = 0;
     const { clock, open, step, steps } = createFixture(() => {
-      looks += 1;
+      reads += 1;
       return answer();
     });
     const curve = open();
@@ -296,21 +297,21 @@ describe('GPU figures', () => {
       await clock.advance(10_000);
     }
     expect(steps()).toHaveLength(60);
-    expect(looks).toBeLessThanOrEqual(5);
-    expect(looks).toBeGreaterThan(1);
+    expect(reads).toBeLessThanOrEqual(5);
+    expect(reads).toBeGreaterThan(1);
   });
 });
 
 describe('points during a send', () => {
   /** Delays each answer of the server by this time. */
-  const slowly = (fixture: ReturnType<typeof createFixture>, ms: number): void => {
+  const delayAnswers = (fixture: ReturnType<typeof createFixture>, ms: number): void => {
     fixture.answer = points =>
       new Promise(resolve => void fixture.clock.after(ms, () => resolve(accepted(points))));
   };
 
   test('sends the last step of a run that ends during a send', async () => {
     const fixture = createFixture();
-    slowly(fixture, 300);
+    delayAnswers(fixture, 300);
     const curve = fixture.open();
     fixture.step(curve, 1);
     await fixture.clock.advance(5_100);
@@ -323,7 +324,7 @@ describe('points during a send', () => {
 
   test('sends points that arrive during a send in the next round', async () => {
     const fixture = createFixture();
-    slowly(fixture, 300);
+    delayAnswers(fixture, 300);
     const curve = fixture.open();
     for (let n = 1; n <= 600; n += 1) {
       fixture.step(curve, n);
@@ -332,19 +333,19 @@ describe('points during a send', () => {
     expect(fixture.calls.length).toBeLessThanOrEqual(12);
     curve.finish();
     await fixture.clock.advance(10_000);
-    expect(fixture.steps()).toEqual(Array.from({ length: 600 }, (_, at) => at + 1));
+    expect(fixture.steps()).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
   });
 
   test('sends a backlog in one round', async () => {
     const fixture = createFixture();
-    fixture.answer = () => no(unreachable());
+    fixture.answer = () => failed(unreachable());
     const curve = fixture.open();
     for (let n = 1; n <= 400; n += 1) {
       fixture.step(curve, n);
       await fixture.clock.advance(500);
     }
     const tries = fixture.calls.length;
-    slowly(fixture, 300);
+    delayAnswers(fixture, 300);
     await fixture.clock.advance(32_000);
     expect(fixture.calls.slice(tries).map(({ points }) => points.length)).toEqual([150, 150, 100]);
   });
@@ -359,25 +360,25 @@ describe('metrics files', () => {
   });
   /** Creates metrics files whose reads return these results in order, and then no points. */
   const filesOf = (
-    ...looks: readonly (FileFigures | Promise<never>)[]
+    ...results: readonly (FileFigures | Promise<never>)[]
   ): MetricsFiles & { skipped: number } => {
-    const left = [...looks];
+    const remaining = [...results];
     return {
       skipped: 0,
       async skipEarlier() {
         this.skipped += 1;
       },
-      read: async () => (await left.shift()) ?? { live: [], late: [], isBehind: false },
+      read: async () => (await remaining.shift()) ?? { live: [], late: [], isBehind: false },
     };
   };
-  const found = (isBehind: boolean, ...steps: readonly number[]): FileFigures => ({
+  const figures = (isBehind: boolean, ...steps: readonly number[]): FileFigures => ({
     live: steps.map(point),
     late: [],
     isBehind,
   });
 
   test('reads metrics files before each send, and reports them as progress', async () => {
-    const { clock, steps, open } = createFixture(undefined, filesOf(found(false, 1, 2), found(false, 3)));
+    const { clock, steps, open } = createFixture(undefined, filesOf(figures(false, 1, 2), figures(false, 3)));
     const progress: object[] = [];
     open({ outputDir: '/out', onProgress: each => progress.push(each) });
     await clock.advance(10_000);
@@ -389,13 +390,15 @@ describe('metrics files', () => {
   });
 
   test('reads metrics files to their end after the run', async () => {
-    const looks = Array.from({ length: 20 }, (_, at) => found(at < 19, at + 1));
-    const { clock, steps, open } = createFixture(undefined, filesOf(...looks));
+    // Each of the 20 reads returns one step, and only the last read reaches the end of the files.
+    const expectedSteps = Array.from({ length: 20 }, (_, index) => index + 1);
+    const results = expectedSteps.map(step => figures(step < 20, step));
+    const { clock, steps, open } = createFixture(undefined, filesOf(...results));
     const curve = open({ outputDir: '/out' });
     curve.finish();
     await clock.advance(1_000);
     expect(await curve.done).toBe(true);
-    expect(steps()).toEqual(looks.map((_, at) => at + 1));
+    expect(steps()).toEqual(expectedSteps);
   });
 
   test('does not wait for metrics files on a hanging disk', async () => {

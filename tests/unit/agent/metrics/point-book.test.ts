@@ -44,11 +44,11 @@ describe('printed steps', () => {
     expect(takeAll(book)).toMatchObject([{ n: 1, step: 1, values: { eval_loss: 4 } }]);
   });
 
-  test('makes no point of a step without figures', () => {
+  test('creates no point for a step without figures', () => {
     const book = bookOf();
     note(book, { step: 5, percent: 10, total_steps: 9 });
-    note(book, { metrics: { loss_of_mine: 1 } });
-    expect(takeAll(book)).toMatchObject([{ step: 5, values: { loss_of_mine: 1 } }]);
+    note(book, { metrics: { own_loss: 1 } });
+    expect(takeAll(book)).toMatchObject([{ step: 5, values: { own_loss: 1 } }]);
   });
 
   test('records NaN as a gap, and turns names into keys', () => {
@@ -57,13 +57,13 @@ describe('printed steps', () => {
     expect(takeAll(book)).toMatchObject([{ values: { loss: null, smooth_loss_all: 2 } }]);
   });
 
-  test('makes one point per line without steps', () => {
+  test('creates one point for each line without a step', () => {
     const book = bookOf();
     for (const loss of [3, 3, 2]) note(book, { loss });
     expect(takeAll(book).map(({ values }) => values['loss'])).toEqual([3, 3, 2]);
   });
 
-  test('leaves room for GPU keys, which join the current step', () => {
+  test('leaves room for GPU figures, and adds them to the current step', () => {
     const book = bookOf();
     note(book, {
       step: 7,
@@ -99,10 +99,12 @@ describe('backlog', () => {
     expect(kept.length).toBeGreaterThan(1_000);
     expect(kept.at(-1)?.values['loss']).toBe(steps);
     expect(kept.filter(({ values }) => values['odd'] === null)).toHaveLength(1);
-    const apart = kept.slice(1).map(({ step }, at) => (step ?? 0) - (kept[at]?.step ?? 0));
-    const [least, most] = [Math.min(...apart.slice(0, -1)), Math.max(...apart)];
-    expect(least).toBeGreaterThan(0);
-    expect(most).toBeLessThanOrEqual(2 * least);
+    // `kept[index]` is the point before this one, because the list starts at the second point.
+    const distances = kept.slice(1).map(({ step }, index) => (step ?? 0) - (kept[index]?.step ?? 0));
+    // The newest point is always kept, so its distance may be smaller.
+    const minDistance = Math.min(...distances.slice(0, -1));
+    expect(minDistance).toBeGreaterThan(0);
+    expect(Math.max(...distances)).toBeLessThanOrEqual(2 * minDistance);
     expect(kept.map(({ n }) => n)).toEqual(kept.map((_, n) => n));
   });
 
@@ -129,7 +131,7 @@ describe('backlog', () => {
   });
 });
 
-test('reports when the server accepted no points', () => {
+test('reports that the server accepted no points, and skips points that it already has', () => {
   const book = bookOf();
   note(book, { step: 1, loss: 1 });
   book.closeStep();
@@ -144,16 +146,17 @@ test('reports when the server accepted no points', () => {
 });
 
 describe('adopted runs', () => {
-  const adopted = (old: readonly Progress[]): PointBook => {
+  /** A book after a restart of the agent at 10 s, which has read this earlier output again. */
+  const adoptedBook = (earlierOutput: readonly Progress[]): PointBook => {
     const book = bookOf(true, 10_000);
-    for (const progress of old) book.note({ progress, gaps: [] }, 10_000, true);
+    for (const progress of earlierOutput) book.note({ progress, gaps: [] }, 10_000, true);
     return book;
   };
   const reply = (lastStep: number | null, next = 40) =>
     ({ success: true, next, last_step: lastStep, last_elapsed_ms: 4_000 }) as const;
 
   test('sends only new points of an adopted run, with plausible times', () => {
-    const book = adopted(
+    const book = adoptedBook(
       [1, 2, 3, 4, 5].flatMap(step => [
         { step, loss: step },
         { step, loss: step },
@@ -178,7 +181,7 @@ describe('adopted runs', () => {
   });
 
   test('sends nothing when the server has every point', () => {
-    const book = adopted([
+    const book = adoptedBook([
       { step: 1, loss: 1 },
       { step: 2, loss: 2 },
     ]);
@@ -191,7 +194,7 @@ describe('adopted runs', () => {
   });
 
   test('drops values without a step, which may have been sent already', () => {
-    const book = adopted([{ loss: 1 }, { loss: 2 }]);
+    const book = adoptedBook([{ loss: 1 }, { loss: 2 }]);
     book.closeStep();
     book.number(reply(null, 0));
     expect(book.isEmpty()).toBe(true);
@@ -204,13 +207,13 @@ test('numbers the points of any output in rising order', () => {
     fc.property(
       fc.array(step, { maxLength: 60 }),
       fc.array(fc.boolean(), { maxLength: 60 }),
-      (given, settles) => {
-        const rising = given.toSorted((a, b) => a.step - b.step);
+      (outputs, takesAfter) => {
+        const rising = outputs.toSorted((a, b) => a.step - b.step);
         const book = bookOf();
         const points: MetricPoint[] = [];
-        rising.forEach((progress, at) => {
-          note(book, progress, at);
-          if (settles[at] === true) points.push(...takeAll(book));
+        rising.forEach((progress, index) => {
+          note(book, progress, index);
+          if (takesAfter[index] === true) points.push(...takeAll(book));
         });
         points.push(...takeAll(book));
         expect(points.map(({ n }) => n)).toEqual(points.map((_, n) => n));

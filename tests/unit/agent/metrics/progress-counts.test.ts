@@ -6,12 +6,12 @@ import { useFakeTimers, advanceTime, startAgentWithJob } from '../agent-fixture.
 const read = (output: string): readonly object[] =>
   createProgressReader()
     .push(output)
-    .flatMap(item => (item.kind === 'progress' ? [stated(item.progress)] : []));
+    .flatMap(item => (item.kind === 'progress' ? [definedFields(item.progress)] : []));
 
-const stated = (progress: Progress): object =>
+const definedFields = (progress: Progress): object =>
   Object.fromEntries(Object.entries(progress).filter(([, value]) => value !== undefined));
 
-describe('counting lines', () => {
+describe('lines that count steps or epochs', () => {
   it.each<[string, object]>([
     ['step 1500/5000', { step: 1500, totalSteps: 5000, percent: 30 }],
     ['Step 1500/5000 - loss: 0.0234', { step: 1500, totalSteps: 5000, percent: 30, loss: 0.0234 }],

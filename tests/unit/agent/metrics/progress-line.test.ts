@@ -69,20 +69,20 @@ describe('JSON progress lines', () => {
     ['an absurd step', { step: 1e12 + 1, total_steps: 1e300, loss: 1 }, { loss: 1 }],
     ['an absurd epoch and speed', { epoch: 1e12 + 1, steps_per_second: 1e13, loss: 1 }, { loss: 1 }],
     ['the largest step', { step: 1e12 }, { step: 1e12 }],
-    ['no steps to do', { step: 0, total_steps: 0 }, { step: 0 }],
+    ['zero steps in total', { step: 0, total_steps: 0 }, { step: 0 }],
     ['the second name where the first has no figure', { step: 'x', global_step: 4 }, { step: 4 }],
     [
       'a percentage of its own',
       { step: 1, total_steps: 2, percent: 12.345 },
       { step: 1, totalSteps: 2, percent: 12.35 },
     ],
-    ['a percentage above all', { percent: 1e308 }, { percent: 100 }],
+    ['a percentage above 100', { percent: 1e308 }, { percent: 100 }],
     [
       'negative figures',
       { percent: -1, epoch: -1, steps_per_second: -1, loss: -1, lr: -1 },
       { loss: -1, learningRate: -1 },
     ],
-    ['more steps than there are', { step: 3, total_steps: 2 }, { step: 3, totalSteps: 2, percent: 100 }],
+    ['a step beyond the total', { step: 3, total_steps: 2 }, { step: 3, totalSteps: 2, percent: 100 }],
     ['two losses', { loss: 1, avg_loss: 2 }, { loss: 1, metrics: { avg_loss: 2 } }],
     ['a long stage', { stage: ` ${'x'.repeat(63)}🚂` }, { stage: `${'x'.repeat(63)}\ufffd` }],
     ['a blank stage', { stage: ' : ', step: 1 }, { step: 1 }],
@@ -91,7 +91,7 @@ describe('JSON progress lines', () => {
       { '': 1, ['n'.repeat(64)]: 2, ['n'.repeat(65)]: 3, constructor: 4 },
       { metrics: { ['n'.repeat(64)]: 2, constructor: 4 } },
     ],
-  ])('reads %s', (_what, fields, expected) => {
+  ])('reads a JSON line with %s', (_title, fields, expected) => {
     expect(progressOf(json(fields))).toEqual({ metrics: {}, ...expected });
   });
 
@@ -155,7 +155,7 @@ describe('JSON progress lines', () => {
     ['deep JSON', `{"type":"progress","a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`],
     ['unfinished deep JSON', `{"type":"progress","a":${'{"a":'.repeat(10_000)}}`],
     ['JSON after other words', `INFO ${json({ step: 1 })}`],
-  ])('treats %s as a log line', (_what, text) => {
+  ])('treats %s as a log line', (_title, text) => {
     expect(readAll(`${text}\n`)).toEqual([line(text)]);
   });
 });
@@ -301,7 +301,7 @@ describe('progress bars', () => {
     ['model.safetensors:  45%|████▌     | 1.55G/3.44G [00:10<00:12, 150MB/s]', 'model.safetensors', 45.06],
     ['my data:  50%|█| 1/2 [00:01<00:01, 2.00s/ examples]', 'my data', 50],
     [' 50%|█| 512/1024 [00:10<00:12, 100B/s]', 'Transferring', 50],
-  ])('reads the bar of other work %s', (bar, stage, percent) => {
+  ])('reads no steps from a bar that does not count training: %s', (bar, stage, percent) => {
     expect(progressOf(bar)).toEqual({ stage, percent, metrics: {} });
   });
 
@@ -365,7 +365,7 @@ describe('escape sequences', () => {
     ['OSC with ESC \\', '\u001b]0;50%| [\u001b\\'],
     ['two-character sequences', '\u001b7\u001bM'],
     ['a CSI that ends too early', '\u001b[31\u001b[0m'],
-  ])('ignores %s', (_what, escape) => {
+  ])('ignores %s', (_title, escape) => {
     expect(progressOf(`${escape}Loading:${bar}`)?.stage).toBe('Loading');
   });
 

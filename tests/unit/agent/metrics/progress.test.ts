@@ -27,7 +27,7 @@ describe('lines', () => {
     ['half a character at the end', [Buffer.from([0x61, 0xe2])], [line('a\ufffd')]],
     ['half a character before a text', [Buffer.from([0xe2]), 'a\n'], [line('\ufffda')]],
     ['a byte order mark', [Buffer.from('\ufeffa\n')], [line('\ufeffa')]],
-  ])('reads %s', (_what, chunks, items) => {
+  ])('splits %s into lines', (_title, chunks, items) => {
     expect(readAll(...chunks)).toEqual(items);
   });
 
@@ -50,7 +50,7 @@ describe('long lines', () => {
     ['one byte more', 'x'.repeat(64 * KIB + 1), 64 * KIB, true],
     ['multi-byte characters', '█'.repeat(30 * KIB), Math.floor((64 * KIB) / 3), true],
     ['a character at the limit', 'x'.repeat(64 * KIB - 1) + '🚂', 64 * KIB - 1, true],
-  ])('cuts lines at 64 KiB: %s', (_what, text, length, truncated) => {
+  ])('cuts lines at 64 KiB: %s', (_title, text, length, truncated) => {
     const items = readAll(`${text}\nnext\n`);
     expect(items).toEqual([line(text.slice(0, length), truncated ? { truncated } : {}), line('next')]);
   });
@@ -111,8 +111,8 @@ describe('any input', () => {
     // Lines around the maximum length.
     fc
       .tuple(fc.integer({ min: -3, max: 3 }), fc.constantFrom(...TOKENS), fc.constantFrom(...TOKENS))
-      .map(([more, first, last]) =>
-        Uint8Array.from(Buffer.from(`${first}${'x'.repeat(64 * KIB + more)}${last}`)),
+      .map(([difference, first, last]) =>
+        Uint8Array.from(Buffer.from(`${first}${'x'.repeat(64 * KIB + difference)}${last}`)),
       ),
   );
 
@@ -122,7 +122,7 @@ describe('any input', () => {
         const edges = [0, ...cuts.map(cut => cut % (bytes.length + 1)), bytes.length].toSorted(
           (a, b) => a - b,
         );
-        const chunks = edges.map((edge, i) => bytes.slice(edges[i - 1] ?? 0, edge));
+        const chunks = edges.map((edge, index) => bytes.slice(edges[index - 1] ?? 0, edge));
         expect(readAll(...chunks)).toEqual(readAll(bytes));
       }),
       { numRuns: 200 },
@@ -154,8 +154,11 @@ describe('any input', () => {
   });
 });
 
-/** CPU time of this thread in ms, because a busy machine hardly affects it. Its clock may tick only every 10 ms. */
-function cost(lines: readonly string[]): number {
+/**
+ * Returns the time for reading the lines three times, in µs, and at least 10 ms, because the clock may tick only every
+ * 10 ms. It is the CPU time of this thread, because a busy machine hardly affects it.
+ */
+function measureCpuTime(lines: readonly string[]): number {
   const text = lines.join('\n');
   const start = process.threadCpuUsage();
   for (let run = 0; run < 3; run += 1) readAll(text);
@@ -165,18 +168,19 @@ function cost(lines: readonly string[]): number {
 
 /**
  * The time for long lines relative to the time for the same text in short lines. It is 1 for linear work, and the ratio
- * of their lengths for quadratic work. Returns the minimum of several runs, because noise only adds time.
+ * of their lengths for quadratic work. Returns the minimum of several runs, because noise only adds time. Stops early
+ * at a ratio below `goodRatio`.
  */
-function minRatio(long: readonly string[], short: readonly string[], enough: number): number {
-  let least = Infinity;
-  for (let attempt = 0; attempt < 8 && least >= enough; attempt += 1) {
-    least = Math.min(least, cost(long) / cost(short));
+function minRatio(long: readonly string[], short: readonly string[], goodRatio: number): number {
+  let ratio = Infinity;
+  for (let attempt = 0; attempt < 8 && ratio >= goodRatio; attempt += 1) {
+    ratio = Math.min(ratio, measureCpuTime(long) / measureCpuTime(short));
   }
-  return least;
+  return ratio;
 }
 
 /** Quadratic work costs 32 times as much for 64 KiB as for 2 KiB. Garbage collection alone can cost a factor of 9. */
-const halfQuadratic = 16;
+const maxRatio = 16;
 
 describe('linear time', () => {
   const repeat = (unit: string, length: number): string =>
@@ -196,11 +200,11 @@ describe('linear time', () => {
     ['unfinished CSI', '', '\u001b[1;', ''],
     ['unfinished OSC', '', '\u001b]0', ''],
     ['spaces', 'a', ' ', 'x'],
-  ])('takes linear time for %s', (_what, before, unit, after) => {
+  ])('takes linear time for %s', (_title, before, unit, after) => {
     const hostile = (length: number): string => before + repeat(unit, length - 50) + after;
     const short = Array.from({ length: 64 }, () => hostile(2 * KIB));
     const long = [hostile(64 * KIB), hostile(64 * KIB)];
-    expect(minRatio(long, short, halfQuadratic)).toBeLessThan(halfQuadratic);
+    expect(minRatio(long, short, maxRatio)).toBeLessThan(maxRatio);
   });
 
   it.each([
@@ -228,7 +232,7 @@ describe('linear time', () => {
   });
 });
 
-describe('tailOf', () => {
+describe('tail of the output', () => {
   const tailOf = (lines: readonly string[], maxLines?: number, maxBytes?: number): string => {
     const tail = createTail(maxLines, maxBytes);
     for (const text of lines) tail.push(text);
@@ -250,7 +254,7 @@ describe('tailOf', () => {
     ['blank lines', ['a', '', ' \t ', '\u001b[0m', 'b'], 'a\nb'],
     ['colours and control characters', ['\u001b[31mE:\u001b[0m\tout of\0\u0007'], 'E: out of'],
     ['a line that is too long', ['first', `Error${'█'.repeat(10)}`], 'Error█'],
-  ])('keeps the tail of %s', (_what, lines, expected) => {
+  ])('keeps the tail of %s', (_title, lines, expected) => {
     expect(tailOf(lines, 3, 10)).toBe(expected);
   });
 
@@ -264,10 +268,10 @@ describe('tailOf', () => {
         ),
         fc.integer({ min: 1, max: 5 }),
         fc.nat(40),
-        (lines, most, bytes) => {
-          const text = tailOf(lines, most, bytes);
-          expect(Buffer.byteLength(text)).toBeLessThanOrEqual(bytes);
-          expect(text.split('\n').length).toBeLessThanOrEqual(most);
+        (lines, maxLines, maxBytes) => {
+          const text = tailOf(lines, maxLines, maxBytes);
+          expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
+          expect(text.split('\n').length).toBeLessThanOrEqual(maxLines);
         },
       ),
     );

@@ -3,18 +3,18 @@ import { createProgressReader } from '../../../../agent/metrics/progress.ts';
 import { createTrackerLinks, findTrackerLink } from '../../../../agent/metrics/tracker-links.ts';
 import type { RunLink } from '../../../../protocol/run-link.ts';
 
-/** Returns the links in an output that arrives in pieces of this many characters. */
-function linksIn(output: string, size = output.length): readonly RunLink[] {
+/** Returns the links in an output that arrives in pieces of `pieceLength` characters. */
+function linksIn(output: string, pieceLength = output.length): readonly RunLink[] {
   const reader = createProgressReader();
   const links = createTrackerLinks();
-  const pieces = output.match(new RegExp(`[\\s\\S]{1,${size}}`, 'gu')) ?? [];
-  return [...pieces.flatMap(piece => reader.push(piece)), ...reader.end()].flatMap(item =>
-    item.kind === 'line' ? (links.note(item.text) ?? []) : [],
-  );
+  // Splits the output without cutting a character.
+  const pieces = output.match(new RegExp(`[\\s\\S]{1,${pieceLength}}`, 'gu')) ?? [];
+  const items = [...pieces.flatMap(piece => reader.push(piece)), ...reader.end()];
+  return items.flatMap(item => (item.kind === 'line' ? (links.note(item.text) ?? []) : []));
 }
 
 const run = { kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/8k2v1q0x' };
-/** As its client prints it, with colours on a terminal (`termlog`). */
+/** The output of its client on a terminal, with colours. */
 const wandbStart = [
   'wandb: Currently logged in as: ada. Use `wandb login --relogin` to force relogin',
   '\u001b[34m\u001b[1mwandb\u001b[0m: Syncing run \u001b[33mproud-sun-3\u001b[0m',
@@ -30,11 +30,11 @@ describe('links to experiment trackers in an output', () => {
     expect(findTrackerLink(wandbEnd)).toEqual(run);
   });
 
-  it.each([1, 3, 17])('finds an address that arrives in pieces of %i characters', size => {
-    expect(linksIn(`${wandbStart}\n`, size)).toEqual([run]);
+  it.each([1, 3, 17])('finds a link that arrives in pieces of %i characters', pieceLength => {
+    expect(linksIn(`${wandbStart}\n`, pieceLength)).toEqual([run]);
   });
 
-  it('finds an address behind a progress bar that is drawn on the same line', () => {
+  it('finds a link behind a progress bar on the same line', () => {
     const bar = 'Steps:  45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, step_loss=0.157]';
     expect(linksIn(`${bar}\r${bar}${wandbEnd}\n${bar}\r`)).toEqual([run]);
   });
@@ -71,11 +71,11 @@ describe('links to experiment trackers in an output', () => {
       'https://huggingface.co/spaces/ada/trackio',
     ],
     [
-      'an own server of Trackio',
+      'a self-hosted server of Trackio',
       '* Trackio metrics will be sent to self-hosted server: http://tracker.lan:7860/',
       'http://tracker.lan:7860/',
     ],
-  ])('finds the line of %s', (_, line, url) => expect(findTrackerLink(line)?.url).toBe(url));
+  ])('finds the link that %s prints', (_title, line, url) => expect(findTrackerLink(line)?.url).toBe(url));
 
   it.each([
     'wandb: ⭐️ View project at https://wandb.ai/ada/flux',
@@ -89,15 +89,15 @@ describe('links to experiment trackers in an output', () => {
     `${'x'.repeat(3_000)} wandb: 🚀 View run at https://wandb.ai/ada/flux/runs/8k2v1q0x`,
   ])('finds no run in the line %s', line => expect(findTrackerLink(line)).toBeNull());
 
-  it('keeps the first four runs of a program that starts many', () => {
+  it('keeps only the first four links of a program that starts many runs', () => {
     const lines = Array.from({ length: 100 }, (_, n) => `wandb: View run at https://w.lan/a/b/runs/${n}`);
     expect(linksIn(`${lines.join('\n')}\n`).map(({ url }) => url.at(-1))).toEqual(['0', '1', '2', '3']);
   });
 
   it('reads a line of only near-matches in linear time', () => {
     const line = `://${'View run at '.repeat(5_000)}`;
-    const before = performance.now();
+    const startedAt = performance.now();
     for (let n = 0; n < 200; n += 1) expect(findTrackerLink(line)).toBeNull();
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 });

@@ -1,4 +1,4 @@
-/** The progress and the curves that the agent reads from recorded output of popular trainers (see trainer-output/). */
+/** Tests the progress and curves that the agent reads from recorded output of popular trainers (see trainer-output/). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -7,6 +7,7 @@ import { createPointBook } from '../../../../agent/metrics/point-book.ts';
 import { wireProgress } from '../../../../agent/attempt/sent-progress.ts';
 import { readAll } from '../../../support/trainer-output.ts';
 
+/** The recordings contain `\r` as the two characters backslash and r, at the end of a line. */
 const outputOf = (trainer: string): string =>
   readFileSync(join(import.meta.dirname, 'trainer-output', `${trainer}.txt`), 'utf8').replaceAll(
     '\\r\n',
@@ -26,9 +27,9 @@ function curveOf(trainer: string): readonly (readonly [number | undefined, numbe
   return book.batch().map(({ step, epoch, values }) => [step, epoch, values]);
 }
 
-/** Returns the last progress that the output reports. */
+/** Returns the last value of each field of the progress. */
 const lastOf = (trainer: string) =>
-  progressIn(outputOf(trainer)).reduce((all, each) => ({ ...all, ...wireProgress(each) }), {});
+  progressIn(outputOf(trainer)).reduce((merged, progress) => ({ ...merged, ...wireProgress(progress) }), {});
 
 describe('output of trainers', () => {
   test('reads the curve of SimpleTuner', () => {
@@ -127,9 +128,9 @@ describe('any output', () => {
   test('parses any output the same wherever it is cut, with finite numbers', () => {
     const texts = fc.array(fc.oneof(pieces, fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 60 });
     fc.assert(
-      fc.property(texts, parts => {
-        const whole = readAll(parts.join(''));
-        expect(readAll(...parts)).toEqual(whole);
+      fc.property(texts, outputPieces => {
+        const whole = readAll(outputPieces.join(''));
+        expect(readAll(...outputPieces)).toEqual(whole);
         for (const item of whole) {
           if (item.kind !== 'progress') continue;
           for (const figure of Object.values(item.progress.metrics))
@@ -146,19 +147,18 @@ describe('any output', () => {
     ['a bar that is open', ' 45%|x| 450/1000 [01:23<01:41, '],
     ['brackets', '[01:23<'],
     ['epochs', 'epoch 1/'],
-  ])('takes linear time for an endless line of %s', (_what, piece) => {
+  ])('takes linear time for an endless line of %s', (_title, piece) => {
     const timeOf = (count: number): number => {
       const text = `${piece.repeat(count)}}`;
-      const began = performance.now();
+      const startedAt = performance.now();
       readAll(text);
-      return performance.now() - began;
+      return performance.now() - startedAt;
     };
     timeOf(100);
     // Eight times as much input may take somewhat more than eight times as long on a busy machine. Quadratic work would
     // take 64 times as long.
-    const [little, much] = [10_000, 80_000].map(count =>
-      Math.min(timeOf(count), timeOf(count), timeOf(count)),
-    );
-    expect(much ?? 0).toBeLessThan(Math.max(50, (little ?? 0) * 30));
+    const minTimeOf = (count: number): number => Math.min(timeOf(count), timeOf(count), timeOf(count));
+    const shortMs = minTimeOf(10_000);
+    expect(minTimeOf(80_000)).toBeLessThan(Math.max(50, shortMs * 30));
   });
 });

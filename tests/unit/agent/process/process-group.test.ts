@@ -9,12 +9,12 @@ import { type ProcessGroup, startGroup } from '../../../../agent/process/process
 import { tempFolder, writeFile } from '../builders.ts';
 
 const env = { PATH: process.env['PATH'] };
-const parts = { processes: ownProcesses(env), clock: systemClock };
+const deps = { processes: ownProcesses(env), clock: systemClock };
 
 async function start(script: string, ...args: readonly string[]): Promise<ProcessGroup> {
   const group = await startGroup(
     { argv: [process.execPath, '-e', script, ...args], cwd: tempFolder(), env },
-    parts,
+    deps,
   );
   onTestFinished(() => {
     if (isAlive(-group.pid)) process.kill(-group.pid, 'SIGKILL');
@@ -47,14 +47,15 @@ const readAll = async (stream: Readable): Promise<string> => {
 
 /** Prints "ready" and then runs until it is killed. */
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
-const deaf = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
+const ignoreSignals = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
+
 describe('end of a command', () => {
   it.each<[string, string, { code: number | null; signal: string | null }]>([
     ['with exit code 0', '', { code: 0, signal: null }],
     ['with another exit code', 'process.exit(7)', { code: 7, signal: null }],
     ['by a signal', `process.kill(process.pid, 'SIGKILL')`, { code: null, signal: 'SIGKILL' }],
     ['by an exception', 'throw new Error("x")', { code: 1, signal: null }],
-  ])('reports a command that ended %s', async (_what, script, expected) => {
+  ])('reports a command that ended %s', async (_title, script, expected) => {
     const group = await start(script);
     group.stdout.resume();
     group.stderr.resume();
@@ -81,23 +82,23 @@ describe('commands that cannot start', () => {
     ['that is a folder', folder => [folder], 'EACCES'],
     ['without a program', () => [], 'ERR_INVALID_ARG_VALUE'],
     ['with a NUL character', () => [process.execPath, 'a\0b'], 'ERR_INVALID_ARG_VALUE'],
-  ])('fails to start a command %s', async (_what, argv, code) => {
+  ])('fails to start a command %s', async (_title, argv, code) => {
     const folder = tempFolder();
-    await expect(startGroup({ argv: argv(folder), cwd: folder, env }, parts)).rejects.toMatchObject({ code });
+    await expect(startGroup({ argv: argv(folder), cwd: folder, env }, deps)).rejects.toMatchObject({ code });
   });
 
   it('fails to start in a missing folder', async () => {
     const cwd = join(tempFolder(), 'none');
-    await expect(startGroup({ argv: [process.execPath, '-e', ''], cwd, env }, parts)).rejects.toThrow(
+    await expect(startGroup({ argv: [process.execPath, '-e', ''], cwd, env }, deps)).rejects.toThrow(
       'ENOENT',
     );
   });
 
   it('starts a later command after a failure', async () => {
-    const cwd = join(tempFolder(), 'made');
+    const cwd = join(tempFolder(), 'existing');
     mkdirSync(cwd);
-    const group = await startGroup({ argv: [process.execPath, '-p', 'process.cwd()'], cwd, env }, parts);
-    expect(await nextLine(group.stdout)).toContain('made');
+    const group = await startGroup({ argv: [process.execPath, '-p', 'process.cwd()'], cwd, env }, deps);
+    expect(await nextLine(group.stdout)).toContain('existing');
     await group.exited;
   });
 });
@@ -122,16 +123,17 @@ describe('stopping a command', () => {
   });
 
   it('sends SIGKILL after the grace period to a command that ignores SIGTERM', async () => {
-    const group = await start(`${deaf} ${stay}`);
+    const group = await start(`${ignoreSignals} ${stay}`);
     await nextLine(group.stdout);
-    const began = performance.now();
+    const startedAt = performance.now();
     group.stop(150);
     expect(await group.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(performance.now() - began).toBeGreaterThanOrEqual(149);
+    // Timers may end up to 1 ms early.
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(149);
   });
 
   it('ignores a second stop, and keeps the first grace period', async () => {
-    const group = await start(`${deaf} ${stay}`);
+    const group = await start(`${ignoreSignals} ${stay}`);
     await nextLine(group.stdout);
     const kill = vi.spyOn(process, 'kill');
     onTestFinished(() => kill.mockRestore());

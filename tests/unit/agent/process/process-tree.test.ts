@@ -6,11 +6,11 @@ import { systemClock } from '../../../../agent/clock.ts';
 import { ownProcesses } from '../../../../agent/process/own-processes.ts';
 import { type ProcessGroup, startGroup } from '../../../../agent/process/process-group.ts';
 
-const parts = { processes: ownProcesses({}), clock: systemClock };
-/** The pids of all processes that these tests start. They are killed after each test. */
-const started: number[] = [];
+const deps = { processes: ownProcesses({}), clock: systemClock };
+/** The pids of all processes that these tests start. The processes are killed after all tests. */
+const startedPids: number[] = [];
 afterAll(() => {
-  for (const pid of started) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+  for (const pid of startedPids) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
 });
 
 function isAlive(pid: number): boolean {
@@ -33,58 +33,69 @@ function isRunning(pid: number): boolean {
   }
 }
 
-const deaf = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
-/** Script of a process that starts a child, which starts a grandchild. Prints the pids of both when all three run. */
-const family = (childDeaf: boolean, leaderThen: string): string => `
+const ignoreSignals = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
+/**
+ * Script of a process that starts a child, which starts a grandchild. When all three run, the process prints the pids of
+ * the others and runs `leaderCode`. The grandchild ignores signals.
+ */
+const processTree = (childIgnoresSignals: boolean, leaderCode: string): string => `
   const { spawn } = require('node:child_process');
-  const grandchild = ${JSON.stringify(`${deaf} console.log(process.pid); setInterval(() => {}, 1000);`)};
+  const grandchild = ${JSON.stringify(`${ignoreSignals} console.log(process.pid); setInterval(() => {}, 1000);`)};
   const child = ${JSON.stringify(`
-    ${childDeaf ? deaf : ''}
+    ${childIgnoresSignals ? ignoreSignals : ''}
     const { spawn } = require('node:child_process');
     spawn(process.execPath, ['-e', process.argv[1]], { stdio: ['ignore', 'pipe', 'ignore'] })
       .stdout.once('data', pid => console.log(process.pid + ' ' + pid));
     setInterval(() => {}, 1000);`)};
   spawn(process.execPath, ['-e', child, grandchild], { stdio: ['ignore', 'pipe', 'ignore'] })
-    .stdout.once('data', pids => { console.log(String(pids).trim()); ${leaderThen} });`;
+    .stdout.once('data', pids => { console.log(String(pids).trim()); ${leaderCode} });`;
 
-/** Starts such a process. Resolves with its pid and those of its descendants. */
+/** Starts a process with this script. Resolves with its group and the pids of its descendants. */
 async function start(
   script: string,
-): Promise<{ readonly group: ProcessGroup; readonly others: readonly number[] }> {
+): Promise<{ readonly group: ProcessGroup; readonly descendants: readonly number[] }> {
   const argv = [process.execPath, '-e', script];
-  const group = await startGroup({ argv, cwd: tmpdir(), env: { PATH: process.env['PATH'] } }, parts);
+  const group = await startGroup({ argv, cwd: tmpdir(), env: { PATH: process.env['PATH'] } }, deps);
   let line = '';
   while (!line.includes('\n')) line += String((await once(group.stdout, 'data'))[0]);
   group.stdout.resume();
-  const others = line.trim().split(' ').map(Number);
-  started.push(group.pid, ...others);
-  return { group, others };
+  const descendants = line.trim().split(' ').map(Number);
+  startedPids.push(group.pid, ...descendants);
+  return { group, descendants };
 }
 
-// Without an init process that reaps orphans at once, these tests take long, so they run concurrently.
+// These tests take long where no init process removes ended orphans immediately, so they run concurrently.
 describe.concurrent('process trees', () => {
   it.for<[string, string, (group: ProcessGroup) => void]>([
-    ['after the grace period when all ignore SIGTERM', deaf + family(true, ''), group => group.stop(200)],
-    ['when only the leader obeys SIGTERM', family(true, ''), group => group.stop(500)],
-    ['when the leader ends by itself', family(false, 'process.exit(0)'), () => {}],
-    ['when the leader ends by itself, and they ignore SIGTERM', family(true, 'process.exit(0)'), () => {}],
-    ['when the leader crashes', family(true, `process.kill(process.pid, 'SIGKILL')`), () => {}],
-  ])('ends children and grandchildren %s', async ([_what, script, end], { expect }) => {
-    const { group, others } = await start(script);
-    expect(others).toHaveLength(2);
+    [
+      'after the grace period when all ignore SIGTERM',
+      ignoreSignals + processTree(true, ''),
+      group => group.stop(200),
+    ],
+    ['when only the leader obeys SIGTERM', processTree(true, ''), group => group.stop(500)],
+    ['when the leader ends by itself', processTree(false, 'process.exit(0)'), () => {}],
+    [
+      'when the leader ends by itself, and all others ignore SIGTERM',
+      processTree(true, 'process.exit(0)'),
+      () => {},
+    ],
+    ['when the leader crashes', processTree(true, `process.kill(process.pid, 'SIGKILL')`), () => {}],
+  ])('ends children and grandchildren %s', async ([_title, script, end], { expect }) => {
+    const { group, descendants } = await start(script);
+    expect(descendants).toHaveLength(2);
     end(group);
     await group.exited;
-    expect([group.pid, ...others].filter(isRunning)).toEqual([]);
+    expect([group.pid, ...descendants].filter(isRunning)).toEqual([]);
   });
 
   it('reports the end although a detached process holds the output', async ({ expect }) => {
-    const { group, others } = await start(`
+    const { group, descendants } = await start(`
       const { spawn } = require('node:child_process');
       const options = { detached: true, stdio: 'inherit' };
       const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], options);
       child.unref();
       console.log(child.pid);`);
     expect(await group.exited).toEqual({ code: 0, signal: null });
-    expect(others.filter(isRunning)).toEqual(others);
+    expect(descendants.filter(isRunning)).toEqual(descendants);
   });
 });

@@ -9,18 +9,18 @@ import { tempFolder } from '../builders.ts';
 
 const exited = (stdout: string, code = 0): CommandResult => ({ kind: 'exited', code, stdout, stderr: '' });
 
-/** A fake tool that gives the answers of the test and records the calls. */
-function fakeRunner(answer: (line: string) => CommandResult) {
-  const asked: string[] = [];
+/** A runner of commands that returns the answers of the test and records the command lines. */
+function createFakeRunner(answer: (commandLine: string) => CommandResult) {
+  const commandLines: string[] = [];
   const run: RunCommand = async (command, args) => {
-    const line = [command, ...args].join(' ');
-    asked.push(line);
-    return answer(line);
+    const commandLine = [command, ...args].join(' ');
+    commandLines.push(commandLine);
+    return answer(commandLine);
   };
-  return { asked, run };
+  return { commandLines, run };
 }
 
-const silent: readonly CommandResult[] = [
+const failedCommands: readonly CommandResult[] = [
   { kind: 'missing' },
   { kind: 'timed_out', timeoutMs: 10_000 },
   { kind: 'failed', message: 'EAGAIN' },
@@ -62,10 +62,10 @@ describe('Linux', () => {
     }
     return { proc, processes: linuxProcesses(proc) };
   };
-  const machineOf = (...machine: Parameters<typeof machineWith>) => machineWith(...machine).processes;
+  const processesOf = (...args: Parameters<typeof machineWith>) => machineWith(...args).processes;
 
   it('parses a process name with brackets, and ties the start time to this boot', async () => {
-    const processes = machineOf({ 900: stat(900, 'S', 900, 900, 4711) });
+    const processes = processesOf({ 900: stat(900, 'S', 900, 900, 4711) });
     expect(await processes.identify(900)).toEqual({ pid: 900, start: 'boot-1/4711' });
     expect(await processes.identify(901)).toBeNull();
   });
@@ -75,7 +75,7 @@ describe('Linux', () => {
     ['waits for it', 'SigBlk:\t0000000000000200\nSigCgt:\t0000000000000000\n', 'gone'],
     ['handles other signals', 'SigBlk:\t0000000000000000\nSigCgt:\tfffffffffffffdff\n', 'unheard'],
     ['reports no signals', '', 'unheard'],
-  ])('sends a signal only to a process that %s', async (_what, status, answer) => {
+  ])('sends a signal only to a process that %s', async (_title, status, answer) => {
     // The pid is above Linux's maximum, so no process can have it.
     const pid = 2 ** 22 + 1;
     const { processes, proc } = machineWith({ [pid]: stat(pid, 'S', pid, pid, 7) });
@@ -85,8 +85,8 @@ describe('Linux', () => {
     expect(await processes.signal({ pid: pid + 1, start: 'boot-1/7' }, 'SIGUSR1')).toBe('gone');
   });
 
-  it('counts zombies as gone', async () => {
-    const processes = machineOf({ 900: stat(900, 'Z', 900, 900, 1), 901: stat(901, 'X', 901, 901, 1) });
+  it('treats zombies as ended', async () => {
+    const processes = processesOf({ 900: stat(900, 'Z', 900, 900, 1), 901: stat(901, 'X', 901, 901, 1) });
     expect(await processes.identify(900)).toBeNull();
     expect(await processes.identify(901)).toBeNull();
   });
@@ -98,69 +98,72 @@ describe('Linux', () => {
     ['whose number a foreign group has now', { 901: stat(901, 'S', 900, 1, 9) }, false],
     ['with zombies only', { 900: stat(900, 'Z', 900, 900, 7) }, false],
     ['without processes', {}, false],
-  ])('knows whether it owns a group %s', async (_what, stats, owned) => {
-    expect(await machineOf(stats).ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(owned);
+  ])('detects whether the agent still owns a group %s', async (_title, stats, isOwned) => {
+    expect(await processesOf(stats).ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(isOwned);
   });
 
   it('owns no process from an earlier boot', async () => {
     const stats = { 900: stat(900, 'S', 900, 900, 7) };
-    expect(await machineOf(stats, 'boot-2').ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(false);
+    expect(await processesOf(stats, 'boot-2').ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(false);
     const child = { 901: stat(901, 'S', 900, 900, 7) };
-    expect(await machineOf(child, 'boot-2').ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(false);
+    expect(await processesOf(child, 'boot-2').ownsGroup({ pid: 900, start: 'boot-1/7' })).toBe(false);
   });
 });
 
 describe('macOS', () => {
   const started = 'Fri Nov 21 15:43:53 2026';
-  const machine = (answer: (line: string) => CommandResult) => {
-    const { asked, run } = fakeRunner(answer);
-    return { asked, processes: createProcesses({ platform: 'darwin', run }) };
+  const machine = (answer: (commandLine: string) => CommandResult) => {
+    const { commandLines, run } = createFakeRunner(answer);
+    return { commandLines, processes: createProcesses({ platform: 'darwin', run }) };
   };
 
   it('asks ps for the state and the start time', async () => {
-    const { asked, processes } = machine(() => exited(`Ss   ${started}\n`));
+    const { commandLines, processes } = machine(() => exited(`Ss   ${started}\n`));
     expect(await processes.identify(900)).toEqual({ pid: 900, start: started });
-    expect(asked).toEqual(['ps -o stat=,lstart= -p 900']);
+    expect(commandLines).toEqual(['ps -o stat=,lstart= -p 900']);
     expect(await processes.ownsGroup({ pid: 900, start: started })).toBe(true);
     expect(await processes.ownsGroup({ pid: 900, start: 'Fri Nov 21 15:43:54 2026' })).toBe(false);
   });
 
   it('sends a signal to its own process', async () => {
-    const output = new Promise(resolve => process.once('SIGWINCH', resolve));
+    const received = new Promise(resolve => process.once('SIGWINCH', resolve));
     const { processes } = machine(() => exited(`Ss   ${started}\n`));
     const self = { pid: process.pid, start: started };
     expect(await processes.signal({ ...self, start: 'another day' }, 'SIGWINCH')).toBe('gone');
     expect(await processes.signal(self, 'SIGWINCH')).toBe('sent');
-    await output;
+    await received;
     expect(await processes.signal({ pid: 2 ** 22 + 1, start: started }, 'SIGWINCH')).toBe('gone');
   });
 
   it.each([
     ['no process', exited('', 1)],
     ['a zombie', exited(`Z+   ${started}\n`)],
-  ])('finds no process when ps shows %s', async (_what, answer) => {
+  ])('finds no process when ps shows %s', async (_title, answer) => {
     expect(await machine(() => answer).processes.identify(900)).toBeNull();
   });
 
-  it.each(silent)('throws when ps does not answer, and assumes no end: $kind', async answer => {
-    const { processes } = machine(() => answer);
-    await expect(processes.identify(900)).rejects.toThrow('ps could not query process 900');
-    // The process may belong to another program now, so the agent does not touch it.
-    expect(await processes.ownsGroup({ pid: 900, start: started })).toBe(false);
-  });
+  it.each(failedCommands)(
+    'throws instead of assuming an ended process when ps does not answer: $kind',
+    async answer => {
+      const { processes } = machine(() => answer);
+      await expect(processes.identify(900)).rejects.toThrow('ps could not query process 900');
+      // The process may belong to another program now, so the agent does not touch it.
+      expect(await processes.ownsGroup({ pid: 900, start: started })).toBe(false);
+    },
+  );
 });
 
 describe('Windows', () => {
-  const machine = (answer: (line: string) => CommandResult) => {
-    const { asked, run } = fakeRunner(answer);
-    return { asked, processes: createProcesses({ platform: 'win32', run }) };
+  const machine = (answer: (commandLine: string) => CommandResult) => {
+    const { commandLines, run } = createFakeRunner(answer);
+    return { commandLines, processes: createProcesses({ platform: 'win32', run }) };
   };
   const ticks = '133764382331234567';
 
   it('asks PowerShell for the start time', async () => {
-    const { asked, processes } = machine(() => exited(`${ticks}\r\n`));
+    const { commandLines, processes } = machine(() => exited(`${ticks}\r\n`));
     expect(await processes.identify(900)).toEqual({ pid: 900, start: ticks });
-    expect(asked).toEqual([
+    expect(commandLines).toEqual([
       'powershell -NoProfile -NonInteractive -Command (Get-Process -Id 900).StartTime.ToFileTimeUtc()',
     ]);
     expect(await processes.groupLives(900)).toBe(true);
@@ -169,16 +172,16 @@ describe('Windows', () => {
   });
 
   it('ends a process tree with taskkill, first without and then with force', async () => {
-    const { asked, processes } = machine(() => exited(''));
+    const { commandLines, processes } = machine(() => exited(''));
     await processes.signalGroup(900, 'SIGTERM');
     await processes.signalGroup(900, 'SIGKILL');
-    expect(asked).toEqual(['taskkill /PID 900 /T', 'taskkill /PID 900 /T /F']);
+    expect(commandLines).toEqual(['taskkill /PID 900 /T', 'taskkill /PID 900 /T /F']);
   });
 
   it('sends no signals on Windows', async () => {
-    const { asked, processes } = machine(() => exited(''));
+    const { commandLines, processes } = machine(() => exited(''));
     expect(await processes.signal({ pid: 900, start: ticks }, 'SIGUSR1')).toBe('unable');
-    expect(asked).toEqual([]);
+    expect(commandLines).toEqual([]);
   });
 
   it('finds no process that PowerShell does not know', async () => {
@@ -187,12 +190,15 @@ describe('Windows', () => {
     expect(await processes.groupLives(900)).toBe(false);
   });
 
-  it.each(silent)('throws when PowerShell does not answer, and assumes no end: $kind', async answer => {
-    const { processes } = machine(() => answer);
-    await expect(processes.identify(900)).rejects.toThrow('PowerShell could not query process 900');
-    expect(await processes.groupLives(900)).toBe(true);
-    expect(await processes.ownsGroup({ pid: 900, start: ticks })).toBe(false);
-  });
+  it.each(failedCommands)(
+    'throws instead of assuming an ended process when PowerShell does not answer: $kind',
+    async answer => {
+      const { processes } = machine(() => answer);
+      await expect(processes.identify(900)).rejects.toThrow('PowerShell could not query process 900');
+      expect(await processes.groupLives(900)).toBe(true);
+      expect(await processes.ownsGroup({ pid: 900, start: ticks })).toBe(false);
+    },
+  );
 
   it('hides the console of a trainer, and detaches a guard', () => {
     const { processes } = machine(() => exited(''));
@@ -210,6 +216,6 @@ it.each<[unknown, boolean]>([
   [{ pid: 7, start: '' }, false],
   [{ pid: 7 }, false],
   [{}, false],
-])('accepts the process reference %j from a file: %s', (fields, counts) => {
-  expect(refOf(fields as Record<string, unknown>) !== null).toBe(counts);
+])('accepts the process reference %j from a file: %s', (fields, isAccepted) => {
+  expect(refOf(fields as Record<string, unknown>) !== null).toBe(isAccepted);
 });

@@ -3,7 +3,7 @@ import { createRunCommand } from '../../../../agent/gpu/probe.ts';
 import type { CommandResult } from '../../../../agent/process/run-command.ts';
 
 describe('createRunCommand', () => {
-  const environment = { PATH: process.env['PATH'], WORKER_WORD: 'hello' };
+  const environment = { PATH: process.env['PATH'], TEST_VARIABLE: 'hello' };
   const node = (
     script: string,
     options: { timeoutMs?: number; maxBytes?: number } = {},
@@ -12,7 +12,7 @@ describe('createRunCommand', () => {
 
   it('passes the environment to the command, in the C locale', async () => {
     const script =
-      "process.stdout.write([process.env.LC_ALL, process.env.WORKER_WORD].join(' ')); console.error('e')";
+      "process.stdout.write([process.env.LC_ALL, process.env.TEST_VARIABLE].join(' ')); console.error('e')";
     expect(await node(script)).toEqual({ kind: 'exited', code: 0, stdout: 'C hello', stderr: 'e\n' });
   });
 

@@ -2,33 +2,35 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBackoff, pause } from '../../../../agent/retry/retry.ts';
 import { systemClock } from '../../../../agent/clock.ts';
 
-const waits = (backoff: ReturnType<typeof createBackoff>, times: number): readonly number[] =>
+const nextWaits = (backoff: ReturnType<typeof createBackoff>, times: number): readonly number[] =>
   Array.from({ length: times }, () => backoff.nextMs());
 
 describe('backoff', () => {
   it('doubles the wait from the first to the maximum', () => {
-    expect(waits(createBackoff({ firstMs: 1_000, maxMs: 8_000 }), 6)).toEqual([
+    expect(nextWaits(createBackoff({ firstMs: 1_000, maxMs: 8_000 }), 6)).toEqual([
       1_000, 2_000, 4_000, 8_000, 8_000, 8_000,
     ]);
   });
 
   it('starts again with the first wait after a reset', () => {
     const backoff = createBackoff({ firstMs: 500, maxMs: 15_000 });
-    waits(backoff, 4);
+    nextWaits(backoff, 4);
     backoff.reset();
-    expect(waits(backoff, 2)).toEqual([500, 1_000]);
+    expect(nextWaits(backoff, 2)).toEqual([500, 1_000]);
   });
 
   it.each([
     [0, [0, 0, 0]],
     [0.5, [500, 1_000, 1_500]],
     [1, [1_000, 2_000, 3_000]],
-  ])('spreads the wait over its whole length: with %j', (random, expected) => {
-    expect(waits(createBackoff({ firstMs: 1_000, maxMs: 3_000, random: () => random }), 3)).toEqual(expected);
+  ])('multiplies each wait by the random number %j', (random, expected) => {
+    expect(nextWaits(createBackoff({ firstMs: 1_000, maxMs: 3_000, random: () => random }), 3)).toEqual(
+      expected,
+    );
   });
 
   it('stays finite after thousands of waits', () => {
-    expect(waits(createBackoff({ firstMs: 1_000, maxMs: 30_000 }), 5_000).at(-1)).toBe(30_000);
+    expect(nextWaits(createBackoff({ firstMs: 1_000, maxMs: 30_000 }), 5_000).at(-1)).toBe(30_000);
   });
 });
 
@@ -46,9 +48,9 @@ describe('pause', () => {
   });
 
   it('resolves with false immediately when aborted, and leaves no timer', async () => {
-    const cut = new AbortController();
-    const paused = pause(systemClock, 60_000, cut.signal);
-    cut.abort();
+    const abort = new AbortController();
+    const paused = pause(systemClock, 60_000, abort.signal);
+    abort.abort();
     expect(await paused).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });

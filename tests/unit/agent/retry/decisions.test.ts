@@ -83,10 +83,10 @@ describe('the table of retryable failures', () => {
     'defines a pause for each decision on a %s call that leads to another call',
     call => {
       const { decide: decideOn } = policyOf(call);
-      const repeated = Object.values(rows).map(([failure]) => decideOn(failure));
-      const again: readonly Decisions['register'][] = ['retry', 'seldom'];
+      const decisions = new Set<string>(Object.values(rows).map(([failure]) => decideOn(failure)));
+      const repeatingDecisions: readonly Decisions['register'][] = ['retry', 'seldom'];
       expect(Object.keys(waits[call]).toSorted()).toEqual(
-        again.filter(decision => repeated.some(other => other === decision)).toSorted(),
+        repeatingDecisions.filter(decision => decisions.has(decision)).toSorted(),
       );
     },
   );

@@ -11,15 +11,18 @@ type Failure = 'busy' | 'late' | 'wrong' | 'refused';
 type Answer = RetryAnswer<string, Failure>;
 type Policy = RetryPolicy<Failure, Failure, 'busy' | 'late' | 'wrong'>;
 
-const done: Answer = { ok: true, value: 'result' };
-const fail = (failure: Failure, more: { retryAfterMs?: number; hasProgressed?: boolean } = {}): Answer => ({
+const success: Answer = { ok: true, value: 'result' };
+const fail = (
+  failure: Failure,
+  details: { retryAfterMs?: number; hasProgressed?: boolean } = {},
+): Answer => ({
   ok: false,
   failure,
-  ...more,
+  ...details,
 });
 const busy = fail('busy');
 
-/** Retries a call that gives these answers, the last one forever. Records when each try began. */
+/** Retries a call that returns these answers, and then the last one again and again. Records the time of each try. */
 function start(answers: readonly Answer[], policy: Partial<Policy> = {}, callMs = 0) {
   const clock = createVirtualClock();
   const startedAt = clock.mono();
@@ -27,7 +30,7 @@ function start(answers: readonly Answer[], policy: Partial<Policy> = {}, callMs 
   const calledAt: number[] = [];
   const call = (): Promise<Answer> => {
     calledAt.push(clock.mono() - startedAt);
-    const answer = answers[calledAt.length - 1] ?? answers.at(-1) ?? done;
+    const answer = answers[calledAt.length - 1] ?? answers.at(-1) ?? success;
     return new Promise(resolve => void clock.after(callMs, () => resolve(answer)));
   };
   const end = retry(call, {
@@ -47,7 +50,7 @@ function start(answers: readonly Answer[], policy: Partial<Policy> = {}, callMs 
 
 describe('retry', () => {
   it('returns the value of the first call that succeeds', async () => {
-    const { end, clock, calledAt } = start([busy, busy, done]);
+    const { end, clock, calledAt } = start([busy, busy, success]);
     await clock.advance(10_000);
     expect(await end).toEqual({ kind: 'done', value: 'result' });
     expect(calledAt).toHaveLength(3);
@@ -67,33 +70,33 @@ describe('retry', () => {
   ])(
     'waits between the base and the base plus the first pause, with a random number of %d',
     async (random, ms) => {
-      const { clock, calledAt } = start([busy, done], { random: () => random });
+      const { clock, calledAt } = start([busy, success], { random: () => random });
       await clock.advance(2_000);
       expect(calledAt).toEqual([0, ms]);
     },
   );
 
   it('returns the failure and the decision when the decision has no wait', async () => {
-    const { end, clock, calledAt } = start([busy, fail('refused'), done]);
+    const { end, clock, calledAt } = start([busy, fail('refused'), success]);
     await clock.advance(10_000);
     expect(await end).toEqual({ kind: 'stopped', failure: 'refused', decision: 'refused' });
     expect(calledAt).toHaveLength(2);
   });
 
   it('counts the pauses of each decision on their own', async () => {
-    const { clock, calledAt } = start([busy, fail('late'), busy, done]);
+    const { clock, calledAt } = start([busy, fail('late'), busy, success]);
     await clock.advance(60_000);
     expect(calledAt).toEqual([0, 1_200, 16_200, 18_400]);
   });
 
   it('calls again without a pause when the wait of the decision is zero', async () => {
-    const { clock, calledAt } = start([fail('wrong'), fail('wrong'), done]);
+    const { clock, calledAt } = start([fail('wrong'), fail('wrong'), success]);
     await clock.advance(0);
     expect(calledAt).toEqual([0, 0, 0]);
   });
 
   it('starts at the first pause again after a call that made progress', async () => {
-    const { clock, calledAt } = start([busy, busy, fail('busy', { hasProgressed: true }), busy, done]);
+    const { clock, calledAt } = start([busy, busy, fail('busy', { hasProgressed: true }), busy, success]);
     await clock.advance(60_000);
     expect(calledAt).toEqual([0, 1_200, 3_400, 4_600, 6_800]);
   });
@@ -102,8 +105,8 @@ describe('retry', () => {
     ['replaces a shorter base', 3_000, 4_000],
     ['does not shorten the base', 50, 1_200],
     ['counts at most a minute', 3_600_000, 61_000],
-  ])('waits for Retry-After: it %s', async (_what, retryAfterMs, ms) => {
-    const { clock, calledAt } = start([fail('busy', { retryAfterMs }), done]);
+  ])('waits for Retry-After, which %s', async (_title, retryAfterMs, ms) => {
+    const { clock, calledAt } = start([fail('busy', { retryAfterMs }), success]);
     await clock.advance(100_000);
     expect(calledAt).toEqual([0, ms]);
   });
@@ -119,13 +122,13 @@ describe('retry', () => {
 
   it('reports no failure when the first call succeeds', async () => {
     const reported: string[] = [];
-    const { end, clock } = start([done], { onFailure: failure => reported.push(failure) });
+    const { end, clock } = start([success], { onFailure: failure => reported.push(failure) });
     await clock.advance(0);
     await end;
     expect(reported).toEqual([]);
   });
 
-  it('passes on an error that the call throws', async () => {
+  it('rejects with an error that the call throws', async () => {
     const end = retry(() => Promise.reject(new Error('disk')), {
       clock: createVirtualClock(),
       random: () => 0,
@@ -139,7 +142,7 @@ describe('retry', () => {
 
 describe('an aborted retry', () => {
   it('makes no call when the signal has fired before', async () => {
-    const { end, calledAt } = start([done], { signal: AbortSignal.abort() });
+    const { end, calledAt } = start([success], { signal: AbortSignal.abort() });
     expect(await end).toEqual({ kind: 'aborted' });
     expect(calledAt).toEqual([]);
   });
@@ -162,7 +165,7 @@ describe('an aborted retry', () => {
   });
 
   it('returns the result of a call that succeeds after the abort', async () => {
-    const { end, clock, abort } = start([done], {}, 500);
+    const { end, clock, abort } = start([success], {}, 500);
     abort.abort();
     await clock.advance(500);
     expect(await end).toEqual({ kind: 'done', value: 'result' });

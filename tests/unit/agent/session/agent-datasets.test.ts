@@ -1,4 +1,4 @@
-/** Which datasets the agent reports, and when. */
+/** Tests which datasets the agent reports, and when. */
 import { expect, it } from 'vitest';
 import { nextHeartbeat, useFakeTimers, startAgent, startAgentWithJob } from '../agent-fixture.ts';
 import { startOrchestrator } from '../scripted-orchestrator.ts';
@@ -15,7 +15,7 @@ it('registers with the 100 most recently used datasets', async () => {
   expect((await orchestrator.nth('register')).body).toMatchObject({ datasets: datasets.slice(0, 100) });
 });
 
-it('names no datasets when the agent cannot download data', async () => {
+it('reports no datasets when the agent cannot download data', async () => {
   const orchestrator = await startOrchestrator();
   const { connected } = startAgent(orchestrator);
   await connected();
@@ -23,7 +23,7 @@ it('names no datasets when the agent cannot download data', async () => {
   expect((await nextHeartbeat(orchestrator)).body).not.toHaveProperty('datasets');
 });
 
-it('names datasets in a heartbeat only after they have changed', async () => {
+it('reports datasets in a heartbeat only after they have changed', async () => {
   let datasets: readonly string[] = [];
   const orchestrator = await startOrchestrator();
   const { connected } = startAgent(orchestrator, { datasets: () => datasets });
@@ -35,17 +35,16 @@ it('names datasets in a heartbeat only after they have changed', async () => {
   expect((await nextHeartbeat(orchestrator)).body).not.toHaveProperty('datasets');
 });
 
-it('names the datasets of a job before its end, so that the next job finds them', async () => {
+it('reports the datasets of a job before its end, so that the next job finds them', async () => {
   let datasets: readonly string[] = [];
   const { orchestrator, run } = await startAgentWithJob({ datasets: () => datasets });
   await nextHeartbeat(orchestrator);
   datasets = [versionOf(1)];
   run.end(0);
   await orchestrator.reported('completed');
-  const words = orchestrator.calls
-    .map(({ name, body }) => [name, body] as const)
-    .filter(([name]) => name === 'heartbeat' || name === 'status');
-  const [before, last] = words.slice(-2);
-  expect(before?.[1]).toMatchObject({ datasets: [versionOf(1)], current_job_id: 'j1' });
-  expect(last?.[1]).toMatchObject({ status: 'completed' });
+  const [heartbeat, endReport] = orchestrator.calls
+    .filter(({ name }) => name === 'heartbeat' || name === 'status')
+    .slice(-2);
+  expect(heartbeat?.body).toMatchObject({ datasets: [versionOf(1)], current_job_id: 'j1' });
+  expect(endReport?.body).toMatchObject({ status: 'completed' });
 });

@@ -1,4 +1,4 @@
-/** The agent's reports about its GPUs, and their times. */
+/** Tests when the agent reports problems of its GPUs. */
 import { expect, it } from 'vitest';
 import type { GpuTrouble } from '../../../../protocol/worker.ts';
 import { nextHeartbeat, useFakeTimers, startAgent, startAgentWithJob } from '../agent-fixture.ts';
@@ -30,12 +30,11 @@ it('reports processes left on a GPU before the end of a job', async () => {
   troubles = [held];
   run.end(0);
   await orchestrator.reported('completed');
-  const words = orchestrator.calls
-    .map(({ name, body }) => [name, body] as const)
-    .filter(([name]) => name === 'heartbeat' || name === 'status');
-  const [before, last] = words.slice(-2);
-  expect(before?.[1]).toMatchObject({ gpu_troubles: [held], current_job_id: 'j1' });
-  expect(last?.[1]).toMatchObject({ status: 'completed' });
+  const [heartbeat, endReport] = orchestrator.calls
+    .filter(({ name }) => name === 'heartbeat' || name === 'status')
+    .slice(-2);
+  expect(heartbeat?.body).toMatchObject({ gpu_troubles: [held], current_job_id: 'j1' });
+  expect(endReport?.body).toMatchObject({ status: 'completed' });
 });
 
 it('sends no extra heartbeat at the end of a job when nothing has changed', async () => {

@@ -52,7 +52,7 @@ describe('leaving during a job', () => {
 });
 
 describe('handing over a job', () => {
-  it('leaves the job to its guard, without a goodbye or report', async () => {
+  it('leaves the job to its guard, without a disconnect call or a report', async () => {
     const { orchestrator, agent, run, exit, storedReport } = await startAgentWithJob();
     expect(agent.handOver()).toBe(true);
     expect(await exit).toBe(0);
@@ -81,10 +81,10 @@ it('sends nothing while another machine uses its token, and keeps its job', asyn
   orchestrator.answers.register = () => duplicate;
   orchestrator.endStream();
   await advanceTimeUntil(logged('Another machine uses this worker'));
-  const beats = orchestrator.count('heartbeat');
-  // Two minutes of retries: longer than any heartbeat could wait.
+  const heartbeats = orchestrator.count('heartbeat');
+  // The 26 registrations take two minutes, in which a heartbeat would be due several times.
   await advanceTimeUntil(orchestrator.nth('register', 26), 1_000);
-  expect(orchestrator.count('heartbeat')).toBe(beats);
+  expect(orchestrator.count('heartbeat')).toBe(heartbeats);
   expect(logLines.filter(line => line.startsWith('Another machine'))).toHaveLength(1);
   expect(run.stops).toEqual([]);
   orchestrator.answers.register = register;

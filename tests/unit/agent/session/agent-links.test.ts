@@ -8,9 +8,9 @@ const wandb = { kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/8k2v1q0x' };
 const mlflow = { kind: 'mlflow', url: 'http://mlflow.lan:5000/#/experiments/1/runs/0b7f' };
 
 describe('links of a job to experiment trackers', () => {
-  it('sends a link at once, and all links with each later report', async () => {
+  it('sends a link immediately, and all links with each later report', async () => {
     const { orchestrator, run } = await startAgentWithJob();
-    const sent = (): readonly unknown[] =>
+    const sentLinks = (): readonly unknown[] =>
       orchestrator.calls.flatMap(({ name, body }) =>
         name === 'status' && 'links' in body ? [body['links']] : [],
       );
@@ -22,7 +22,7 @@ describe('links of a job to experiment trackers', () => {
     await advanceTime(2_000);
     run.end(0);
     expect((await orchestrator.reported('completed')).body['links']).toEqual([wandb, mlflow]);
-    expect(sent()).toContainEqual([wandb]);
+    expect(sentLinks()).toContainEqual([wandb]);
   });
 
   it('sends a link with the final report although the server refused it before', async () => {

@@ -18,9 +18,12 @@ import {
 
 useFakeTimers();
 
-const order = (id: string, attempt: string) => ({ job_id: jobId(id), attempt_id: attemptId(attempt) });
+const attemptFields = (id: string, attempt: string) => ({
+  job_id: jobId(id),
+  attempt_id: attemptId(attempt),
+});
 
-/** Waits for the stop of a run and ends the run like a trainer that obeys. */
+/** Expects that the agent stops this run. Then ends the run, as a trainer does after SIGTERM. */
 async function expectStop(run: ControlledRun): Promise<void> {
   const stopped = (async () => {
     while (run.stops.length === 0) await flushCallbacks();
@@ -30,25 +33,25 @@ async function expectStop(run: ControlledRun): Promise<void> {
   run.end(null, 'SIGTERM');
 }
 
-/** Expects that the agent accepts the next job, so its slot is free and the last job fully reported. */
-async function takesNext({ orchestrator, started }: AgentWithJob): Promise<void> {
+/** Expects that the agent accepts the next job, which shows that it has finished the last one. */
+async function expectNextJob({ orchestrator, started }: AgentWithJob): Promise<void> {
   orchestrator.push(offerOf('j9', 'z1'));
   await advanceTimeUntil(started(2));
 }
 
-const words = ({ calls }: ScriptedOrchestrator, attempt: string): readonly unknown[] =>
+const reportedStatuses = ({ calls }: ScriptedOrchestrator, attempt: string): readonly unknown[] =>
   calls
     .filter(({ name, body }) => name === 'status' && body['attempt_id'] === attempt)
     .map(({ body }) => body['status']);
 
-/** The ways an order reaches a worker: the stream, and responses in case the stream lost it. */
-const ways: Readonly<Record<string, (fixture: AgentWithJob, parts: object) => Promise<unknown>>> = {
-  'the reply to a beat': async ({ orchestrator }, parts) => {
-    orchestrator.answers.heartbeat = () => heartbeatReply(parts);
+/** The replies that repeat an order to a worker, in case its stream lost the order. */
+const deliveries: Readonly<Record<string, (fixture: AgentWithJob, order: object) => Promise<unknown>>> = {
+  'the reply to a heartbeat': async ({ orchestrator }, order) => {
+    orchestrator.answers.heartbeat = () => heartbeatReply(order);
     await nextHeartbeat(orchestrator);
   },
-  'the reply to a registration': async ({ orchestrator, connected }, parts) => {
-    orchestrator.answers.register = () => registerReply(parts);
+  'the reply to a registration': async ({ orchestrator, connected }, order) => {
+    orchestrator.answers.register = () => registerReply(order);
     orchestrator.endStream();
     await advanceTimeUntil(connected(2));
   },
@@ -58,26 +61,26 @@ describe('cancels', () => {
   it('stops a job that is cancelled through the stream, and reports it as cancelled', async () => {
     const fixture = await startAgentWithJob();
     const { orchestrator, run } = fixture;
-    orchestrator.push({ type: 'job_cancel', ...order('j1', 'a1') });
+    orchestrator.push({ type: 'job_cancel', ...attemptFields('j1', 'a1') });
     await expectStop(run);
     expect((await orchestrator.reported('cancelled')).body).toMatchObject({
       attempt_id: 'a1',
       signal: 'SIGTERM',
     });
-    await takesNext(fixture);
+    await expectNextJob(fixture);
   });
 
-  it.each(Object.keys(ways))('stops a job that is cancelled by %s', async way => {
+  it.each(Object.keys(deliveries))('stops a job that is cancelled by %s', async delivery => {
     const fixture = await startAgentWithJob();
-    await ways[way]!(fixture, { cancel: order('j1', 'a1') });
+    await deliveries[delivery]!(fixture, { cancel: attemptFields('j1', 'a1') });
     await expectStop(fixture.run);
     await fixture.orchestrator.reported('cancelled');
-    await takesNext(fixture);
+    await expectNextJob(fixture);
   });
 
   it('stops a job once when its cancel is repeated', async () => {
     const { orchestrator, run } = await startAgentWithJob();
-    orchestrator.answers.heartbeat = () => heartbeatReply({ cancel: order('j1', 'a1') });
+    orchestrator.answers.heartbeat = () => heartbeatReply({ cancel: attemptFields('j1', 'a1') });
     for (let n = 0; n < 3; n += 1) await nextHeartbeat(orchestrator);
     await nextHeartbeat(orchestrator);
     expect(run.stops).toEqual([20_000]);
@@ -85,23 +88,28 @@ describe('cancels', () => {
 
   it('ignores a cancel of another attempt of the same job', async () => {
     const { orchestrator, run } = await startAgentWithJob();
-    orchestrator.push({ type: 'job_cancel', ...order('j1', 'a0') });
-    orchestrator.answers.heartbeat = () => heartbeatReply({ cancel: order('j1', 'a0') });
+    orchestrator.push({ type: 'job_cancel', ...attemptFields('j1', 'a0') });
+    orchestrator.answers.heartbeat = () => heartbeatReply({ cancel: attemptFields('j1', 'a0') });
     for (let n = 0; n < 2; n += 1) await nextHeartbeat(orchestrator);
     expect(run.stops).toEqual([]);
   });
 });
 
 describe('abandoned jobs', () => {
-  it.each(Object.keys(ways))('stops a job that is abandoned by %s, without a report', async way => {
-    const fixture = await startAgentWithJob();
-    const { orchestrator, run } = fixture;
-    await ways[way]!(fixture, { abandon_job: 'j1' });
-    await expectStop(run);
-    await takesNext(fixture);
-    expect(words(orchestrator, 'a1').filter(word => word !== 'running')).toEqual(['starting']);
-    expect(fixture.storedReport()).toBeNull();
-  });
+  it.each(Object.keys(deliveries))(
+    'stops a job that is abandoned by %s, without a report',
+    async delivery => {
+      const fixture = await startAgentWithJob();
+      const { orchestrator, run } = fixture;
+      await deliveries[delivery]!(fixture, { abandon_job: 'j1' });
+      await expectStop(run);
+      await expectNextJob(fixture);
+      expect(reportedStatuses(orchestrator, 'a1').filter(status => status !== 'running')).toEqual([
+        'starting',
+      ]);
+      expect(fixture.storedReport()).toBeNull();
+    },
+  );
 
   it('stops a job that is abandoned in the response to a progress report', async () => {
     const fixture = await startAgentWithJob();
@@ -110,8 +118,8 @@ describe('abandoned jobs', () => {
       body['attempt_id'] === 'a1' ? refused(409, 'stop') : { status: 200, body: { success: true } };
     run.listeners.onProgress({ step: 7 });
     await expectStop(run);
-    await takesNext(fixture);
-    expect(words(orchestrator, 'a1')).not.toContain('failed');
+    await expectNextJob(fixture);
+    expect(reportedStatuses(orchestrator, 'a1')).not.toContain('failed');
   });
 
   it('keeps its job when another job is abandoned', async () => {

@@ -21,24 +21,32 @@ import {
 
 useFakeTimers();
 
-const left = {
+/** A report that an earlier process has left on disk. */
+const leftReport = {
   jobId: jobId('j0'),
   attemptId: attemptId('a0'),
   body: { status: 'completed', exit_code: 0, progress: { step: 100 } },
 } as const;
 
-/** Starts an agent whose earlier process left this report on disk. */
-function startWithReport(orchestrator: ScriptedOrchestrator, parts: Partial<AgentDeps> = {}): AgentFixture {
+/** Starts an agent that finds the report of its earlier process. */
+function startWithReport(
+  orchestrator: ScriptedOrchestrator,
+  overrides: Partial<AgentDeps> = {},
+): AgentFixture {
   const stateDir = tempFolder();
-  openStateFolder(stateDir).keepReport(left);
-  return startAgent(orchestrator, { stateDir, found: { kind: 'reported', report: left }, ...parts });
+  openStateFolder(stateDir).keepReport(leftReport);
+  return startAgent(orchestrator, {
+    stateDir,
+    found: { kind: 'reported', report: leftReport },
+    ...overrides,
+  });
 }
 
 describe('lost streams', () => {
   it.each<[string, 'endStream' | 'breakStream']>([
     ['cleanly', 'endStream'],
     ['in the middle', 'breakStream'],
-  ])('reopens a stream that ended %s, after a registration that names the job', async (_what, how) => {
+  ])('reopens a stream that ended %s, after a registration that names the job', async (_title, how) => {
     const { orchestrator, connected, run } = await startAgentWithJob();
     orchestrator[how]();
     await advanceTimeUntil(connected(2));
@@ -59,7 +67,7 @@ describe('lost streams', () => {
     expect(orchestrator.count('register')).toBe(2);
   });
 
-  it('keeps the training while the server is gone, and reports its end later', async () => {
+  it('keeps the training while the server is unreachable, and reports its end later', async () => {
     const { orchestrator, connected, run, storedReport, logLines } = await startAgentWithJob();
     orchestrator.setUnreachable(true);
     for (let n = 0; n < 30; n += 1) await advanceTime(10_000);
@@ -142,17 +150,17 @@ describe('rotated tokens', () => {
 });
 
 describe('reports of an earlier process', () => {
-  it('delivers a kept report, and then takes jobs', async () => {
+  it('sends a stored report, and then takes jobs', async () => {
     const orchestrator = await startOrchestrator();
     const { storedReport, connected, started } = startWithReport(orchestrator);
-    expect((await orchestrator.reported('completed')).body).toEqual({ ...left.body, attempt_id: 'a0' });
+    expect((await orchestrator.reported('completed')).body).toEqual({ ...leftReport.body, attempt_id: 'a0' });
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     await started();
     expect(storedReport()).toBeNull();
   });
 
-  it('delivers a kept report as the only job of an ephemeral worker', async () => {
+  it('sends a stored report as the only job of an ephemeral worker', async () => {
     const orchestrator = await startOrchestrator();
     const { storedReport, exit } = startWithReport(orchestrator, { persistent: false });
     expect(await exit).toBe(0);
@@ -160,7 +168,7 @@ describe('reports of an earlier process', () => {
     expect(storedReport()).toBeNull();
   });
 
-  it('names the job of a kept report in registrations until it is delivered', async () => {
+  it('names the job of a stored report in registrations until the report is accepted', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(503);
     const { connected, storedReport } = startWithReport(orchestrator);
@@ -169,16 +177,16 @@ describe('reports of an earlier process', () => {
       current_attempt_id: 'a0',
     });
     await connected();
-    expect(storedReport()).toEqual(left);
-    const late = orchestrator.count('status');
+    expect(storedReport()).toEqual(leftReport);
+    const refusedReports = orchestrator.count('status');
     orchestrator.answers.status = () => ({ status: 200, body: { success: true, duplicate: true } });
-    await advanceTimeUntil(orchestrator.nth('status', late + 1));
+    await advanceTimeUntil(orchestrator.nth('status', refusedReports + 1));
     orchestrator.push(offerOf('j1', 'a1'));
     await advanceTimeUntil(orchestrator.reported('starting', 'a1'));
     expect(storedReport()).toBeNull();
   });
 
-  it('drops a kept report whose attempt is superseded', async () => {
+  it('drops a stored report whose attempt is superseded', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(409, 'stop');
     const { connected, storedReport, started } = startWithReport(orchestrator);

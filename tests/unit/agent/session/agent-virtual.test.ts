@@ -9,6 +9,7 @@ import { openTokenHolder } from '../agent-fixture.ts';
 import { offerOf, reachable, scriptJob, tempFolder, unreachable } from '../builders.ts';
 import { type ControlledRun, controlRun, newest } from '../controlled-runs.ts';
 
+/** Spies on all timers and clocks of the platform, which the agent must not use. */
 let timers: readonly MockInstance[] = [];
 beforeEach(() => {
   timers = [
@@ -24,20 +25,20 @@ afterEach(() => void vi.restoreAllMocks());
 /** A complete agent whose orchestrator, stream, trainer and time the test controls: no sockets, no processes. */
 function startVirtualAgent() {
   const clock = createVirtualClock();
-  const began = clock.mono();
+  const startedAt = clock.mono();
   const calls: string[] = [];
   const streams: StreamDeps[] = [];
   const runs: ControlledRun[] = [];
   const fixture = { isReachable: true };
-  const call = <T>(words: string, value: T) => {
-    calls.push(`${clock.mono() - began} ${words}`);
+  const call = <T>(description: string, value: T) => {
+    calls.push(`${clock.mono() - startedAt} ${description}`);
     return fixture.isReachable
       ? { ok: true as const, value }
       : { ok: false as const, failure: unreachable() };
   };
   const api: ApiClient = {
-    register: async ({ current_attempt_id: held }) =>
-      call(`register ${held ?? 'nothing'}`, {
+    register: async ({ current_attempt_id: attempt }) =>
+      call(`register ${attempt ?? 'nothing'}`, {
         worker_id: WorkerId.parse('w_1'),
         name: 'rig',
         sse_url: '',
@@ -50,8 +51,8 @@ function startVirtualAgent() {
         stop_grace_s: 20,
         stream_silence_s: 60,
       }),
-    beat: async ({ status, attempt_id: held }) =>
-      call(`beat ${status} ${held ?? 'nothing'}`, {
+    beat: async ({ status, attempt_id: attempt }) =>
+      call(`heartbeat ${status} ${attempt ?? 'nothing'}`, {
         success: true,
         cancel: null,
         abandon_job: null,
@@ -59,7 +60,7 @@ function startVirtualAgent() {
       }),
     report: async (_job, attempt, { status }) => call(`${status} ${attempt}`, { success: true }),
     uploadPoints: async (_job, attempt, points) =>
-      call(`bring ${points.length} of ${attempt}`, {
+      call(`send ${points.length} points of ${attempt}`, {
         success: true,
         next: (points.at(-1)?.n ?? -1) + 1,
         last_step: null,
@@ -71,12 +72,12 @@ function startVirtualAgent() {
     clock,
     uptime: clock.mono,
     api,
-    followStream: parts => {
-      calls.push(`${clock.mono() - began} stream`);
-      streams.push(parts);
-      parts.onOpen();
+    followStream: deps => {
+      calls.push(`${clock.mono() - startedAt} stream`);
+      streams.push(deps);
+      deps.onOpen();
       return new Promise(resolve => {
-        parts.signal.addEventListener('abort', () => resolve('aborted'));
+        deps.signal.addEventListener('abort', () => resolve('aborted'));
       });
     },
     url: 'http://orchestrator.test',
@@ -90,8 +91,9 @@ function startVirtualAgent() {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
       reachable,
       start: async (_job, _origin, listeners) => {
-        runs.push(controlRun(listeners));
-        return (newest(runs) as ReturnType<typeof controlRun>).run;
+        const controlled = controlRun(listeners);
+        runs.push(controlled);
+        return controlled.run;
       },
       onLine: () => {},
     },
@@ -118,13 +120,14 @@ it('runs a complete job on a virtual clock', async () => {
   fixture.isReachable = true;
   await clock.advance(60_000);
   expect(await exit).toBe(0);
+  // Each call with its time in ms since the start.
   expect(calls).toEqual([
     '0 register nothing',
     '0 stream',
-    '1000 beat idle nothing',
+    '1000 heartbeat idle nothing',
     '30000 starting a1',
     '30000 running a1',
-    '31000 beat busy a1',
+    '31000 heartbeat busy a1',
     '31000 running a1',
     '32000 running a1',
     '32000 completed a1',

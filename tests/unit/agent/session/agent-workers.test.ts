@@ -1,4 +1,4 @@
-/** An attempt on several workers, from the view of one agent: how the rendezvous reaches it, and what it tells. */
+/** Tests how one agent takes part in an attempt on several workers. The rendezvous tells it the address of the first. */
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nextHeartbeat, useFakeTimers, advanceTime, advanceTimeUntil, startAgent } from '../agent-fixture.ts';
@@ -24,9 +24,9 @@ const untilReady = (orchestrator: ScriptedOrchestrator) =>
   orchestrator.until(({ name, body }) => name === 'status' && body['ready'] !== undefined);
 
 /** Starts an agent that waits for the other workers of its attempt. */
-async function startWaiting(rank = 1, parts: Parameters<typeof startAgent>[1] = {}) {
+async function startWaiting(rank = 1, options: Parameters<typeof startAgent>[1] = {}) {
   const orchestrator = await startOrchestrator();
-  const fixture = startAgent(orchestrator, parts);
+  const fixture = startAgent(orchestrator, options);
   await fixture.connected();
   orchestrator.push(offerOf('j1', 'a1', { node: { rank, count: 2 } }));
   await untilReady(orchestrator);
@@ -39,14 +39,14 @@ const statuses = ({ calls }: ScriptedOrchestrator, attempt: string) =>
     .map(({ body }) => body['status']);
 
 describe('rendezvous of an attempt on several workers', () => {
-  it('starts the trainer when it arrives on the stream', async () => {
+  it('starts the trainer when the rendezvous arrives on the stream', async () => {
     const { orchestrator, started } = await startWaiting();
     orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
     await started();
     expect((await orchestrator.reported('running')).body).toMatchObject({ attempt_id: 'a1' });
   });
 
-  it('starts the trainer when it arrives in the reply to a heartbeat', async () => {
+  it('starts the trainer when the rendezvous arrives in the reply to a heartbeat', async () => {
     const { orchestrator, started, runs } = await startWaiting();
     orchestrator.answers.heartbeat = () => heartbeatReply({ rendezvous });
     await nextHeartbeat(orchestrator);
@@ -72,10 +72,10 @@ describe('rendezvous of an attempt on several workers', () => {
     const orchestrator = await startOrchestrator();
     const { connected, started } = startAgent(orchestrator);
     await connected();
-    let isUp = true;
+    let isFirstReport = true;
     orchestrator.answers.status = ({ body }) => {
-      if (body['ready'] !== undefined && isUp) {
-        isUp = false;
+      if (body['ready'] !== undefined && isFirstReport) {
+        isFirstReport = false;
         return refused(503);
       }
       return { status: 200, body: { success: true } };
@@ -102,7 +102,7 @@ describe('rendezvous of an attempt on several workers', () => {
 });
 
 describe('a worker that is not the first of its attempt', () => {
-  it('names the attempt but no progress in its heartbeats', async () => {
+  it('sends the attempt but no progress in its heartbeats', async () => {
     const { orchestrator, started } = await startWaiting();
     orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
     const run = await started();
@@ -117,7 +117,7 @@ describe('a worker that is not the first of its attempt', () => {
   it.each([
     ['waits', false],
     ['trains', true],
-  ])('stops for a cancel in the reply to a heartbeat while it %s', async (_phase, isRunning) => {
+  ])('stops after a cancel in the reply to a heartbeat while it %s', async (_phase, isRunning) => {
     const { orchestrator, started, runs } = await startWaiting();
     if (isRunning) {
       orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
@@ -131,7 +131,7 @@ describe('a worker that is not the first of its attempt', () => {
     expect(runs.map(({ orders }) => orders)).toEqual(isRunning ? [['cancel']] : []);
   });
 
-  it('is freed without a report when a heartbeat abandons the attempt while it waits', async () => {
+  it('takes another job without a report when a heartbeat abandons the attempt while it waits', async () => {
     const { orchestrator, started } = await startWaiting();
     orchestrator.answers.heartbeat = () => heartbeatReply({ abandon_job: 'j1' });
     await nextHeartbeat(orchestrator);
@@ -141,7 +141,7 @@ describe('a worker that is not the first of its attempt', () => {
     expect(statuses(orchestrator, 'a1')).toEqual(['starting', 'starting']);
   });
 
-  it('names no attempt after a restart while it waited', async () => {
+  it('registers without the attempt after a restart while it waited', async () => {
     const { orchestrator, agent, exit, runs, state } = await startWaiting();
     expect(agent.handOver()).toBe(true);
     await exit;

@@ -43,10 +43,15 @@ describe('a job', () => {
     expect(storedReport()).toBeNull();
     second.end(0);
     await orchestrator.reported('completed', 'b1');
-    const words = orchestrator.calls
+    const statuses = orchestrator.calls
       .filter(({ name }) => name === 'status')
       .map(({ body }) => body['status']);
-    expect(words.filter(word => word !== 'running')).toEqual(['starting', 'failed', 'starting', 'completed']);
+    expect(statuses.filter(status => status !== 'running')).toEqual([
+      'starting',
+      'failed',
+      'starting',
+      'completed',
+    ]);
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
@@ -95,7 +100,7 @@ describe('a job', () => {
 });
 
 describe('leaving', () => {
-  it('disconnects and leaves after its first job when it is ephemeral', async () => {
+  it('disconnects and exits after the first job of an ephemeral worker', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, started, runs, exit } = startAgent(orchestrator, { persistent: false });
     await connected();
@@ -112,7 +117,7 @@ describe('leaving', () => {
   it.each<[string, boolean]>([
     ['a persistent worker', true],
     ['an ephemeral worker without a job', false],
-  ])('exits immediately when %s is told to leave while idle', async (_what, persistent) => {
+  ])('exits immediately when %s is ordered to leave while idle', async (_title, persistent) => {
     const orchestrator = await startOrchestrator();
     const { agent, connected, exit } = startAgent(orchestrator, { persistent });
     await connected();
@@ -124,7 +129,7 @@ describe('leaving', () => {
   it.each<[string, 'signal' | 'command']>([
     ['by a signal', 'signal'],
     ['by the orchestrator', 'command'],
-  ])('finishes its job and takes no other when told to leave %s', async (_what, how) => {
+  ])('finishes its job and takes no other when it is ordered to leave %s', async (_title, how) => {
     const orchestrator = await startOrchestrator();
     const { agent, connected, started, runs, exit } = startAgent(orchestrator);
     await connected();
@@ -133,9 +138,9 @@ describe('leaving', () => {
     if (how === 'signal') agent.leave();
     else orchestrator.push({ type: 'shutdown', reason: 'drained' });
     orchestrator.push(offerOf('j2', 'b1'));
-    const beats = orchestrator.count('heartbeat');
+    const heartbeats = orchestrator.count('heartbeat');
     await advanceTime(40_000);
-    await orchestrator.nth('heartbeat', beats + 1);
+    await orchestrator.nth('heartbeat', heartbeats + 1);
     expect(stops).toEqual([]);
     end(0);
     expect(await exit).toBe(0);
@@ -232,7 +237,7 @@ describe('refused tokens', () => {
   });
 });
 
-it('retries until the server is up', async () => {
+it('retries the registration until the server answers', async () => {
   const orchestrator = await startOrchestrator();
   orchestrator.setUnreachable(true);
   const { connected, logged, logLines } = startAgent(orchestrator);

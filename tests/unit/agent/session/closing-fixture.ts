@@ -21,23 +21,25 @@ import { type ControlledRun, controlRun } from '../controlled-runs.ts';
 interface FixtureOptions {
   readonly allocation?: RegisterReply['allocation'];
   readonly persistent?: boolean;
-  /** Without uploads: the owner of the rig has turned them off. */
+  /** False when the owner of the rig has turned uploads off. */
   readonly uploads?: boolean;
+  /** Why the rig is closed at the start; null when it is open. Undefined for a rig without hours. */
   readonly closed?: Closed | null;
 }
 
 /** A complete agent on virtual time. The test controls the orchestrator, the trainer, the uploads and the rig's hours. */
 export async function startClosable(options: FixtureOptions = {}) {
   const clock = createVirtualClock();
-  const startMs = clock.mono();
+  const startedAt = clock.mono();
   const streams: StreamDeps[] = [];
   const runs: (ControlledRun & { readonly stoppedAt: () => number | null })[] = [];
   /** Calls of the agent, each with the second when it happened. */
   const actions: string[] = [];
   const logged: string[] = [];
   const reports: StatusReportBody[] = [];
-  const seconds = (): number => Math.round((clock.mono() - startMs) / 1_000);
-  const world: {
+  const seconds = (): number => Math.round((clock.mono() - startedAt) / 1_000);
+  /** The surroundings of the agent, which the test changes. */
+  const environment: {
     isReachable: boolean;
     notice: Notice | null;
     saved: Saved;
@@ -45,7 +47,7 @@ export async function startClosable(options: FixtureOptions = {}) {
     answer: AskResult;
     closed: Closed | null;
     /** Resolves when a trainer may start. */
-    gate: Promise<unknown>;
+    startGate: Promise<unknown>;
   } = {
     isReachable: true,
     notice: null,
@@ -53,14 +55,15 @@ export async function startClosable(options: FixtureOptions = {}) {
     saveMs: null,
     answer: 'asked',
     closed: options.closed ?? null,
-    gate: Promise.resolve(),
+    startGate: Promise.resolve(),
   };
-  const closings: (Closed | null | undefined)[] = [];
+  /** The availability that each registration and heartbeat reported. */
+  const reportedClosed: (Closed | null | undefined)[] = [];
   const answer = <T>(value: T) =>
-    world.isReachable ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
+    environment.isReachable ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
   const api: ApiClient = {
     register: async body => {
-      closings.push(body.closed);
+      reportedClosed.push(body.closed);
       return answer({
         worker_id: WorkerId.parse('w_1'),
         name: 'rig',
@@ -77,29 +80,29 @@ export async function startClosable(options: FixtureOptions = {}) {
       });
     },
     beat: async body => {
-      closings.push(body.closed);
+      reportedClosed.push(body.closed);
       return answer({
         success: true,
         cancel: null,
         abandon_job: null,
         heartbeat_interval_s: 30,
-        notice: world.notice,
+        notice: environment.notice,
       });
     },
     report: async (_job, attempt, body) => {
       actions.push(`${seconds()} ${body.status} ${attempt}`);
-      if (world.isReachable) reports.push(body);
+      if (environment.isReachable) reports.push(body);
       return answer({ success: true });
     },
     uploadPoints: async () => answer({ success: true, next: 0, last_step: null, last_elapsed_ms: 0 }),
     disconnect: async () => {
-      actions.push(`${seconds()} goodbye`);
+      actions.push(`${seconds()} disconnect`);
       return answer({ success: true });
     },
   };
   let onChange = (): void => {};
   const availability: Availability = {
-    closed: () => world.closed,
+    closed: () => environment.closed,
     watch: (listener, _signal) => {
       onChange = listener;
       return Promise.resolve();
@@ -111,7 +114,7 @@ export async function startClosable(options: FixtureOptions = {}) {
     api,
     followStream: deps => {
       streams.push(deps);
-      if (!world.isReachable) return Promise.resolve('lost');
+      if (!environment.isReachable) return Promise.resolve('lost');
       deps.onOpen();
       return new Promise(resolve => deps.signal.addEventListener('abort', () => resolve('aborted')));
     },
@@ -126,24 +129,24 @@ export async function startClosable(options: FixtureOptions = {}) {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
       reachable,
       start: async (_job, _origin, listeners) => {
-        await world.gate;
+        await environment.startGate;
         let stoppedAt: number | null = null;
-        const held = controlRun(listeners, () => (stoppedAt ??= seconds()));
-        runs.push({ ...held, stoppedAt: () => stoppedAt });
-        return held.run;
+        const controlled = controlRun(listeners, () => (stoppedAt ??= seconds()));
+        runs.push({ ...controlled, stoppedAt: () => stoppedAt });
+        return controlled.run;
       },
       onLine: () => {},
     },
     ask: async (_held, what) => {
       actions.push(`${seconds()} ask ${what}`);
-      return world.answer;
+      return environment.answer;
     },
     outputs: {
       follow: () => Promise.resolve(),
       finish: () => false,
       hasten: () => options.uploads !== false,
-      saved: () => world.saved,
-      saveMs: () => world.saveMs,
+      saved: () => environment.saved,
+      saveMs: () => environment.saveMs,
       rescue: async (_attempt, withinMs, end) =>
         void actions.push(`${seconds()} rescue ${end ?? ''} for ${Math.round(withinMs / 1_000)}`),
       leave: () => Promise.resolve(),
@@ -165,24 +168,24 @@ export async function startClosable(options: FixtureOptions = {}) {
   return {
     agent,
     clock,
-    world,
+    environment,
     runs,
     actions,
     logged,
-    closings,
+    reportedClosed,
     exit,
     push,
     /** The report of the attempt's end. */
     lastReport: () => reports.at(-1),
-    advance: (wantedSeconds: number) => clock.advance(wantedSeconds * 1_000),
+    advance: (durationS: number) => clock.advance(durationS * 1_000),
     offer: (id: string) => push(offerOf(`j${id}`, `a${id}`)),
     /** Opens or closes the rig, as its hours do. */
     setClosed(closed: Closed | null) {
-      world.closed = closed;
+      environment.closed = closed;
       onChange();
       return clock.settle();
     },
-    /** The trainer ends as after SIGTERM. */
+    /** Ends the trainer as after SIGTERM. */
     async endStopped(run = runs.at(-1)) {
       run?.end(143, null, '', { stopped: 'leave_now' });
       await clock.settle();

@@ -9,10 +9,10 @@ const report =
   (status: StatusReportBody['status']): Call =>
   api =>
     api.report(jobId('j1'), attemptId('a1'), { status });
-const beat: Call = api => api.beat({});
+const heartbeat: Call = api => api.beat({});
 
 function createFixture(isAnswered: boolean) {
-  const fixture = { now: 1_000, noted: [] as number[] };
+  const fixture = { now: 1_000, contacts: [] as number[] };
   // Every response takes five seconds.
   const answer = async (): Promise<never> => {
     fixture.now += 5_000;
@@ -29,31 +29,34 @@ function createFixture(isAnswered: boolean) {
     api: noteContacts(
       api,
       () => fixture.now,
-      sentAt => fixture.noted.push(sentAt),
+      sentAt => fixture.contacts.push(sentAt),
     ),
   });
 }
 
 it.each<[string, Call, readonly number[]]>([
   ['a registration', api => api.register({}), [1_000]],
-  ['a heartbeat', beat, [1_000]],
+  ['a heartbeat', heartbeat, [1_000]],
   ['a claim', report('starting'), [1_000]],
   // A call that is sent only once does not count as contact.
   ['a progress report', report('running'), []],
   ['a final report', report('completed'), []],
-  ['a goodbye', api => api.disconnect(WorkerId.parse('w_1')), []],
-])('records the right contact for an answered call: %s (%#)', async (_what, call, noted) => {
-  const fixture = createFixture(true);
-  await call(fixture.api);
-  expect(fixture.noted).toEqual(noted);
-});
+  ['a disconnect call', api => api.disconnect(WorkerId.parse('w_1')), []],
+])(
+  'records when an answered call was sent, if the call counts as contact: %s',
+  async (_title, call, contacts) => {
+    const fixture = createFixture(true);
+    await call(fixture.api);
+    expect(fixture.contacts).toEqual(contacts);
+  },
+);
 
 it.each<[string, Call]>([
   ['a registration', api => api.register({})],
-  ['a heartbeat', beat],
+  ['a heartbeat', heartbeat],
   ['a claim', report('starting')],
-])('records no contact for an unanswered call: %s', async (_what, call) => {
+])('records no contact for an unanswered call: %s', async (_title, call) => {
   const fixture = createFixture(false);
   await call(fixture.api);
-  expect(fixture.noted).toEqual([]);
+  expect(fixture.contacts).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A call that arrives after the goodbye would count as the worker's return, so no call may follow it. */
+/** Tests that an agent sends no call after its disconnect call, because the server would take it for the worker's return. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -15,14 +15,15 @@ import { type Answer, heartbeatReply, type Call, refused } from '../scripted-orc
 
 useFakeTimers();
 
-const done: Answer = { status: 200, body: { success: true } };
+const accepted: Answer = { status: 200, body: { success: true } };
 
 /** Starts an agent whose job has ended and been reported while a progress report is still unanswered. */
 async function startLeaving() {
   const fixture = await startAgentWithJob();
   const { orchestrator, run, agent } = fixture;
   const answer = Promise.withResolvers<Answer>();
-  orchestrator.answers.status = ({ body }: Call) => (body['status'] === 'running' ? answer.promise : done);
+  orchestrator.answers.status = ({ body }: Call) =>
+    body['status'] === 'running' ? answer.promise : accepted;
   const reports = orchestrator.count('status');
   run.listeners.onProgress({ step: 5 });
   // No progress is sent within a second of the start report.
@@ -33,22 +34,22 @@ async function startLeaving() {
   return { ...fixture, answer };
 }
 
-it('waits for outstanding responses before the goodbye', async () => {
+it('waits for outstanding responses before it disconnects', async () => {
   const { orchestrator, exit, answer } = await startLeaving();
   const order: string[] = [];
   setTimeout(() => {
     order.push('answer');
-    answer.resolve(done);
+    answer.resolve(accepted);
   }, 1_500);
   orchestrator.answers.disconnect = () => {
-    order.push('goodbye');
-    return done;
+    order.push('disconnect');
+    return accepted;
   };
   expect(await advanceTimeUntil(exit)).toBe(0);
-  expect(order).toEqual(['answer', 'goodbye']);
+  expect(order).toEqual(['answer', 'disconnect']);
 });
 
-it('limits the wait for outstanding responses before the goodbye', async () => {
+it('limits the wait for outstanding responses before it disconnects', async () => {
   const { orchestrator, exit } = await startLeaving();
   expect(await advanceTimeUntil(exit)).toBe(0);
   expect(orchestrator.count('disconnect')).toBe(1);
@@ -56,9 +57,12 @@ it('limits the wait for outstanding responses before the goodbye', async () => {
 
 describe('outstanding uploads', () => {
   /** Starts an agent whose job has just ended. */
-  const startBringing = async (persistent: boolean, more: Parameters<typeof startAgentWithJob>[0] = {}) => {
-    const left: { readonly withinMs: number; readonly hurry: AbortSignal }[] = [];
-    const all = Promise.withResolvers<void>();
+  const startUploading = async (
+    persistent: boolean,
+    options: Parameters<typeof startAgentWithJob>[0] = {},
+  ) => {
+    const waits: { readonly withinMs: number; readonly hurry: AbortSignal }[] = [];
+    const uploaded = Promise.withResolvers<void>();
     const waiting = Promise.withResolvers<void>();
     const outputs: AgentDeps['outputs'] = {
       follow: () => Promise.resolve(),
@@ -68,53 +72,53 @@ describe('outstanding uploads', () => {
       saved: () => 'none',
       saveMs: () => null,
       leave(withinMs, hurry) {
-        left.push({ withinMs, hurry });
+        waits.push({ withinMs, hurry });
         waiting.resolve();
-        hurry.addEventListener('abort', () => all.resolve());
-        return all.promise;
+        hurry.addEventListener('abort', () => uploaded.resolve());
+        return uploaded.promise;
       },
     };
-    const fixture = await startAgentWithJob({ ...more, persistent, outputs });
+    const fixture = await startAgentWithJob({ ...options, persistent, outputs });
     fixture.run.end(0);
     await fixture.orchestrator.reported('completed');
     if (persistent) fixture.agent.leave();
     await advanceTimeUntil(waiting.promise);
-    return { ...fixture, left, all };
+    return { ...fixture, waits, uploaded };
   };
 
   it('waits for uploads before an ephemeral worker leaves, with heartbeats meanwhile', async () => {
-    const { orchestrator, left, all, exit } = await startBringing(false);
-    expect(left.map(({ withinMs }) => withinMs)).toEqual([600_000]);
+    const { orchestrator, waits, uploaded, exit } = await startUploading(false);
+    expect(waits.map(({ withinMs }) => withinMs)).toEqual([600_000]);
     await nextHeartbeat(orchestrator);
     expect(orchestrator.count('disconnect')).toBe(0);
-    all.resolve();
+    uploaded.resolve();
     expect(await advanceTimeUntil(exit)).toBe(0);
     expect(orchestrator.calls.at(-1)?.name).toBe('disconnect');
   });
 
-  it('uploads with the new token after a rotation during the wait', async () => {
+  it('uses the new token after a rotation while it waits for uploads', async () => {
     const path = join(tempFolder(), 'token');
     writeFileSync(path, 'wt_1\n', { mode: 0o600 });
     const token = openTokenHolder({ kind: 'file', path });
-    const { orchestrator, all, exit, logged } = await startBringing(false, { token });
+    const { orchestrator, uploaded, exit, logged } = await startUploading(false, { token });
     orchestrator.answers.heartbeat = ({ token: used }) => (used === 'wt_2' ? heartbeatReply() : refused(401));
     await nextHeartbeat(orchestrator);
     expect(token.current()).toBe('wt_1');
     writeFileSync(path, 'wt_2\n');
     await advanceTimeUntil(logged(`Took the new token from ${path}`));
     expect((await nextHeartbeat(orchestrator)).token).toBe('wt_2');
-    all.resolve();
+    uploaded.resolve();
     expect(await advanceTimeUntil(exit)).toBe(0);
     expect(orchestrator.calls.at(-1)).toMatchObject({ name: 'disconnect', token: 'wt_2' });
   });
 
-  it('skips uploads after a second signal, and waits only briefly when persistent', async () => {
-    const told = await startBringing(false);
-    told.agent.leave();
-    expect(await advanceTimeUntil(told.exit)).toBe(0);
-    const staying = await startBringing(true);
-    expect(staying.left.map(({ withinMs }) => withinMs)).toEqual([5_000]);
-    staying.all.resolve();
-    expect(await advanceTimeUntil(staying.exit)).toBe(0);
+  it('skips uploads after a second signal, and waits only briefly on a persistent worker', async () => {
+    const ephemeral = await startUploading(false);
+    ephemeral.agent.leave();
+    expect(await advanceTimeUntil(ephemeral.exit)).toBe(0);
+    const persistent = await startUploading(true);
+    expect(persistent.waits.map(({ withinMs }) => withinMs)).toEqual([5_000]);
+    persistent.uploaded.resolve();
+    expect(await advanceTimeUntil(persistent.exit)).toBe(0);
   });
 });

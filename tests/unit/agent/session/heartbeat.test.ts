@@ -5,24 +5,24 @@ import { runHeartbeat } from '../../../../agent/session/heartbeat.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Sends heartbeats and records their times. `answers` gives the result of each one; its last element repeats. */
-function startBeats(answers: readonly boolean[], random = 0.5, interval = (): number => 30_000) {
-  const over = new AbortController();
-  const at: number[] = [];
-  const began = Date.now();
+/** Sends heartbeats and records their times. `answers` says whether each one succeeds; its last element repeats. */
+function startHeartbeats(answers: readonly boolean[], random = 0.5, interval = (): number => 30_000) {
+  const abort = new AbortController();
+  const sentAt: number[] = [];
+  const startedAt = Date.now();
   const ended = vi.fn<() => void>();
   const beat = async (): Promise<boolean> => {
-    at.push(Date.now() - began);
-    return answers[at.length - 1] ?? answers.at(-1) ?? true;
+    sentAt.push(Date.now() - startedAt);
+    return answers[sentAt.length - 1] ?? answers.at(-1) ?? true;
   };
   void runHeartbeat({
     clock: systemClock,
     beat,
     intervalMs: interval,
     random: () => random,
-    signal: over.signal,
+    signal: abort.signal,
   }).then(ended);
-  return { at, over, ended };
+  return { sentAt, abort, ended };
 }
 
 describe('answered heartbeats', () => {
@@ -31,54 +31,54 @@ describe('answered heartbeats', () => {
     [0.5, 30_000],
     [1, 33_000],
   ])(
-    'sends a heartbeat immediately, then within a tenth of the interval: random %j gives %j ms',
+    'varies the interval by up to a tenth: with the random number %j, it is %j ms',
     async (random, expected) => {
-      const { at } = startBeats([true], random);
+      const { sentAt } = startHeartbeats([true], random);
       await vi.advanceTimersByTimeAsync(3 * expected);
-      expect(at).toEqual([0, expected, 2 * expected, 3 * expected]);
+      expect(sentAt).toEqual([0, expected, 2 * expected, 3 * expected]);
     },
   );
 
   it('follows a changed interval', async () => {
     let intervalMs = 30_000;
-    const { at } = startBeats([true], 0.5, () => intervalMs);
+    const { sentAt } = startHeartbeats([true], 0.5, () => intervalMs);
     await vi.advanceTimersByTimeAsync(29_999);
     intervalMs = 1_000;
     await vi.advanceTimersByTimeAsync(2_001);
-    expect(at).toEqual([0, 30_000, 31_000, 32_000]);
+    expect(sentAt).toEqual([0, 30_000, 31_000, 32_000]);
   });
 });
 
 describe('failed heartbeats', () => {
   it('repeats failed heartbeats after 1, 2, 4 and 8 s, and then every 8 s', async () => {
-    const { at } = startBeats([false]);
+    const { sentAt } = startHeartbeats([false]);
     await vi.advanceTimersByTimeAsync(31_000);
-    expect(at).toEqual([0, 1_000, 3_000, 7_000, 15_000, 23_000, 31_000]);
+    expect(sentAt).toEqual([0, 1_000, 3_000, 7_000, 15_000, 23_000, 31_000]);
   });
 
   it('never waits longer than the interval after a failure', async () => {
-    const { at } = startBeats([false], 0.5, () => 1_500);
+    const { sentAt } = startHeartbeats([false], 0.5, () => 1_500);
     await vi.advanceTimersByTimeAsync(4_000);
-    expect(at).toEqual([0, 1_000, 2_500, 4_000]);
+    expect(sentAt).toEqual([0, 1_000, 2_500, 4_000]);
   });
 
   it('starts again with 1 s after a heartbeat has succeeded', async () => {
-    const { at } = startBeats([false, false, true, false, true]);
+    const { sentAt } = startHeartbeats([false, false, true, false, true]);
     await vi.advanceTimersByTimeAsync(34_000);
-    expect(at).toEqual([0, 1_000, 3_000, 33_000, 34_000]);
+    expect(sentAt).toEqual([0, 1_000, 3_000, 33_000, 34_000]);
   });
 });
 
 describe('end of heartbeats', () => {
   it('stops immediately between two heartbeats, without a timer', async () => {
-    const { at, over, ended } = startBeats([true]);
+    const { sentAt, abort, ended } = startHeartbeats([true]);
     await vi.advanceTimersByTimeAsync(10_000);
-    over.abort();
+    abort.abort();
     await vi.advanceTimersByTimeAsync(0);
     expect(ended).toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(0);
     await vi.advanceTimersByTimeAsync(100_000);
-    expect(at).toEqual([0]);
+    expect(sentAt).toEqual([0]);
   });
 
   it('sends nothing when already aborted', async () => {
@@ -94,7 +94,7 @@ describe('end of heartbeats', () => {
   });
 
   it('waits for a heartbeat in flight, and sends no other', async () => {
-    const over = new AbortController();
+    const abort = new AbortController();
     const answer = Promise.withResolvers<boolean>();
     const beat = vi.fn(() => answer.promise);
     const ended = vi.fn<() => void>();
@@ -103,10 +103,10 @@ describe('end of heartbeats', () => {
       beat,
       intervalMs: () => 10,
       random: () => 0,
-      signal: over.signal,
+      signal: abort.signal,
     }).then(ended);
     await vi.advanceTimersByTimeAsync(5);
-    over.abort();
+    abort.abort();
     await vi.advanceTimersByTimeAsync(5);
     expect(ended).not.toHaveBeenCalled();
     answer.resolve(true);

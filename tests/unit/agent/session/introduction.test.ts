@@ -12,14 +12,14 @@ function outputsOf(trainers: readonly string[], upload: 'all' | 'checkpoints' | 
   return introductionOf({ ...settings, upload }, '1.0', report, probed).outputs;
 }
 
-describe('outputsOf', () => {
+describe('outputs in the introduction of a worker', () => {
   it.each([
     ['train --config {config_path}', false],
     ['train --config {config_path} --out={output_dir}', true],
     ['command=train {output_dir}', true],
     ['simpletuner', null],
-  ])('reports for --trainer %j whether its command uses {output_dir}: %j', (trainer, has) => {
-    expect(outputsOf([trainer])).toEqual({ upload: 'all', command_has_output_dir: has });
+  ])('reports for --trainer %j whether its command uses {output_dir}: %j', (trainer, hasOutputDir) => {
+    expect(outputsOf([trainer])).toEqual({ upload: 'all', command_has_output_dir: hasOutputDir });
   });
 
   it('finds the command among several trainers, and reports which outputs are uploaded', () => {

@@ -7,12 +7,14 @@ import { endRun, controlRun, newest, flushCallbacks } from '../controlled-runs.t
 import { createSlotFixture, type SlotFixture } from '../slot-fixture.ts';
 
 const offer = offerOf('j1', 'a1');
-type Act = (slot: SlotFixture['slot']) => void;
-const cancel: Act = slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
-const abandon: Act = slot => slot.abandon(jobId('j1'));
-const leaveNow: Act = slot => slot.leaveNow();
+/** An order to the slot. */
+type Order = (slot: SlotFixture['slot']) => void;
+const cancel: Order = slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
+const abandon: Order = slot => slot.abandon(jobId('j1'));
+const leaveNow: Order = slot => slot.leaveNow();
 
-async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotFixture> {
+/** A slot with a claimed, running job. */
+async function startRunning(overrides: Partial<SlotDeps> = {}): Promise<SlotFixture> {
   const fixture = createSlotFixture(overrides);
   fixture.slot.offer(offer);
   await newest(fixture.reports).answer('taken');
@@ -20,7 +22,7 @@ async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotFixture> 
 }
 
 describe('stops before the claim is answered', () => {
-  it.each<[string, Act, object]>([
+  it.each<[string, Order, object]>([
     ['cancel', cancel, { status: 'cancelled' }],
     [
       'leaving',
@@ -31,10 +33,10 @@ describe('stops before the claim is answered', () => {
         error: 'The worker was stopped before the training was started',
       },
     ],
-  ])('starts no trainer and reports the end after %s', async (_what, act, expected) => {
+  ])('starts no trainer and reports the end after %s', async (_title, order, expected) => {
     const { slot, reports, actions } = createSlotFixture();
     slot.offer(offer);
-    act(slot);
+    order(slot);
     await newest(reports).answer('taken');
     expect(actions).toEqual([expect.stringMatching(/^keep a1 /)]);
     expect(newest(reports).body).toEqual(expected);
@@ -64,30 +66,31 @@ describe('stops before the claim is answered', () => {
 });
 
 describe('stops during the start of a trainer', () => {
-  const starting = async () => {
+  /** A slot with a claimed job whose trainer is being started. */
+  const startPending = async () => {
     const started = Promise.withResolvers<Run>();
-    const fixture = await running({ start: () => started.promise });
-    const held = controlRun({ onLine: () => {}, onProgress: () => {}, onFigures: () => {} });
-    return { ...fixture, started, held };
+    const fixture = await startRunning({ start: () => started.promise });
+    const controlled = controlRun({ onLine: () => {}, onProgress: () => {}, onFigures: () => {} });
+    return { ...fixture, started, controlled };
   };
 
-  it.each<[string, Act, string | undefined]>([
+  it.each<[string, Order, string | undefined]>([
     ['cancel', cancel, 'cancelled'],
     ['abandoning', abandon, undefined],
     ['leaving', leaveNow, 'failed'],
-  ])('stops the trainer as soon as it runs after %s', async (_what, act, reported) => {
-    const { slot, reports, held, started } = await starting();
-    act(slot);
-    expect(held.stops).toEqual([]);
-    started.resolve(held.run);
+  ])('stops the trainer as soon as it runs after %s', async (_title, order, reported) => {
+    const { slot, reports, controlled, started } = await startPending();
+    order(slot);
+    expect(controlled.stops).toEqual([]);
+    started.resolve(controlled.run);
     await flushCallbacks();
-    expect(held.stops).toEqual([30_000]);
-    await endRun(held, null, 'SIGTERM');
+    expect(controlled.stops).toEqual([30_000]);
+    await endRun(controlled, null, 'SIGTERM');
     expect(reports[1]?.body.status).toBe(reported);
   });
 
   it('reports a failed start although the job was cancelled', async () => {
-    const { slot, reports, started } = await starting();
+    const { slot, reports, started } = await startPending();
     cancel(slot);
     started.reject(new Error('EAGAIN'));
     await flushCallbacks();
@@ -97,23 +100,23 @@ describe('stops during the start of a trainer', () => {
 
 describe('stops of a run', () => {
   it('gives a cancelled trainer its grace period, and reports cancelled', async () => {
-    const { slot, reports, runs } = await running();
+    const { slot, reports, runs } = await startRunning();
     cancel(slot);
     cancel(slot);
     expect(newest(runs).stops).toEqual([30_000]);
-    await endRun(newest(runs), null, 'SIGTERM', 'last words');
+    await endRun(newest(runs), null, 'SIGTERM', 'last line');
     expect(newest(reports).body).toEqual({ status: 'cancelled', exit_code: null, signal: 'SIGTERM' });
   });
 
   it('reports completed when the trainer exits with 0 after a cancel', async () => {
-    const { slot, reports, runs } = await running();
+    const { slot, reports, runs } = await startRunning();
     cancel(slot);
     await endRun(newest(runs), 0);
     expect(newest(reports).body).toMatchObject({ status: 'completed' });
   });
 
   it('reports preempted when the worker leaves, so that the job is retried elsewhere', async () => {
-    const { slot, reports, runs } = await running();
+    const { slot, reports, runs } = await startRunning();
     leaveNow(slot);
     expect(newest(runs).stops).toEqual([30_000]);
     await endRun(newest(runs), null, 'SIGTERM', 'step 5');
@@ -127,7 +130,7 @@ describe('stops of a run', () => {
   });
 
   it('reports nothing of an abandoned job, and frees the slot when its trainer is gone', async () => {
-    const { slot, reports, actions, runs } = await running();
+    const { slot, reports, actions, runs } = await startRunning();
     abandon(slot);
     expect(newest(runs).stops).toEqual([30_000]);
     expect(slot.held()).not.toBeNull();
@@ -136,19 +139,19 @@ describe('stops of a run', () => {
     expect(actions.slice(2)).toEqual(['stop 30000', 'drop a1', 'free true']);
   });
 
-  it.each<[string, Act]>([
+  it.each<[string, Order]>([
     ['cancelling another attempt', slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a0') })],
     ['abandoning another job', slot => slot.abandon(jobId('j0'))],
-  ])('keeps the run after %s', async (_what, act) => {
-    const { slot, runs } = await running();
-    act(slot);
+  ])('keeps the run after %s', async (_title, order) => {
+    const { slot, runs } = await startRunning();
+    order(slot);
     expect(newest(runs).stops).toEqual([]);
   });
 });
 
 describe('stops during the final report', () => {
   it('keeps sending the final report of an abandoned job as a late result', async () => {
-    const { slot, reports, actions, runs } = await running();
+    const { slot, reports, actions, runs } = await startRunning();
     await endRun(newest(runs), 0);
     abandon(slot);
     await flushCallbacks();
@@ -158,13 +161,13 @@ describe('stops during the final report', () => {
     expect(actions.slice(2)).toEqual(['keep a1 completed', 'drop a1', 'free true']);
   });
 
-  it.each<[string, Act]>([
+  it.each<[string, Order]>([
     ['cancel', cancel],
     ['leaving', leaveNow],
-  ])('keeps sending the final report after %s', async (_what, act) => {
-    const { slot, reports, runs } = await running();
+  ])('keeps sending the final report after %s', async (_title, order) => {
+    const { slot, reports, runs } = await startRunning();
     await endRun(newest(runs), 0);
-    act(slot);
+    order(slot);
     await flushCallbacks();
     expect(reports).toHaveLength(2);
     expect(newest(reports)).toMatchObject({ body: { status: 'completed' }, signal: { aborted: false } });
@@ -173,7 +176,7 @@ describe('stops during the final report', () => {
 
 describe('further offers', () => {
   it('ignores repeated offers of its attempt', async () => {
-    const { slot, reports, actions, runs } = await running();
+    const { slot, reports, actions, runs } = await startRunning();
     slot.offer(offer);
     await endRun(newest(runs), 0);
     slot.offer(offer);
@@ -184,7 +187,7 @@ describe('further offers', () => {
   });
 
   it('takes the newest offer after the final report is accepted', async () => {
-    const { slot, reports, runs } = await running();
+    const { slot, reports, runs } = await startRunning();
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
     slot.offer(offerOf('j2', 'b2'));
@@ -196,7 +199,7 @@ describe('further offers', () => {
   });
 
   it('forgets a waiting offer that is cancelled', async () => {
-    const { slot, reports, runs } = await running();
+    const { slot, reports, runs } = await startRunning();
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
     slot.cancel({ jobId: jobId('j2'), attemptId: attemptId('b1') });
@@ -207,50 +210,50 @@ describe('further offers', () => {
     ]);
   });
 
-  it.each<[string, Partial<SlotDeps>, Act]>([
-    ['when the worker wants no other job', { onFree: () => false }, () => {}],
+  it.each<[string, Partial<SlotDeps>, Order]>([
+    ['when the worker takes no other job', { onFree: () => false }, () => {}],
     ['when the worker leaves', {}, leaveNow],
-  ])('drops waiting offers %s', async (_what, parts, act) => {
-    const { slot, reports, runs } = await running(parts);
+  ])('drops waiting offers %s', async (_title, overrides, order) => {
+    const { slot, reports, runs } = await startRunning(overrides);
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
-    act(slot);
+    order(slot);
     await newest(reports).answer('taken');
     expect(reports).toHaveLength(2);
     expect(slot.held()).toBeNull();
   });
 });
 
-describe('kept reports', () => {
-  const kept: FinalReport = {
+describe('stored reports', () => {
+  const storedReport: FinalReport = {
     jobId: jobId('j0'),
     attemptId: attemptId('a0'),
     body: { status: 'completed', exit_code: 0 },
   };
 
-  it('delivers a kept report, and drops it when it was answered', async () => {
+  it('sends a stored report, and drops it when it was answered', async () => {
     const { slot, reports, actions } = createSlotFixture();
-    slot.resume({ kind: 'reported', report: kept });
+    slot.resume({ kind: 'reported', report: storedReport });
     expect(slot.held()).toMatchObject({ jobId: 'j0', attemptId: 'a0' });
-    expect(slot.alive(kept.attemptId)).toBe(false);
-    expect(reports).toMatchObject([{ attempt: 'a0', body: kept.body }]);
+    expect(slot.alive(storedReport.attemptId)).toBe(false);
+    expect(reports).toMatchObject([{ attempt: 'a0', body: storedReport.body }]);
     await newest(reports).answer('taken');
     expect(actions).toEqual(['drop a0', 'free true']);
   });
 
-  it('delivers a kept report although its job was abandoned', async () => {
+  it('sends a stored report although its job was abandoned', async () => {
     const { slot, actions, reports } = createSlotFixture();
-    slot.resume({ kind: 'reported', report: kept });
-    slot.abandon(kept.jobId);
+    slot.resume({ kind: 'reported', report: storedReport });
+    slot.abandon(storedReport.jobId);
     await flushCallbacks();
     expect(actions).toEqual([]);
     await newest(reports).answer('refused');
     expect(actions).toEqual(['drop a0', 'free true']);
   });
 
-  it('keeps the slot busy until a kept report is delivered', async () => {
+  it('keeps the slot occupied until a stored report is answered', async () => {
     const { slot, reports } = createSlotFixture();
-    slot.resume({ kind: 'reported', report: kept });
+    slot.resume({ kind: 'reported', report: storedReport });
     slot.offer(offer);
     expect(reports).toHaveLength(1);
     await newest(reports).answer('refused');
@@ -259,7 +262,7 @@ describe('kept reports', () => {
 });
 
 it('reports an internal error, and frees the slot', async () => {
-  const { slot, reports, runs, logLines, actions } = await running({
+  const { slot, reports, runs, logLines, actions } = await startRunning({
     drop: () => {
       throw new Error('EIO');
     },

@@ -1,4 +1,4 @@
-/** An attempt on several workers, in the slot of one of them. */
+/** Tests how the job slot of one worker takes part in an attempt on several workers. */
 import { describe, expect, it } from 'vitest';
 import type { SlotDeps } from '../../../../agent/session/job-slot.ts';
 import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
@@ -7,12 +7,13 @@ import { endRun, newest, flushCallbacks } from '../controlled-runs.ts';
 import { createSlotFixture, type SlotFixture } from '../slot-fixture.ts';
 
 const rendezvous = { address: 'rig-0.example.org', port: 29_501 };
-const offerFor = (rank: number, parts: Parameters<typeof offerOf>[2] = {}) =>
-  offerOf('j1', 'a1', { node: { rank, count: 3 }, gpus: [0, 1], ...parts });
+const offerFor = (rank: number, fields: Parameters<typeof offerOf>[2] = {}) =>
+  offerOf('j1', 'a1', { node: { rank, count: 3 }, gpus: [0, 1], ...fields });
+/** Options of accelerate that each machine completes. */
 const options = ['--machine_rank=', '--main_process_ip=', '--main_process_port='];
 
-/** Offers an attempt whose job was prepared for several machines. */
-async function offered(rank: number, overrides: Partial<SlotDeps> = {}, parts = {}) {
+/** Creates a slot that has claimed an attempt whose job was prepared for several machines. */
+async function startOffered(rank: number, overrides: Partial<SlotDeps> = {}, fields = {}) {
   const followed: string[] = [];
   const fixture: SlotFixture = createSlotFixture({
     prepare: () => ({ ok: true, job: { ...scriptJob('/nowhere', ''), argv: ['train', ...options] } }),
@@ -30,46 +31,48 @@ async function offered(rank: number, overrides: Partial<SlotDeps> = {}, parts = 
     },
     ...overrides,
   });
-  fixture.slot.offer(offerFor(rank, parts));
+  fixture.slot.offer(offerFor(rank, fields));
   await newest(fixture.reports).answer('taken');
   return { ...fixture, followed };
 }
 
-type Fixture = Awaited<ReturnType<typeof offered>>;
+type Fixture = Awaited<ReturnType<typeof startOffered>>;
 
-/** Waits with the orchestrator knowing that this machine is ready. */
-async function waiting(rank: number, overrides: Partial<SlotDeps> = {}) {
-  const fixture = await offered(rank, overrides);
+/** Creates a slot that has reported its machine as ready, and waits for the others. */
+async function startWaiting(rank: number, overrides: Partial<SlotDeps> = {}) {
+  const fixture = await startOffered(rank, overrides);
   await newest(fixture.reports).answer('taken');
   return fixture;
 }
 
-async function meet({ slot }: Pick<Fixture, 'slot'>): Promise<void> {
+/** Sends the rendezvous to the slot. */
+async function sendRendezvous({ slot }: Pick<Fixture, 'slot'>): Promise<void> {
   slot.rendezvous(attemptId('a1'), rendezvous);
   await flushCallbacks();
 }
 
-async function running(rank: number, overrides: Partial<SlotDeps> = {}) {
-  const fixture = await waiting(rank, overrides);
-  await meet(fixture);
+/** Creates a slot whose trainer runs after the rendezvous. */
+async function startRunning(rank: number, overrides: Partial<SlotDeps> = {}) {
+  const fixture = await startWaiting(rank, overrides);
+  await sendRendezvous(fixture);
   return { ...fixture, run: newest(fixture.runs) };
 }
 
-const bodies = ({ reports }: Fixture): readonly StatusReportBody[] => reports.map(({ body }) => body);
+const reportBodies = ({ reports }: Fixture): readonly StatusReportBody[] => reports.map(({ body }) => body);
 const starting = { status: 'starting' };
 const ready = { status: 'starting', ready: { address: '192.0.2.1', port: 29_500 } };
 
 describe('start of an attempt on several workers', () => {
-  it('reports that the machine is ready, and starts nothing before all are', async () => {
-    const fixture = await waiting(1);
-    expect(bodies(fixture)).toEqual([starting, ready]);
+  it('reports that the machine is ready, and starts no trainer before all machines are', async () => {
+    const fixture = await startWaiting(1);
+    expect(reportBodies(fixture)).toEqual([starting, ready]);
     await flushCallbacks();
     expect(fixture.actions).toEqual([]);
     expect(fixture.logLines).toEqual(['Job j1 is ready on this machine (2 of 3), and waits for the others']);
   });
 
   it.each([0, 2])('starts rank %d with the variables and options of the rendezvous', async rank => {
-    const fixture = await running(rank);
+    const fixture = await startRunning(rank);
     const [job] = fixture.jobs;
     expect(job?.argv).toEqual([
       'train',
@@ -90,18 +93,18 @@ describe('start of an attempt on several workers', () => {
     expect(newest(fixture.progressReports)).toMatchObject({ status: 'running' });
   });
 
-  it('takes a rendezvous that arrives before the response to its report', async () => {
-    const fixture = await offered(1);
-    await meet(fixture);
+  it('accepts a rendezvous that arrives before the response to its report', async () => {
+    const fixture = await startOffered(1);
+    await sendRendezvous(fixture);
     expect(fixture.runs).toEqual([]);
     await newest(fixture.reports).answer('taken');
     expect(fixture.runs).toHaveLength(1);
   });
 
   it('starts one trainer when the rendezvous is repeated, and reports again that it runs', async () => {
-    const fixture = await running(1);
+    const fixture = await startRunning(1);
     fixture.slot.rendezvous(attemptId('a1'), { ...rendezvous, address: 'elsewhere' });
-    await meet(fixture);
+    await sendRendezvous(fixture);
     expect(fixture.runs).toHaveLength(1);
     expect(fixture.jobs[0]?.env['MASTER_ADDR']).toBe('rig-0.example.org');
     expect(fixture.progressReports).toEqual([
@@ -112,7 +115,7 @@ describe('start of an attempt on several workers', () => {
   });
 
   it('ignores the rendezvous of another attempt', async () => {
-    const fixture = await waiting(1);
+    const fixture = await startWaiting(1);
     fixture.slot.rendezvous(attemptId('a0'), rendezvous);
     await flushCallbacks();
     expect(fixture.runs).toEqual([]);
@@ -121,84 +124,86 @@ describe('start of an attempt on several workers', () => {
 
   it('fetches data and checkpoint on each machine before it is ready', async () => {
     const actions: string[] = [];
-    const fetch = (what: string) => async () => {
-      actions.push(what);
-      return { kind: 'ready' as const, message: what };
+    const recordFetch = (name: string) => async () => {
+      actions.push(name);
+      return { kind: 'ready' as const, message: name };
     };
     const resume = { checkpoint: 'checkpoint-5', step: 5 };
     const data = [{ path: '/data/dog', version: 'f'.repeat(64), is_file: false }];
-    const overrides = { fetchData: fetch('data'), fetchCheckpoint: fetch('checkpoint') };
-    const fixture = await offered(1, overrides, { resume, data });
+    const overrides = { fetchData: recordFetch('data'), fetchCheckpoint: recordFetch('checkpoint') };
+    const fixture = await startOffered(1, overrides, { resume, data });
     expect(actions).toEqual(['data', 'checkpoint']);
     expect(newest(fixture.reports).body).toEqual(ready);
   });
 
-  it('shows on the first machine only that others are awaited', async () => {
-    const [first, second] = [await waiting(0), await waiting(1)];
+  it('shows only on the first machine that it waits for the others', async () => {
+    const [first, second] = [await startWaiting(0), await startWaiting(1)];
     expect(first.slot.progress()).toEqual({ stage: 'Waiting for the other machines' });
     expect(first.progressReports).toEqual([{ status: 'starting', progress: first.slot.progress() }]);
-    await meet(first);
+    await sendRendezvous(first);
     expect(first.slot.progress()).toEqual({});
     expect([second.slot.progress(), second.progressReports]).toEqual([null, []]);
   });
 
   it('frees the slot without a report when the orchestrator refuses that the machine is ready', async () => {
-    const fixture = await offered(1);
+    const fixture = await startOffered(1);
     await newest(fixture.reports).answer('refused');
     expect(fixture.actions).toEqual(['free false']);
-    expect(bodies(fixture)).toEqual([starting, ready]);
+    expect(reportBodies(fixture)).toEqual([starting, ready]);
     expect(fixture.slot.held()).toBeNull();
   });
 
   it('reports a failed start when the machine has no free port', async () => {
-    const fixture = await offered(1, { reachable: () => Promise.reject(new Error('EMFILE')) });
+    const fixture = await startOffered(1, { reachable: () => Promise.reject(new Error('EMFILE')) });
     expect(newest(fixture.reports).body).toMatchObject({ status: 'failed', cause: 'start_failed' });
   });
 });
 
-describe('stops while other workers are awaited', () => {
+describe('stops while the slot waits for other workers', () => {
   const cancel = ({ slot }: Fixture): void => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
-  const phases = { 'its report is answered': offered, 'all are ready': waiting };
-  const cases = Object.entries(phases);
+  const cases = Object.entries({
+    'its report is answered': startOffered,
+    'all machines are ready': startWaiting,
+  });
 
-  it.each(cases)('reports cancelled after a cancel before %s', async (_phase, begin) => {
-    const fixture = await begin(1);
+  it.each(cases)('reports cancelled after a cancel before %s', async (_phase, startSlot) => {
+    const fixture = await startSlot(1);
     cancel(fixture);
     await flushCallbacks();
     expect(newest(fixture.reports).body).toEqual({ status: 'cancelled' });
     await newest(fixture.reports).answer('taken');
-    await meet(fixture);
+    await sendRendezvous(fixture);
     expect(fixture.actions).toEqual(['keep a1 cancelled', 'drop a1', 'free true']);
   });
 
-  it.each(cases)('reports nothing after it is abandoned before %s', async (_phase, begin) => {
-    const fixture = await begin(1);
+  it.each(cases)('reports nothing after it is abandoned before %s', async (_phase, startSlot) => {
+    const fixture = await startSlot(1);
     fixture.slot.abandon(jobId('j1'));
     await flushCallbacks();
-    expect(bodies(fixture)).toEqual([starting, ready]);
+    expect(reportBodies(fixture)).toEqual([starting, ready]);
     expect(fixture.actions).toEqual(['drop a1', 'free true']);
   });
 
-  it.each(cases)('reports preempted when the worker leaves before %s', async (_phase, begin) => {
-    const fixture = await begin(1);
+  it.each(cases)('reports preempted when the worker leaves before %s', async (_phase, startSlot) => {
+    const fixture = await startSlot(1);
     fixture.slot.leaveNow();
     await flushCallbacks();
     expect(newest(fixture.reports).body).toMatchObject({ status: 'failed', cause: 'preempted' });
   });
 
-  it.each(cases)('reports nothing when the agent ends before %s', async (_phase, begin) => {
-    const fixture = await begin(1);
+  it.each(cases)('reports nothing when the agent ends before %s', async (_phase, startSlot) => {
+    const fixture = await startSlot(1);
     fixture.slot.release();
     await flushCallbacks();
-    expect(bodies(fixture)).toEqual([starting, ready]);
+    expect(reportBodies(fixture)).toEqual([starting, ready]);
     expect(fixture.actions).toEqual(['free true']);
   });
 
   it.each([
     [0, { saved: false }],
     [1, {}],
-  ])('reports preempted on rank %d when its rig closes', async (rank, more) => {
-    const fixture = await waiting(rank);
+  ])('reports preempted on rank %d when its rig closes', async (rank, savedField) => {
+    const fixture = await startWaiting(rank);
     fixture.slot.preempt({ reason: 'Closed', endsAt: performance.now() + 60_000, mayWait: true });
     await flushCallbacks();
     const { progress: _, ...body } = newest(fixture.reports).body;
@@ -206,12 +211,12 @@ describe('stops while other workers are awaited', () => {
       status: 'failed',
       cause: 'preempted',
       error: 'Closed. The training was not started',
-      ...more,
+      ...savedField,
     });
   });
 
   it('starts nothing when the cancel and the rendezvous arrive together', async () => {
-    const fixture = await waiting(1);
+    const fixture = await startWaiting(1);
     fixture.slot.rendezvous(attemptId('a1'), rendezvous);
     cancel(fixture);
     await flushCallbacks();
@@ -222,7 +227,7 @@ describe('stops while other workers are awaited', () => {
 
 describe('output of an attempt on several workers', () => {
   it('is sent by the first machine', async () => {
-    const { followed, run, slot, progressReports } = await running(0);
+    const { followed, run, slot, progressReports } = await startRunning(0);
     expect(followed).toEqual(['curve', 'outputs', 'log']);
     run.listeners.onProgress({ step: 7 });
     expect(slot.progress()).toEqual({ step: 7 });
@@ -230,7 +235,7 @@ describe('output of an attempt on several workers', () => {
   });
 
   it('stays on each other machine, which reports no progress', async () => {
-    const fixture = await running(1);
+    const fixture = await startRunning(1);
     const { run, slot, progressReports, followed } = fixture;
     run.listeners.onProgress({ step: 7, total_steps: 10 });
     run.listeners.onStage?.({ stage: 'Training', line: 'epoch 1' });
@@ -245,7 +250,7 @@ describe('output of an attempt on several workers', () => {
 
 describe('end of a machine that is not the first', () => {
   it('reports the exit code and the tail of its own trainer', async () => {
-    const fixture = await running(2);
+    const fixture = await startRunning(2);
     await endRun(fixture.run, 1, null, 'NCCL error');
     expect(newest(fixture.reports).body).toEqual({
       status: 'failed',
@@ -256,7 +261,7 @@ describe('end of a machine that is not the first', () => {
   });
 
   it.each([0, 143])('reports cancelled when a cancelled trainer exits with %d', async code => {
-    const fixture = await running(1);
+    const fixture = await startRunning(1);
     fixture.slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
     expect(fixture.run.orders).toEqual(['cancel']);
     await endRun(fixture.run, code, null, '', { stopped: 'cancel' });
@@ -264,16 +269,16 @@ describe('end of a machine that is not the first', () => {
   });
 
   it.each([0, 143])('stops without saving when its rig closes, with exit code %d', async code => {
-    const asked: string[] = [];
-    const fixture = await running(1, {
+    const requests: string[] = [];
+    const fixture = await startRunning(1, {
       ask: async (_held, what) => {
-        asked.push(what);
+        requests.push(what);
         return 'asked';
       },
     });
     fixture.slot.preempt({ reason: 'Closed', endsAt: performance.now() + 60_000, mayWait: true });
     await flushCallbacks();
-    expect([asked, fixture.run.orders]).toEqual([[], ['leave_now']]);
+    expect([requests, fixture.run.orders]).toEqual([[], ['leave_now']]);
     await endRun(fixture.run, code, null, '', { stopped: 'leave_now' });
     const { body } = newest(fixture.reports);
     expect(body).toMatchObject({ status: 'failed', cause: 'preempted', exit_code: code });
@@ -281,7 +286,7 @@ describe('end of a machine that is not the first', () => {
   });
 
   it('reports preempted when a trainer exits with 0 because its worker leaves', async () => {
-    const fixture = await running(1);
+    const fixture = await startRunning(1);
     fixture.slot.leaveNow();
     await endRun(fixture.run, 0, null, '', { stopped: 'leave_now' });
     expect(newest(fixture.reports).body).toMatchObject({
@@ -292,7 +297,7 @@ describe('end of a machine that is not the first', () => {
   });
 
   it('reports completed when its trainer ended before the stop', async () => {
-    const fixture = await running(1);
+    const fixture = await startRunning(1);
     fixture.slot.leaveNow();
     await endRun(fixture.run, 0);
     expect(newest(fixture.reports).body).toMatchObject({ status: 'completed' });

@@ -9,7 +9,7 @@ import { createSlotFixture, type SlotFixture } from '../slot-fixture.ts';
 const offer = offerOf('j1', 'a1');
 
 /** A slot with a claimed, running job. */
-async function running(overrides: Partial<SlotDeps> = {}): Promise<SlotFixture> {
+async function startRunning(overrides: Partial<SlotDeps> = {}): Promise<SlotFixture> {
   const fixture = createSlotFixture(overrides);
   fixture.slot.offer(offer);
   await newest(fixture.reports).answer('taken');
@@ -46,9 +46,9 @@ describe('offer to report', () => {
   });
 
   describe('resume checkpoint', () => {
-    const resumed = offerOf('j1', 'a1', { resume: { checkpoint: 'checkpoint-5', step: 5 } });
+    const resumingOffer = offerOf('j1', 'a1', { resume: { checkpoint: 'checkpoint-5', step: 5 } });
     /** A slot whose checkpoint download the test controls. */
-    const fetching = async () => {
+    const startFetching = async () => {
       const fetched = Promise.withResolvers<Fetched>();
       const signals: AbortSignal[] = [];
       const outputs: string[] = [];
@@ -70,27 +70,32 @@ describe('offer to report', () => {
           saved: () => 'none',
         },
       });
-      fixture.slot.offer(resumed);
+      fixture.slot.offer(resumingOffer);
       await newest(fixture.reports).answer('taken');
-      const come = (end: Fetched): Promise<void> => {
-        fetched.resolve(end);
+      const completeFetch = (result: Fetched): Promise<void> => {
+        fetched.resolve(result);
         return flushCallbacks();
       };
-      return { ...fixture, come, outputs, isWanted: () => signals.some(({ aborted }) => !aborted) };
+      return {
+        ...fixture,
+        completeFetch,
+        outputs,
+        isFetching: () => signals.some(({ aborted }) => !aborted),
+      };
     };
 
     it('downloads the resume checkpoint before it starts the trainer', async () => {
-      const { actions, come, logLines, runs, outputs } = await fetching();
+      const { actions, completeFetch, logLines, runs, outputs } = await startFetching();
       expect(actions).toEqual(['prepare a1']);
-      await come({ kind: 'ready', message: 'Goes on from it' });
-      expect([actions, logLines[0]]).toEqual([['prepare a1', 'start'], 'Goes on from it']);
+      await completeFetch({ kind: 'ready', message: 'Resuming from it' });
+      expect([actions, logLines[0]]).toEqual([['prepare a1', 'start'], 'Resuming from it']);
       await endRun(newest(runs), 0);
       expect(outputs).toEqual(['follow a1 in /nowhere', 'finish a1 true']);
     });
 
     it('fails the attempt with a reason when the resume checkpoint is unavailable', async () => {
-      const { actions, come, reports, outputs } = await fetching();
-      await come({ kind: 'failed', message: 'it is gone' });
+      const { actions, completeFetch, reports, outputs } = await startFetching();
+      await completeFetch({ kind: 'failed', message: 'it is gone' });
       expect(newest(reports).body).toEqual({ status: 'failed', cause: 'start_failed', error: 'it is gone' });
       expect([actions, outputs]).toEqual([['prepare a1', 'keep a1 failed'], []]);
     });
@@ -98,34 +103,37 @@ describe('offer to report', () => {
     it.each<[string, (fixture: SlotFixture) => void, StatusReportBody['status'] | null]>([
       [
         'cancelled',
-        ({ slot }) => slot.cancel({ jobId: resumed.job_id, attemptId: resumed.attempt_id }),
+        ({ slot }) => slot.cancel({ jobId: resumingOffer.job_id, attemptId: resumingOffer.attempt_id }),
         'cancelled',
       ],
       ['stopped with its worker', ({ slot }) => slot.leaveNow(), 'failed'],
-      ['abandoned', ({ slot }) => slot.abandon(resumed.job_id), null],
+      ['abandoned', ({ slot }) => slot.abandon(resumingOffer.job_id), null],
       ['released', ({ slot }) => slot.release(), null],
-    ])('stops waiting for the resume checkpoint when the job is %s', async (_what, act, word) => {
-      const fixture = await fetching();
-      expect(fixture.isWanted()).toBe(true);
-      act(fixture);
-      expect(fixture.isWanted()).toBe(false);
-      await fixture.come({ kind: 'aborted' });
-      expect(fixture.actions).not.toContain('start');
-      expect(fixture.reports.at(-1)?.body.status).toBe(word ?? 'starting');
-    });
+    ])(
+      'stops the download of the resume checkpoint when the job is %s',
+      async (_title, stop, expectedStatus) => {
+        const fixture = await startFetching();
+        expect(fixture.isFetching()).toBe(true);
+        stop(fixture);
+        expect(fixture.isFetching()).toBe(false);
+        await fixture.completeFetch({ kind: 'aborted' });
+        expect(fixture.actions).not.toContain('start');
+        expect(fixture.reports.at(-1)?.body.status).toBe(expectedStatus ?? 'starting');
+      },
+    );
 
-    it('rescues the checkpoints of a training that its worker stops before it reports the end', async () => {
-      const { come, runs, outputs, slot, reports } = await fetching();
-      await come({ kind: 'ready', message: '' });
+    it('uploads the checkpoints of a training that its worker stops, before it reports the end', async () => {
+      const { completeFetch, runs, outputs, slot, reports } = await startFetching();
+      await completeFetch({ kind: 'ready', message: '' });
       slot.leaveNow();
       await endRun(newest(runs), 143);
       expect(outputs.at(-1)).toBe('rescue a1 preempted');
       expect(newest(reports).body).toMatchObject({ cause: 'preempted' });
     });
 
-    it('uploads only the event files of a training that failed before it reports the end', async () => {
-      const { come, runs, outputs, reports } = await fetching();
-      await come({ kind: 'ready', message: '' });
+    it('uploads only the event files of a training that failed, before it reports the end', async () => {
+      const { completeFetch, runs, outputs, reports } = await startFetching();
+      await completeFetch({ kind: 'ready', message: '' });
       await endRun(newest(runs), 1);
       expect(outputs.at(-1)).toBe('rescue a1 stopped');
       expect(newest(reports).body).toMatchObject({ status: 'failed', exit_code: 1 });
@@ -133,7 +141,7 @@ describe('offer to report', () => {
   });
 
   it('stores the report before it sends it, and drops it when it was accepted', async () => {
-    const { slot, reports, actions, runs } = await running();
+    const { slot, reports, actions, runs } = await startRunning();
     await endRun(newest(runs), 0);
     expect(actions.slice(2)).toEqual(['keep a1 completed']);
     expect(newest(reports).body).toEqual({ status: 'completed', exit_code: 0, signal: null });
@@ -144,21 +152,21 @@ describe('offer to report', () => {
   });
 
   it('drops a report that was refused', async () => {
-    const { reports, actions, runs } = await running();
+    const { reports, actions, runs } = await startRunning();
     await endRun(newest(runs), 0);
     await newest(reports).answer('refused');
     expect(actions.slice(3)).toEqual(['drop a1', 'free true']);
   });
 
   it('keeps a report that the end of the agent interrupted', async () => {
-    const { reports, actions, runs } = await running();
+    const { reports, actions, runs } = await startRunning();
     await endRun(newest(runs), 0);
     await newest(reports).answer('aborted');
     expect(actions.slice(2)).toEqual(['keep a1 completed', 'free true']);
   });
 
   it('sends a report that cannot be stored', async () => {
-    const { reports, runs, logLines, actions } = await running({
+    const { reports, runs, logLines, actions } = await startRunning({
       keep: () => {
         throw new Error('ENOSPC: no space left on device');
       },
@@ -223,14 +231,14 @@ describe('end of a run', () => {
         signal: null,
       },
     ],
-  ])('reports a run that ended %s', async (_what, end, expected) => {
-    const { reports, runs } = await running();
+  ])('reports a run that ended %s', async (_title, end, expected) => {
+    const { reports, runs } = await startRunning();
     await endRun(newest(runs), ...end);
     expect(newest(reports).body).toEqual(expected);
   });
 
   it('reports the last progress, merged from all reports', async () => {
-    const { slot, reports, progressReports, runs } = await running();
+    const { slot, reports, progressReports, runs } = await startRunning();
     const { listeners } = newest(runs);
     listeners.onProgress({ step: 1, total_steps: 10, loss: 0.9 });
     listeners.onProgress({ step: 2, loss: 0.8 });
@@ -244,8 +252,8 @@ describe('end of a run', () => {
     expect(newest(reports).body).toMatchObject({ progress: { step: 2, total_steps: 10, loss: 0.8 } });
   });
 
-  it('ends the life of an attempt with its run', async () => {
-    const { slot, runs } = await running();
+  it('reports an attempt as alive until its run has ended', async () => {
+    const { slot, runs } = await startRunning();
     expect(slot.alive(offer.attempt_id)).toBe(true);
     expect(slot.alive(offerOf('j1', 'a2').attempt_id)).toBe(false);
     await endRun(newest(runs), 0);
@@ -265,7 +273,7 @@ describe('failed starts', () => {
     syscall: 'mkdir',
     path: '/jobs',
   });
-  const throws = (cause: Error) => (): never => {
+  const throwing = (cause: Error) => (): never => {
     throw cause;
   };
 
@@ -286,7 +294,7 @@ describe('failed starts', () => {
     ],
     [
       'when its folder cannot be created',
-      { prepare: throws(noFolder) },
+      { prepare: throwing(noFolder) },
       {
         status: 'failed',
         cause: 'start_failed',
@@ -298,8 +306,8 @@ describe('failed starts', () => {
       { start: () => Promise.reject(new Error('EAGAIN')) },
       { status: 'failed', cause: 'start_failed', error: 'The trainer could not be started: EAGAIN' },
     ],
-  ])('reports a failed start %s', async (_what, parts, expected) => {
-    const { reports, actions } = await running(parts);
+  ])('reports a failed start %s', async (_title, overrides, expected) => {
+    const { reports, actions } = await startRunning(overrides);
     expect(newest(reports).body).toEqual(expected);
     expect(newest(actions)).toBe('keep a1 failed');
     await newest(reports).answer('taken');

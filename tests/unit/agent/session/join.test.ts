@@ -7,7 +7,7 @@ import { WorkerId } from '../../../../protocol/ids.ts';
 import { problemOf, scriptAnswers, unreachable } from '../builders.ts';
 
 type Result = Awaited<ReturnType<JoinCall>>;
-const welcome: Result = {
+const joinedResult: Result = {
   ok: true,
   value: { worker_id: WorkerId.parse('w_1'), name: 'rig', worker_type: 'persistent' },
 };
@@ -33,12 +33,12 @@ function startJoining(...answers: readonly Result[]) {
   return { calls, troubles, join };
 }
 
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const hash = 'a'.repeat(64);
 
 it('sends the join token, and only the hash of its own token', async () => {
-  const { calls, join } = startJoining(welcome);
-  expect(await join('tj_1', hash, never)).toEqual({ kind: 'joined', workerId: 'w_1', name: 'rig' });
+  const { calls, join } = startJoining(joinedResult);
+  expect(await join('tj_1', hash, neverAborted)).toEqual({ kind: 'joined', workerId: 'w_1', name: 'rig' });
   expect(calls).toEqual([['tj_1', { token_sha256: hash }]]);
 });
 
@@ -49,25 +49,26 @@ it.each<[string, CallFailure]>([
   ['too many failures', problemOf(429)],
   ['a full disk', problemOf(507)],
   ['a shutdown', problemOf(503)],
-])('repeats the same join after %s', async (_what, failure) => {
-  const { calls, troubles, join } = startJoining(failed(failure), failed(failure), welcome);
-  const joined = join('tj_1', hash, never);
+])('repeats the same join after %s', async (_title, failure) => {
+  const { calls, troubles, join } = startJoining(failed(failure), failed(failure), joinedResult);
+  const joined = join('tj_1', hash, neverAborted);
   await vi.runAllTimersAsync();
   expect((await joined).kind).toBe('joined');
   expect(troubles).toEqual([failure, failure]);
   expect(new Set(calls.map(call => JSON.stringify(call))).size).toBe(1);
 });
 
-it('waits between tries like a registration', async () => {
+it('waits between tries as long as a registration does', async () => {
   const { calls, join } = startJoining(failed(unreachable()));
-  const over = new AbortController();
-  const joined = join('tj_1', hash, over.signal);
+  const abort = new AbortController();
+  const joined = join('tj_1', hash, abort.signal);
   const counts: number[] = [];
+  // The first two pauses are 700 ms and 1,200 ms.
   for (const ms of [699, 1, 1_199, 1, 40_000]) {
     await vi.advanceTimersByTimeAsync(ms);
     counts.push(calls.length);
   }
-  over.abort();
+  abort.abort();
   expect(await joined).toEqual({ kind: 'aborted' });
   expect(counts).toEqual([1, 2, 2, 3, 7]);
   expect(vi.getTimerCount()).toBe(0);
@@ -76,7 +77,7 @@ it('waits between tries like a registration', async () => {
 describe('final refusals', () => {
   it.each(['join_token_invalid', 'join_token_used'])("reports the server's reason for %s", async code => {
     const { calls, join } = startJoining(failed(refusedWith(401, code)));
-    expect(await join('tj_1', hash, never)).toEqual({
+    expect(await join('tj_1', hash, neverAborted)).toEqual({
       kind: 'rejected',
       message: 'Invalid token: refused with 401',
     });
@@ -89,7 +90,7 @@ describe('final refusals', () => {
     [404, 'route_not_found', /runs a version without join tokens\. Update it, or use a worker token$/],
   ])('reports %i, and does not try again', async (status, code, message) => {
     const { calls, join } = startJoining(failed(refusedWith(status, code)));
-    expect(await join('tj_1', hash, never)).toEqual({
+    expect(await join('tj_1', hash, neverAborted)).toEqual({
       kind: 'refused',
       message: expect.stringMatching(message),
     });
@@ -98,7 +99,7 @@ describe('final refusals', () => {
 });
 
 it('makes no call when already aborted', async () => {
-  const { calls, join } = startJoining(welcome);
+  const { calls, join } = startJoining(joinedResult);
   expect(await join('tj_1', hash, AbortSignal.abort())).toEqual({ kind: 'aborted' });
   expect(calls).toEqual([]);
 });

@@ -1,7 +1,4 @@
-/**
- * Tests the exchange of a join token for a worker token, with any interruption in between. The orchestrator is simulated
- * in memory.
- */
+/** Tests the exchange of a join token for a worker token, also with interruptions. The orchestrator is simulated. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,10 +9,10 @@ import { WorkerId } from '../../../../protocol/ids.ts';
 import { tempFolder } from '../builders.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const ready = { kind: 'ready' };
 
-/** Exchanges a join token once, and again only for the same worker token. */
+/** An orchestrator that accepts a join token once, and again only with the same worker token. */
 function createServer() {
   const used = new Map<string, string>();
   const valid = new Set(['tj_1', 'tj_2']);
@@ -27,8 +24,8 @@ function createServer() {
   };
   const answer: Join = async (joinToken, tokenHash) => {
     server.calls.push([joinToken, tokenHash]);
-    const before = used.get(joinToken);
-    if (!valid.has(joinToken) || (before ?? tokenHash) !== tokenHash)
+    const earlierHash = used.get(joinToken);
+    if (!valid.has(joinToken) || (earlierHash ?? tokenHash) !== tokenHash)
       return { kind: 'rejected', message: `no to ${joinToken}` };
     used.set(joinToken, tokenHash);
     server.tokenHash = tokenHash;
@@ -42,22 +39,22 @@ type Server = ReturnType<typeof createServer>;
 interface MachineOptions {
   readonly dir?: string;
   readonly join?: Join;
-  readonly over?: AbortSignal;
+  readonly signal?: AbortSignal;
 }
 
-/** A machine that was given this token; `give` replaces it. */
+/** Starts a machine with this token in its token file. `give` replaces the token. */
 function startMachine(
   server: Server,
-  first: string,
-  { dir = tempFolder(), join: call, over }: MachineOptions = {},
+  firstToken: string,
+  { dir = tempFolder(), join: call, signal }: MachineOptions = {},
 ) {
-  let written = first;
-  let read = first;
+  let fileToken = firstToken;
+  let currentToken = firstToken;
   const given: GivenToken = {
-    current: () => read,
+    current: () => currentToken,
     reload() {
-      const isNew = written !== read;
-      read = written;
+      const isNew = fileToken !== currentToken;
+      currentToken = fileToken;
       return isNew;
     },
     file: '/token',
@@ -68,16 +65,17 @@ function startMachine(
     own: openOwnTokens(dir),
     join: call ?? server.join,
     log: message => logLines.push(message),
-    over: over ?? never,
+    over: signal ?? neverAborted,
   });
   const give = (token: string): boolean => {
-    written = token;
+    fileToken = token;
     return holder.reload();
   };
   return { dir, holder, logLines, give };
 }
 
-const works = (server: Server, { holder }: { readonly holder: TokenHolder }): boolean =>
+/** Whether the orchestrator accepts the token of this machine. */
+const isAccepted = (server: Server, { holder }: { readonly holder: TokenHolder }): boolean =>
   sha256(holder.current()) === server.tokenHash;
 
 describe('worker token', () => {
@@ -85,7 +83,7 @@ describe('worker token', () => {
     const server = createServer();
     const { holder, dir, give } = startMachine(server, 'wt_1');
     expect(holder.current()).toBe('wt_1');
-    expect(await holder.ready(never)).toEqual(ready);
+    expect(await holder.ready(neverAborted)).toEqual(ready);
     expect(give('wt_2')).toBe(true);
     expect([holder.current(), holder.isOwn()]).toEqual(['wt_2', false]);
     expect(openOwnTokens(dir).read()).toEqual({ ok: true, value: { joined: null, pending: null } });
@@ -98,20 +96,20 @@ describe('join token', () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
     expect(machine.holder.current()).toBe('');
-    expect(await machine.holder.ready(never)).toEqual(ready);
+    expect(await machine.holder.ready(neverAborted)).toEqual(ready);
     expect(machine.holder.current()).toMatch(/^wt_[\w-]{43}$/);
-    expect(works(server, machine)).toBe(true);
+    expect(isAccepted(server, machine)).toBe(true);
     expect(machine.holder.isOwn()).toBe(true);
     expect(machine.logLines).toEqual(['Joined as rig (w_1), with a token that exists only on this machine']);
-    expect(await machine.holder.ready(never)).toEqual(ready);
+    expect(await machine.holder.ready(neverAborted)).toEqual(ready);
     expect(server.calls).toHaveLength(1);
   });
 
-  it('makes a different token on every machine', async () => {
+  it('creates a different token on every machine', async () => {
     const tokens = await Promise.all(
-      ['tj_1', 'tj_2'].map(async given => {
-        const { holder } = startMachine(createServer(), given);
-        await holder.ready(never);
+      ['tj_1', 'tj_2'].map(async joinToken => {
+        const { holder } = startMachine(createServer(), joinToken);
+        await holder.ready(neverAborted);
         return holder.current();
       }),
     );
@@ -121,7 +119,7 @@ describe('join token', () => {
   it('stores its own token with a private mode, but not the join token', async () => {
     const server = createServer();
     const { dir, holder } = startMachine(server, 'tj_1');
-    await holder.ready(never);
+    await holder.ready(neverAborted);
     const text = readFileSync(join(dir, 'token'), 'utf8');
     expect(text).not.toContain('tj_1');
     expect(JSON.parse(text)).toEqual({
@@ -133,81 +131,97 @@ describe('join token', () => {
   it('does not send a join token again after a restart', async () => {
     const server = createServer();
     const first = startMachine(server, 'tj_1');
-    await first.holder.ready(never);
-    const again = startMachine(server, 'tj_1', first);
-    // The token must be available at once, because a report about an adopted run may be sent first.
-    expect(again.holder.current()).toBe(first.holder.current());
-    expect(await again.holder.ready(never)).toEqual(ready);
-    expect(again.holder.current()).toBe(first.holder.current());
+    await first.holder.ready(neverAborted);
+    const restarted = startMachine(server, 'tj_1', first);
+    // The token must be available immediately, because a report about an adopted run may be sent first.
+    expect(restarted.holder.current()).toBe(first.holder.current());
+    expect(await restarted.holder.ready(neverAborted)).toEqual(ready);
+    expect(restarted.holder.current()).toBe(first.holder.current());
     expect(server.calls).toHaveLength(1);
   });
 
   it('joins once for several parallel calls', async () => {
     const server = createServer();
     const { holder } = startMachine(server, 'tj_1');
-    expect(await Promise.all([holder.ready(never), holder.ready(never)])).toEqual([ready, ready]);
+    expect(await Promise.all([holder.ready(neverAborted), holder.ready(neverAborted)])).toEqual([
+      ready,
+      ready,
+    ]);
     expect(server.calls).toHaveLength(1);
   });
 });
 
 describe('interrupted joins', () => {
-  const hangs: Join = () => new Promise(() => {});
+  const unanswered: Join = () => new Promise(() => {});
 
-  it('joins with the stored token after it died before the call', async () => {
+  it('joins with the stored token after the agent died before the call', async () => {
     const server = createServer();
-    const first = startMachine(server, 'tj_1', { join: hangs });
-    void first.holder.ready(never);
-    const kept = openOwnTokens(first.dir).read();
-    expect(kept).toMatchObject({ ok: true, value: { joined: null, pending: { joinHash: sha256('tj_1') } } });
-    const again = startMachine(server, 'tj_1', first);
-    expect(await again.holder.ready(never)).toEqual(ready);
-    expect(again.holder.current()).toBe(kept.ok && kept.value.pending?.token);
-    expect(works(server, again)).toBe(true);
+    const first = startMachine(server, 'tj_1', { join: unanswered });
+    void first.holder.ready(neverAborted);
+    const stored = openOwnTokens(first.dir).read();
+    expect(stored).toMatchObject({
+      ok: true,
+      value: { joined: null, pending: { joinHash: sha256('tj_1') } },
+    });
+    const restarted = startMachine(server, 'tj_1', first);
+    expect(await restarted.holder.ready(neverAborted)).toEqual(ready);
+    expect(restarted.holder.current()).toBe(stored.ok && stored.value.pending?.token);
+    expect(isAccepted(server, restarted)).toBe(true);
   });
 
-  it('joins with the stored token after it died before the response', async () => {
+  it('joins with the stored token after the agent died before the response', async () => {
     const server = createServer();
-    const deaf: Join = async (...call) => {
+    const lostResponse: Join = async (...call) => {
       await server.join(...call);
-      return hangs(...call);
+      return unanswered(...call);
     };
-    const first = startMachine(server, 'tj_1', { join: deaf });
-    void first.holder.ready(never);
-    const again = startMachine(server, 'tj_1', first);
-    expect(await again.holder.ready(never)).toEqual(ready);
-    expect(works(server, again)).toBe(true);
+    const first = startMachine(server, 'tj_1', { join: lostResponse });
+    void first.holder.ready(neverAborted);
+    const restarted = startMachine(server, 'tj_1', first);
+    expect(await restarted.holder.ready(neverAborted)).toEqual(ready);
+    expect(isAccepted(server, restarted)).toBe(true);
     expect(new Set(server.calls.map(([, hash]) => hash)).size).toBe(1);
   });
 
-  it('joins with the stored token after it died before recording the response', async () => {
+  it('joins with the stored token after the agent died before it recorded the response', async () => {
     const server = createServer();
     const dir = tempFolder();
-    const book = openOwnTokens(dir);
-    const forgetful = {
-      read: book.read,
-      keep(tokens: Parameters<typeof book.keep>[0]) {
+    const ownTokens = openOwnTokens(dir);
+    /** A store that cannot write the result of a join. */
+    const failingStore = {
+      read: ownTokens.read,
+      keep(tokens: Parameters<typeof ownTokens.keep>[0]) {
         if (tokens.joined !== null) throw new Error('ENOSPC');
-        book.keep(tokens);
+        ownTokens.keep(tokens);
       },
     };
     const given: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
-    const first = createJoining({ given, own: forgetful, join: server.join, log: () => {}, over: never });
-    expect(await first.ready(never)).toEqual(ready);
-    const again = startMachine(server, 'tj_1', { dir });
-    expect(await again.holder.ready(never)).toEqual(ready);
-    expect(again.holder.current()).toBe(first.current());
-    expect(works(server, again)).toBe(true);
+    const first = createJoining({
+      given,
+      own: failingStore,
+      join: server.join,
+      log: () => {},
+      over: neverAborted,
+    });
+    expect(await first.ready(neverAborted)).toEqual(ready);
+    const restarted = startMachine(server, 'tj_1', { dir });
+    expect(await restarted.holder.ready(neverAborted)).toEqual(ready);
+    expect(restarted.holder.current()).toBe(first.current());
+    expect(isAccepted(server, restarted)).toBe(true);
   });
 
   it('keeps the earlier token when a new join token is invalid', async () => {
     const server = createServer();
     const first = startMachine(server, 'tj_1');
-    await first.holder.ready(never);
-    const misled = startMachine(server, 'tj_bad', first);
-    expect(await misled.holder.ready(never)).toEqual({ kind: 'rejected', message: 'no to tj_bad' });
-    const back = startMachine(server, 'tj_1', first);
-    expect(await back.holder.ready(never)).toEqual(ready);
-    expect(works(server, back)).toBe(true);
+    await first.holder.ready(neverAborted);
+    const withBadToken = startMachine(server, 'tj_bad', first);
+    expect(await withBadToken.holder.ready(neverAborted)).toEqual({
+      kind: 'rejected',
+      message: 'no to tj_bad',
+    });
+    const withFirstToken = startMachine(server, 'tj_1', first);
+    expect(await withFirstToken.holder.ready(neverAborted)).toEqual(ready);
+    expect(isAccepted(server, withFirstToken)).toBe(true);
   });
 });
 
@@ -215,26 +229,26 @@ describe('replaced join tokens', () => {
   it('joins with a new join token, and uses the earlier token until then', async () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
-    await machine.holder.ready(never);
+    await machine.holder.ready(neverAborted);
     const before = machine.holder.current();
     expect(machine.give('tj_2')).toBe(true);
     expect(machine.holder.current()).toBe(before);
-    expect(await machine.holder.ready(never)).toEqual(ready);
+    expect(await machine.holder.ready(neverAborted)).toEqual(ready);
     expect(machine.holder.current()).not.toBe(before);
-    expect(works(server, machine)).toBe(true);
+    expect(isAccepted(server, machine)).toBe(true);
   });
 
   it('reports an invalid new join token once, and keeps the earlier token', async () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
-    await machine.holder.ready(never);
+    await machine.holder.ready(neverAborted);
     machine.give('tj_bad');
-    expect(await machine.holder.ready(never)).toEqual({ kind: 'rejected', message: 'no to tj_bad' });
-    expect(await machine.holder.ready(never)).toEqual(ready);
-    expect(works(server, machine)).toBe(true);
+    expect(await machine.holder.ready(neverAborted)).toEqual({ kind: 'rejected', message: 'no to tj_bad' });
+    expect(await machine.holder.ready(neverAborted)).toEqual(ready);
+    expect(isAccepted(server, machine)).toBe(true);
   });
 
-  it('prefers a join token that was given meanwhile', async () => {
+  it('uses a join token that replaces another during its join', async () => {
     const server = createServer();
     let answer = (): void => {};
     const slow: Join = async (...call) => {
@@ -242,12 +256,12 @@ describe('replaced join tokens', () => {
       return server.join(...call);
     };
     const machine = startMachine(server, 'tj_1', { join: slow });
-    const waiting = machine.holder.ready(never);
+    const waiting = machine.holder.ready(neverAborted);
     machine.give('tj_2');
     answer();
     expect(await waiting).toEqual(ready);
     expect(server.calls.map(([token]) => token)).toEqual(['tj_1', 'tj_2']);
-    expect(works(server, machine)).toBe(true);
+    expect(isAccepted(server, machine)).toBe(true);
   });
 
   it('joins with a new join token although the earlier one was invalid', async () => {
@@ -258,24 +272,27 @@ describe('replaced join tokens', () => {
       return server.join(...call);
     };
     const machine = startMachine(server, 'tj_bad', { join: slow });
-    const first = machine.holder.ready(never);
+    const first = machine.holder.ready(neverAborted);
     machine.give('tj_1');
-    const second = machine.holder.ready(never);
+    const second = machine.holder.ready(neverAborted);
     answer();
     expect(await Promise.all([first, second])).toEqual([ready, ready]);
-    expect(works(server, machine)).toBe(true);
+    expect(isAccepted(server, machine)).toBe(true);
   });
 
   it('reports an invalid join token to only one of several waiting callers', async () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
-    await machine.holder.ready(never);
+    await machine.holder.ready(neverAborted);
     machine.give('tj_bad');
-    const answers = await Promise.all([machine.holder.ready(never), machine.holder.ready(never)]);
+    const answers = await Promise.all([
+      machine.holder.ready(neverAborted),
+      machine.holder.ready(neverAborted),
+    ]);
     expect(answers.map(({ kind }) => kind).toSorted()).toEqual(['ready', 'rejected']);
   });
 
-  it('prefers a worker token that was given meanwhile', async () => {
+  it('uses a worker token that replaces a join token during its join', async () => {
     const server = createServer();
     let answer = (): void => {};
     const slow: Join = async (...call) => {
@@ -283,7 +300,7 @@ describe('replaced join tokens', () => {
       return server.join(...call);
     };
     const machine = startMachine(server, 'tj_1', { join: slow });
-    const waiting = machine.holder.ready(never);
+    const waiting = machine.holder.ready(neverAborted);
     machine.give('wt_given');
     answer();
     expect(await waiting).toEqual(ready);
@@ -296,8 +313,8 @@ describe('impossible joins', () => {
     const server = createServer();
     server.revoke('tj_1');
     const { holder } = startMachine(server, 'tj_1');
-    for (let time = 0; time < 2; time += 1)
-      expect(await holder.ready(never)).toEqual({ kind: 'rejected', message: 'no to tj_1' });
+    for (let call = 0; call < 2; call += 1)
+      expect(await holder.ready(neverAborted)).toEqual({ kind: 'rejected', message: 'no to tj_1' });
     expect(holder.current()).toBe('');
   });
 
@@ -306,7 +323,7 @@ describe('impossible joins', () => {
     const dir = tempFolder();
     mkdirSync(join(dir, 'token'));
     const { holder } = startMachine(server, 'tj_1', { dir });
-    expect(await holder.ready(never)).toEqual({
+    expect(await holder.ready(neverAborted)).toEqual({
       kind: 'refused',
       message: expect.stringMatching(/with which this worker has joined could not be read: EISDIR/),
     });
@@ -322,8 +339,8 @@ describe('impossible joins', () => {
         throw new Error('ENOSPC: no space left on device');
       },
     };
-    const holder = createJoining({ given, own, join: server.join, log: () => {}, over: never });
-    expect(await holder.ready(never)).toEqual({
+    const holder = createJoining({ given, own, join: server.join, log: () => {}, over: neverAborted });
+    expect(await holder.ready(neverAborted)).toEqual({
       kind: 'refused',
       message: "The worker's token can't be kept: ENOSPC: no space left on device",
     });
@@ -342,7 +359,7 @@ describe('impossible joins', () => {
 
 it('does not count a token whose file was removed as its own', async () => {
   const { dir, holder } = startMachine(createServer(), 'tj_1');
-  await holder.ready(never);
+  await holder.ready(neverAborted);
   rmSync(join(dir, 'token'));
   expect(holder.isOwn()).toBe(false);
 });

@@ -3,12 +3,12 @@ import { startClosable } from './closing-fixture.ts';
 
 const notice = { type: 'notice', ends_in_s: 120, reason: 'The machine is given back' } as const;
 
-/** Starts an agent with a running job. */
+/** Starts an agent with a running job. Its machine, its allocation or its hours can end. */
 async function startAgentWithJob(options: Parameters<typeof startClosable>[0] = {}) {
   const fixture = await startClosable(options);
   await fixture.offer('1');
   const [run] = fixture.runs;
-  if (run === undefined) throw new Error('the trainer actions not start');
+  if (run === undefined) throw new Error('the trainer did not start');
   return { ...fixture, run };
 }
 
@@ -18,30 +18,30 @@ describe('sources of a notice', () => {
     ['a command on the stream', ({ push }) => push(notice)],
     [
       'a heartbeat reply',
-      ({ world, advance }) => {
-        world.notice = notice;
+      ({ environment, advance }) => {
+        environment.notice = notice;
         return advance(35);
       },
     ],
-  ])('saves, stops, reports and leaves after %s', async (_what, announce) => {
+  ])('saves, stops, reports and leaves after %s', async (_title, announce) => {
     const fixture = await startAgentWithJob();
     await announce(fixture);
-    const { actions, run, world, advance, endStopped, exit, lastReport, closings } = fixture;
+    const { actions, run, environment, advance, endStopped, exit, lastReport, reportedClosed } = fixture;
     await advance(2);
     expect(actions.filter(line => line.includes('ask'))).toHaveLength(1);
     expect(run.stops).toEqual([]);
-    expect(closings.at(-1)).toMatchObject({ reason: 'notice', opens_at: null });
-    world.saved = 'newer';
+    expect(reportedClosed.at(-1)).toMatchObject({ reason: 'notice', opens_at: null });
+    environment.saved = 'newer';
     await advance(2);
     expect(run.orders).toEqual(['leave_now']);
     await endStopped();
     expect(lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true, exit_code: 143 });
     await advance(10);
     expect(exit.code).toBe(0);
-    expect(actions.at(-1)).toMatch(/goodbye$/);
+    expect(actions.at(-1)).toMatch(/disconnect$/);
   });
 
-  it('leaves at once without a job', async () => {
+  it('leaves immediately when it has no job', async () => {
     const fixture = await startClosable();
     await fixture.push(notice);
     await fixture.advance(3);
@@ -49,11 +49,11 @@ describe('sources of a notice', () => {
     expect(fixture.runs).toEqual([]);
   });
 
-  it('takes no other job, during its job and afterwards', async () => {
+  it('takes no other job after a notice, during its job and afterwards', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push(notice);
     await fixture.offer('2');
-    fixture.world.saved = 'newer';
+    fixture.environment.saved = 'newer';
     await fixture.advance(2);
     await fixture.endStopped();
     await fixture.advance(10);
@@ -61,12 +61,13 @@ describe('sources of a notice', () => {
     expect(fixture.actions.filter(line => line.includes('a2'))).toEqual([]);
   });
 
-  it('takes the earliest end of several notices', async () => {
-    const { push, world, run, advance } = await startAgentWithJob();
-    world.saved = 'earlier';
+  it('uses the earliest end of several notices', async () => {
+    const { push, environment, run, advance } = await startAgentWithJob();
+    environment.saved = 'earlier';
     await push({ ...notice, ends_in_s: 600 });
     await push({ ...notice, ends_in_s: 60 });
     await push({ ...notice, ends_in_s: 600 });
+    // 60 s, less 20 s of grace and 5 s to report.
     await advance(34);
     expect(run.stops).toEqual([]);
     await advance(2);
@@ -74,18 +75,18 @@ describe('sources of a notice', () => {
   });
 
   it('reports nothing about closing without a notice', async () => {
-    const { closings, advance } = await startClosable();
+    const { reportedClosed, advance } = await startClosable();
     await advance(100);
-    expect(closings.length).toBeGreaterThan(2);
-    expect(new Set(closings)).toEqual(new Set([undefined]));
+    expect(reportedClosed.length).toBeGreaterThan(2);
+    expect(new Set(reportedClosed)).toEqual(new Set([undefined]));
   });
 });
 
-describe('the job on notice', () => {
+describe('a job during a notice', () => {
   it('stops the trainer before the end when the checkpoint is not uploaded in time', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push(notice);
-    // 120 s, less 20 s of grace and 5 s to report.
+    // The notice of 120 s, less 20 s of grace and 5 s to report.
     await fixture.advance(94);
     expect(fixture.run.stops).toEqual([]);
     await fixture.advance(2);
@@ -99,14 +100,14 @@ describe('the job on notice', () => {
 
   it('counts an earlier checkpoint of the attempt as saved', async () => {
     const fixture = await startAgentWithJob();
-    fixture.world.saved = 'earlier';
+    fixture.environment.saved = 'earlier';
     await fixture.push(notice);
     await fixture.advance(96);
     await fixture.endStopped();
     expect(fixture.lastReport()).toMatchObject({ cause: 'preempted', saved: true });
   });
 
-  it('divides a short notice, so that half of it is for saving', async () => {
+  it('uses half of a short notice for saving', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push({ ...notice, ends_in_s: 30 });
     await fixture.advance(14);
@@ -116,7 +117,7 @@ describe('the job on notice', () => {
     expect(fixture.run.stops[0]).toBeLessThanOrEqual(10_000);
   });
 
-  it('stops the trainer at once when there is no time left', async () => {
+  it('stops the trainer immediately when there is no time left', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push({ ...notice, ends_in_s: 0 });
     await fixture.advance(1);
@@ -125,18 +126,18 @@ describe('the job on notice', () => {
 
   it('asks the trainer to save again while it cannot accept the request', async () => {
     const fixture = await startAgentWithJob();
-    fixture.world.answer = 'later';
+    fixture.environment.answer = 'later';
     await fixture.push(notice);
     await fixture.advance(12);
     expect(fixture.actions.filter(line => line.includes('ask'))).toHaveLength(3);
-    fixture.world.answer = 'asked';
+    fixture.environment.answer = 'asked';
     await fixture.advance(60);
     expect(fixture.actions.filter(line => line.includes('ask'))).toHaveLength(4);
   });
 
-  it('keeps training until the announced end when its trainer cannot save on request, and saves what it wrote', async () => {
+  it('continues a training that cannot save on request until the announced end, and uploads its last checkpoint', async () => {
     const fixture = await startAgentWithJob();
-    fixture.world.answer = 'never';
+    fixture.environment.answer = 'never';
     await fixture.push(notice);
     await fixture.advance(90);
     expect(fixture.run.stops).toEqual([]);
@@ -146,15 +147,15 @@ describe('the job on notice', () => {
     expect(fixture.actions).toContainEqual(expect.stringMatching(/ rescue preempted for /));
   });
 
-  it('stops a trainer that cannot save on request at once after a signal', async () => {
+  it('immediately stops a trainer that cannot save on request after a signal', async () => {
     const fixture = await startAgentWithJob();
-    fixture.world.answer = 'never';
+    fixture.environment.answer = 'never';
     fixture.agent.notice('SIGUSR1');
     await fixture.advance(1);
     expect(fixture.run.stops).toHaveLength(1);
   });
 
-  it('gives the trainer half a minute to save when the worker uploads nothing', async () => {
+  it('gives the trainer 30 seconds to save when the worker uploads nothing', async () => {
     const fixture = await startAgentWithJob({ uploads: false });
     await fixture.push(notice);
     await fixture.advance(29);
@@ -165,11 +166,11 @@ describe('the job on notice', () => {
 
   it('stops a job whose trainer is still starting', async () => {
     const fixture = await startClosable();
-    const gate = Promise.withResolvers<void>();
-    fixture.world.gate = gate.promise;
+    const startGate = Promise.withResolvers<void>();
+    fixture.environment.startGate = startGate.promise;
     await fixture.offer('1');
     await fixture.push(notice);
-    gate.resolve();
+    startGate.resolve();
     await fixture.clock.settle();
     expect(fixture.runs[0]?.orders).toEqual(['leave_now']);
     await fixture.endStopped();
@@ -190,7 +191,7 @@ describe('the job on notice', () => {
   it('reports a stopped trainer that exits with 0 before its last step as preempted', async () => {
     const fixture = await startAgentWithJob();
     fixture.run.listeners.onProgress({ step: 10, total_steps: 100 });
-    fixture.world.saved = 'newer';
+    fixture.environment.saved = 'newer';
     await fixture.push(notice);
     await fixture.advance(2);
     fixture.run.end(0, null, '', { stopped: 'leave_now' });
@@ -212,7 +213,7 @@ describe('the job on notice', () => {
   it('exits at the end of the notice although the server cannot be reached', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push(notice);
-    fixture.world.isReachable = false;
+    fixture.environment.isReachable = false;
     await fixture.advance(96);
     await fixture.endStopped();
     await fixture.advance(30);
@@ -224,9 +225,10 @@ describe('a worker with an allocation', () => {
   const allocation = { ends_in_s: 3_600, notice_s: 120 };
 
   it('starts the notice on time without contact to the server', async () => {
-    const { world, advance, actions, run } = await startAgentWithJob({ allocation });
+    const { environment, advance, actions, run } = await startAgentWithJob({ allocation });
     await advance(600);
-    world.isReachable = false;
+    environment.isReachable = false;
+    // The notice starts at 3,480 s, 120 s before the end of the allocation.
     await advance(2_875);
     expect(actions.filter(line => line.includes('ask'))).toEqual([]);
     await advance(10);
@@ -236,23 +238,23 @@ describe('a worker with an allocation', () => {
   });
 
   it('starts the notice earlier when the last save took long', async () => {
-    const { world, advance, actions } = await startAgentWithJob({ allocation });
+    const { environment, advance, actions } = await startAgentWithJob({ allocation });
     await advance(60);
-    world.saveMs = 300_000;
+    environment.saveMs = 300_000;
     await advance(2_960);
     expect(actions.filter(line => line.includes('ask'))).toEqual(['3000 ask save']);
   });
 
   it('starts the notice no earlier than after half of the allocation', async () => {
-    const { world, advance, actions } = await startAgentWithJob({ allocation });
-    world.saveMs = 86_400_000;
+    const { environment, advance, actions } = await startAgentWithJob({ allocation });
+    environment.saveMs = 86_400_000;
     await advance(1_700);
     expect(actions.filter(line => line.includes('ask'))).toEqual([]);
     await advance(150);
     expect(actions.filter(line => line.includes('ask'))).toHaveLength(1);
   });
 
-  it('lets an idle worker leave when the notice starts', async () => {
+  it('exits an idle worker when the notice starts', async () => {
     const { advance, exit } = await startClosable({ allocation });
     await advance(3_470);
     expect(exit.code).toBeNull();
@@ -269,12 +271,12 @@ describe('a worker with an allocation', () => {
     expect(run.stoppedAt()).toBe(35);
   });
 
-  it('makes an idle worker leave after 15 minutes without contact', async () => {
-    const { world, advance, exit, logged } = await startClosable({
+  it('exits an idle worker after 15 minutes without contact', async () => {
+    const { environment, advance, exit, logged } = await startClosable({
       allocation: { ends_in_s: 86_400, notice_s: 120 },
     });
     await advance(100);
-    world.isReachable = false;
+    environment.isReachable = false;
     await advance(14 * 60);
     expect(exit.code).toBeNull();
     await advance(120);
@@ -284,12 +286,12 @@ describe('a worker with an allocation', () => {
 
   it('keeps running without contact when it has a job, or no allocation', async () => {
     const withoutAllocation = await startClosable();
-    const busy = await startAgentWithJob({ allocation: { ends_in_s: 86_400, notice_s: 120 } });
-    for (const { world, advance } of [withoutAllocation, busy]) {
-      world.isReachable = false;
+    const withJob = await startAgentWithJob({ allocation: { ends_in_s: 86_400, notice_s: 120 } });
+    for (const { environment, advance } of [withoutAllocation, withJob]) {
+      environment.isReachable = false;
       await advance(3_600);
     }
-    expect([withoutAllocation.exit.code, busy.exit.code]).toEqual([null, null]);
+    expect([withoutAllocation.exit.code, withJob.exit.code]).toEqual([null, null]);
   });
 });
 
@@ -303,10 +305,10 @@ describe('hours of a rig', () => {
 
   it('saves and stops the job, and keeps the worker connected when the hours end', async () => {
     const fixture = await startAgentWithJob({ closed: null });
-    expect(fixture.closings.at(-1)).toBeNull();
+    expect(fixture.reportedClosed.at(-1)).toBeNull();
     await fixture.setClosed(hours);
-    expect(fixture.closings.at(-1)).toEqual(hours);
-    fixture.world.saved = 'newer';
+    expect(fixture.reportedClosed.at(-1)).toEqual(hours);
+    fixture.environment.saved = 'newer';
     await fixture.advance(2);
     await fixture.endStopped();
     expect(fixture.lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
@@ -316,14 +318,14 @@ describe('hours of a rig', () => {
     expect(fixture.runs).toHaveLength(1);
     expect(fixture.exit.code).toBeNull();
     await fixture.setClosed(null);
-    expect(fixture.closings.at(-1)).toBeNull();
+    expect(fixture.reportedClosed.at(-1)).toBeNull();
     await fixture.offer('3');
     expect(fixture.runs).toHaveLength(2);
   });
 
   it('reports closed hours in the first registration', async () => {
-    const { closings } = await startClosable({ closed: hours });
-    expect(closings[0]).toEqual(hours);
+    const { reportedClosed } = await startClosable({ closed: hours });
+    expect(reportedClosed[0]).toEqual(hours);
   });
 
   it('gives a job at most ten minutes after the hours end', async () => {
@@ -335,9 +337,9 @@ describe('hours of a rig', () => {
     expect(fixture.run.stops).toHaveLength(1);
   });
 
-  it('stops a trainer that cannot save on request at once while somebody uses the machine', async () => {
+  it('immediately stops a trainer that cannot save on request when somebody uses the machine', async () => {
     const fixture = await startAgentWithJob({ closed: null });
-    fixture.world.answer = 'never';
+    fixture.environment.answer = 'never';
     await fixture.setClosed(inUse);
     await fixture.advance(1);
     expect(fixture.run.stops).toHaveLength(1);
@@ -347,7 +349,7 @@ describe('hours of a rig', () => {
     const fixture = await startAgentWithJob({ closed: null });
     await fixture.setClosed(hours);
     await fixture.push(notice);
-    expect(fixture.closings.at(-1)).toMatchObject({ reason: 'notice' });
+    expect(fixture.reportedClosed.at(-1)).toMatchObject({ reason: 'notice' });
     await fixture.advance(96);
     await fixture.endStopped();
     await fixture.advance(10);

@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { openOwnTokens, type OwnToken } from '../../../../agent/session/worker-token.ts';
 import { tempFolder, writeFile } from '../builders.ts';
 
-const own = (digit: string): OwnToken => ({ joinHash: digit.repeat(64), token: `wt_${digit.repeat(43)}` });
+const tokenOf = (digit: string): OwnToken => ({
+  joinHash: digit.repeat(64),
+  token: `wt_${digit.repeat(43)}`,
+});
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('openOwnTokens', () => {
@@ -15,19 +18,19 @@ describe('openOwnTokens', () => {
   });
 
   it.each([
-    { joined: null, pending: own('a') },
-    { joined: own('a'), pending: null },
-    { joined: own('a'), pending: own('b') },
-  ])('keeps tokens across processes: %j', tokens => {
+    { joined: null, pending: tokenOf('a') },
+    { joined: tokenOf('a'), pending: null },
+    { joined: tokenOf('a'), pending: tokenOf('b') },
+  ])('stores tokens for later processes: %j', tokens => {
     const dir = join(tempFolder(), 'state');
-    openOwnTokens(dir).keep({ joined: own('c'), pending: own('d') });
+    openOwnTokens(dir).keep({ joined: tokenOf('c'), pending: tokenOf('d') });
     openOwnTokens(dir).keep(tokens);
     expect(openOwnTokens(dir).read()).toEqual({ ok: true, value: tokens });
   });
 
   it('stores tokens with private modes, and leaves no other file', () => {
     const dir = join(tempFolder(), 'state');
-    openOwnTokens(dir).keep({ joined: own('a'), pending: null });
+    openOwnTokens(dir).keep({ joined: tokenOf('a'), pending: null });
     expect(readdirSync(dir)).toEqual(['token']);
     expect([modeOf(dir), modeOf(join(dir, 'token'))]).toEqual([0o700, 0o600]);
   });
@@ -40,13 +43,13 @@ describe('openOwnTokens', () => {
     ['missing a field', '{"joined":null}'],
     [
       'storing an invalid hash',
-      JSON.stringify({ joined: null, pending: { join_sha256: 'x', token: own('a').token } }),
+      JSON.stringify({ joined: null, pending: { join_sha256: 'x', token: tokenOf('a').token } }),
     ],
     [
       'storing an invalid token',
-      JSON.stringify({ joined: null, pending: { join_sha256: own('a').joinHash, token: 'canary' } }),
+      JSON.stringify({ joined: null, pending: { join_sha256: tokenOf('a').joinHash, token: 'canary' } }),
     ],
-  ])('reports a token file that is %s as damaged', (_what, text) => {
+  ])('reports a token file that is %s as damaged', (_title, text) => {
     const dir = tempFolder();
     writeFile(dir, 'token', text);
     const read = openOwnTokens(dir).read();

@@ -7,19 +7,20 @@ import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
 import { attemptId, jobId, problemOf, unreachable } from '../builders.ts';
 
 type Result = Awaited<ReturnType<ApiClient['report']>>;
-const taken: Result = { ok: true, value: { success: true } };
+const accepted: Result = { ok: true, value: { success: true } };
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const first: Held = { jobId: jobId('j1'), attemptId: attemptId('a1') };
-const second: Held = { jobId: jobId('j1'), attemptId: attemptId('a2') };
+const firstAttempt: Held = { jobId: jobId('j1'), attemptId: attemptId('a1') };
+const secondAttempt: Held = { jobId: jobId('j1'), attemptId: attemptId('a2') };
 const step = (n: number): StatusReportBody => ({ status: 'running', progress: { step: n } });
 
-function createFixture(answer: () => Result | Promise<Result> = () => taken) {
+function createFixture(answer: () => Result | Promise<Result> = () => accepted) {
   const sent: (readonly [attempt: string, step: unknown])[] = [];
   const abandoned: string[] = [];
   const ended = new AbortController();
+  /** `alive` is the attempt whose run is alive. */
   const fixture = { alive: 'a1', sent, abandoned, ended };
   const reportProgress = createProgressReporter({
     clock: systemClock,
@@ -41,14 +42,14 @@ function createFixture(answer: () => Result | Promise<Result> = () => taken) {
 describe('createProgressReporter', () => {
   it('sends the first progress immediately', () => {
     const { reportProgress, sent } = createFixture();
-    reportProgress(first, step(1));
+    reportProgress(firstAttempt, step(1));
     expect(sent).toEqual([['a1', { step: 1 }]]);
   });
 
   it('sends at most one report per second, with the newest progress', async () => {
     const { reportProgress, sent } = createFixture();
     for (let n = 1; n <= 35; n += 1) {
-      reportProgress(first, step(n));
+      reportProgress(firstAttempt, step(n));
       await vi.advanceTimersByTimeAsync(100);
     }
     expect(sent.map(([, progress]) => progress)).toEqual([1, 10, 20, 30].map(n => ({ step: n })));
@@ -56,9 +57,9 @@ describe('createProgressReporter', () => {
 
   it('sends the last progress', async () => {
     const { reportProgress, sent } = createFixture();
-    reportProgress(first, step(1));
-    reportProgress(first, step(2));
-    reportProgress(first, step(3));
+    reportProgress(firstAttempt, step(1));
+    reportProgress(firstAttempt, step(2));
+    reportProgress(firstAttempt, step(3));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(sent.map(([, progress]) => progress)).toEqual([{ step: 1 }, { step: 3 }]);
   });
@@ -66,11 +67,11 @@ describe('createProgressReporter', () => {
   it('waits for a slow response before the next report', async () => {
     const slow = Promise.withResolvers<Result>();
     const { reportProgress, sent } = createFixture(() => slow.promise);
-    reportProgress(first, step(1));
-    reportProgress(first, step(2));
+    reportProgress(firstAttempt, step(1));
+    reportProgress(firstAttempt, step(2));
     await vi.advanceTimersByTimeAsync(9_000);
     expect(sent).toHaveLength(1);
-    slow.resolve(taken);
+    slow.resolve(accepted);
     await vi.advanceTimersByTimeAsync(999);
     expect(sent).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
@@ -82,13 +83,13 @@ describe('createProgressReporter', () => {
     ['503', problemOf(503)],
     ['409 without "stop"', problemOf(409)],
     ['an HTML page', { kind: 'unexpected', status: 200, detail: '' } as const],
-  ])('does not repeat a failed report (%s), and abandons no job', async (_what, failure) => {
+  ])('does not repeat a failed report (%s), and abandons no job', async (_title, failure) => {
     const { reportProgress, sent, abandoned } = createFixture(() => ({ ok: false, failure }));
-    reportProgress(first, step(1));
+    reportProgress(firstAttempt, step(1));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(sent).toHaveLength(1);
     expect(abandoned).toEqual([]);
-    reportProgress(first, step(2));
+    reportProgress(firstAttempt, step(2));
     expect(sent).toHaveLength(2);
   });
 });
@@ -96,18 +97,18 @@ describe('createProgressReporter', () => {
 describe('responses with the action stop', () => {
   const stop = (): Result => ({ ok: false, failure: problemOf(409, 'stop') });
 
-  it('abandons the job', async () => {
+  it('abandons the job after a response with the action stop', async () => {
     const { reportProgress, abandoned } = createFixture(stop);
-    reportProgress(first, step(1));
+    reportProgress(firstAttempt, step(1));
     await vi.advanceTimersByTimeAsync(0);
     expect(abandoned).toEqual(['j1']);
   });
 
-  it('keeps a newer attempt of the same job', async () => {
+  it('keeps a newer attempt when the response is about an older one', async () => {
     const slow = Promise.withResolvers<Result>();
     const fixture = createFixture(() => slow.promise);
-    fixture.reportProgress(first, step(1));
-    fixture.alive = second.attemptId;
+    fixture.reportProgress(firstAttempt, step(1));
+    fixture.alive = secondAttempt.attemptId;
     slow.resolve(stop());
     await vi.advanceTimersByTimeAsync(0);
     expect(fixture.abandoned).toEqual([]);
@@ -115,10 +116,10 @@ describe('responses with the action stop', () => {
 });
 
 describe('end of an attempt', () => {
-  it('drops queued progress after the final report, because it would revive the job', async () => {
+  it('drops queued progress after the final report, because the server would take the job for running', async () => {
     const fixture = createFixture();
-    fixture.reportProgress(first, step(1));
-    fixture.reportProgress(first, step(2));
+    fixture.reportProgress(firstAttempt, step(1));
+    fixture.reportProgress(firstAttempt, step(2));
     fixture.alive = 'none';
     await vi.advanceTimersByTimeAsync(5_000);
     expect(fixture.sent).toHaveLength(1);
@@ -126,8 +127,8 @@ describe('end of an attempt', () => {
 
   it('leaves no timer when the agent ends', async () => {
     const { reportProgress, ended } = createFixture();
-    reportProgress(first, step(1));
-    reportProgress(first, step(2));
+    reportProgress(firstAttempt, step(1));
+    reportProgress(firstAttempt, step(2));
     await vi.advanceTimersByTimeAsync(0);
     expect(vi.getTimerCount()).toBe(1);
     ended.abort();
@@ -136,11 +137,11 @@ describe('end of an attempt', () => {
 
   it('sends the progress of the next attempt', async () => {
     const fixture = createFixture();
-    fixture.reportProgress(first, step(1));
-    fixture.reportProgress(first, step(2));
-    fixture.alive = second.attemptId;
+    fixture.reportProgress(firstAttempt, step(1));
+    fixture.reportProgress(firstAttempt, step(2));
+    fixture.alive = secondAttempt.attemptId;
     await vi.advanceTimersByTimeAsync(1_000);
-    fixture.reportProgress(second, step(1));
+    fixture.reportProgress(secondAttempt, step(1));
     expect(fixture.sent).toEqual([
       ['a1', { step: 1 }],
       ['a2', { step: 1 }],

@@ -20,7 +20,7 @@ import type { RegistrationBody } from '../../../../protocol/worker-api.ts';
 import { problemOf, tempFolder, unreachable, writeFile } from '../builders.ts';
 
 type Result = Awaited<ReturnType<ApiClient['register']>>;
-const known: Result = {
+const accepted: Result = {
   ok: true,
   value: {
     worker_id: WorkerId.parse('w_1'),
@@ -41,7 +41,7 @@ const failed = (failure: CallFailure): Result => ({ ok: false, failure });
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function holderOf(source: Parameters<typeof openToken>[0]): TokenHolder {
+function openHolder(source: Parameters<typeof openToken>[0]): TokenHolder {
   const holder = openToken(source);
   if (!holder.ok) throw new Error(holder.message);
   return holdWorkerToken(holder.value);
@@ -50,8 +50,8 @@ function holderOf(source: Parameters<typeof openToken>[0]): TokenHolder {
 /** Registers with an orchestrator that knows one token. */
 function createFixture(token: TokenHolder, registrations: Registrations = holdRegistrations()) {
   const fixture = {
-    answer: (): Result => (token.current() === fixture.good ? known : failed(problemOf(401))),
-    good: 'wt_1',
+    answer: (): Result => (token.current() === fixture.validToken ? accepted : failed(problemOf(401))),
+    validToken: 'wt_1',
     introductions: [] as RegistrationBody[],
     logLines: [] as string[],
     troubles: [] as CallFailure[],
@@ -76,14 +76,14 @@ function createFixture(token: TokenHolder, registrations: Registrations = holdRe
   return Object.assign(fixture, { register });
 }
 
-const value = () => holderOf({ kind: 'value', token: 'wt_1' });
-const never = new AbortController().signal;
+const directToken = () => openHolder({ kind: 'value', token: 'wt_1' });
+const neverAborted = new AbortController().signal;
 
 describe('a valid token', () => {
   it('registers with one call', async () => {
-    const { register, introductions } = createFixture(value());
-    const registered = await register(() => ({ name: 'rig' }), never);
-    expect(registered).toEqual({ kind: 'registered', reply: known.ok && known.value });
+    const { register, introductions } = createFixture(directToken());
+    const registered = await register(() => ({ name: 'rig' }), neverAborted);
+    expect(registered).toEqual({ kind: 'registered', reply: accepted.ok && accepted.value });
     expect(introductions).toEqual([{ name: 'rig', registration_no: 1 }]);
   });
 
@@ -91,11 +91,15 @@ describe('a valid token', () => {
     ['an unreachable server', unreachable()],
     ['503', problemOf(503)],
     ['an HTML page', { kind: 'unexpected', status: 200, detail: '' }],
-  ])('repeats the registration until it is accepted: %s', async (_what, failure) => {
-    const fixture = createFixture(value());
-    fixture.answer = () => (fixture.introductions.length < 4 ? failed(failure) : known);
-    let held = 0;
-    const registered = fixture.register(() => ({ current_job_id: `j${(held += 1)}` }), never);
+  ])('repeats the registration until it is accepted: %s', async (_title, failure) => {
+    const fixture = createFixture(directToken());
+    fixture.answer = () => (fixture.introductions.length < 4 ? failed(failure) : accepted);
+    let jobNumber = 0;
+    const introduce = () => {
+      jobNumber += 1;
+      return { current_job_id: `j${jobNumber}` };
+    };
+    const registered = fixture.register(introduce, neverAborted);
     await vi.runAllTimersAsync();
     expect((await registered).kind).toBe('registered');
     expect(fixture.troubles).toEqual([failure, failure, failure]);
@@ -104,28 +108,28 @@ describe('a valid token', () => {
     expect(fixture.introductions.map(({ registration_no: no }) => no)).toEqual([1, 2, 3, 4]);
   });
 
-  it('waits one second at first and half a minute at most between tries, with jitter', async () => {
-    const fixture = createFixture(value());
-    const at: number[] = [];
-    const began = Date.now();
+  it('waits one second at first and half a minute at most between tries, with a random factor', async () => {
+    const fixture = createFixture(directToken());
+    const triesAt: number[] = [];
+    const startedAt = Date.now();
     fixture.answer = () => {
-      at.push(Date.now() - began);
+      triesAt.push(Date.now() - startedAt);
       return failed(unreachable());
     };
-    const over = new AbortController();
-    const registered = fixture.register(() => ({}), over.signal);
+    const abort = new AbortController();
+    const registered = fixture.register(() => ({}), abort.signal);
     await vi.advanceTimersByTimeAsync(60_000);
-    over.abort();
+    abort.abort();
     expect((await registered).kind).toBe('aborted');
-    expect(at).toEqual([0, 700, 1_900, 4_100, 8_300, 16_500, 31_700, 46_900]);
+    expect(triesAt).toEqual([0, 700, 1_900, 4_100, 8_300, 16_500, 31_700, 46_900]);
   });
 });
 
 describe('refused registrations', () => {
   it.each([400, 403])('does not repeat a registration refused with %i', async status => {
-    const fixture = createFixture(value());
+    const fixture = createFixture(directToken());
     fixture.answer = () => failed(problemOf(status));
-    const registered = await fixture.register(() => ({}), never);
+    const registered = await fixture.register(() => ({}), neverAborted);
     expect(registered).toEqual({
       kind: 'refused',
       message: `http://rig:8001 refused the call: refused with ${status}`,
@@ -136,43 +140,45 @@ describe('refused registrations', () => {
   it.each([400, 403])(
     'repeats a registration refused with %i by something other than the server',
     async status => {
-      const fixture = createFixture(value());
+      const fixture = createFixture(directToken());
       fixture.answer = () =>
-        fixture.introductions.length === 1 ? failed({ kind: 'unexpected', status, detail: 'a page' }) : known;
-      const registered = fixture.register(() => ({}), never);
+        fixture.introductions.length === 1
+          ? failed({ kind: 'unexpected', status, detail: 'a page' })
+          : accepted;
+      const registered = fixture.register(() => ({}), neverAborted);
       await vi.runAllTimersAsync();
       expect((await registered).kind).toBe('registered');
     },
   );
 
-  it('repeats a registration rarely while another machine is this worker', async () => {
-    const fixture = createFixture(value());
-    const at: number[] = [];
-    const began = Date.now();
+  it('repeats a registration rarely while another machine uses the same token', async () => {
+    const fixture = createFixture(directToken());
+    const triesAt: number[] = [];
+    const startedAt = Date.now();
     fixture.answer = () => {
-      at.push(Date.now() - began);
-      return at.length < 5 ? failed(problemOf(409)) : known;
+      triesAt.push(Date.now() - startedAt);
+      return triesAt.length < 5 ? failed(problemOf(409)) : accepted;
     };
-    const registered = fixture.register(() => ({}), never);
+    const registered = fixture.register(() => ({}), neverAborted);
     await vi.runAllTimersAsync();
     expect((await registered).kind).toBe('registered');
-    expect(at).toEqual([0, 12_500, 32_500, 67_500, 102_500]);
+    expect(triesAt).toEqual([0, 12_500, 32_500, 67_500, 102_500]);
     expect(fixture.duplicates).toBe(4);
   });
 });
 
 it('makes no call when already aborted', async () => {
-  const { register, introductions } = createFixture(value());
+  const { register, introductions } = createFixture(directToken());
   expect(await register(() => ({}), AbortSignal.abort())).toEqual({ kind: 'aborted' });
   expect(introductions).toEqual([]);
 });
 
 describe('refused tokens', () => {
   it('rejects a token that was given directly, even if it was valid before', async () => {
-    const fixture = createFixture(value());
-    await fixture.register(() => ({}), never);
-    fixture.good = 'wt_2';
-    expect(await fixture.register(() => ({}), never)).toEqual({
+    const fixture = createFixture(directToken());
+    await fixture.register(() => ({}), neverAborted);
+    fixture.validToken = 'wt_2';
+    expect(await fixture.register(() => ({}), neverAborted)).toEqual({
       kind: 'rejected',
       message: expect.stringMatching(/^Invalid token: /),
     });
@@ -180,17 +186,17 @@ describe('refused tokens', () => {
 
   it('rejects a token from a file that was never valid', async () => {
     const path = writeFile(tempFolder(), 'token', 'wt_0');
-    const { register, introductions } = createFixture(holderOf({ kind: 'file', path }));
-    expect((await register(() => ({}), never)).kind).toBe('rejected');
+    const { register, introductions } = createFixture(openHolder({ kind: 'file', path }));
+    expect((await register(() => ({}), neverAborted)).kind).toBe('rejected');
     expect(introductions).toHaveLength(1);
   });
 
   it('rereads a refused token from its file', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_0');
-    const { register, introductions, logLines } = createFixture(holderOf({ kind: 'file', path }));
+    const { register, introductions, logLines } = createFixture(openHolder({ kind: 'file', path }));
     writeFile(folder, 'token', 'wt_1');
-    expect((await register(() => ({}), never)).kind).toBe('registered');
+    expect((await register(() => ({}), neverAborted)).kind).toBe('registered');
     expect(introductions).toHaveLength(2);
     expect(logLines).toEqual([]);
   });
@@ -198,10 +204,10 @@ describe('refused tokens', () => {
   it('waits for a new token in the file when the old one was valid before', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
-    const fixture = createFixture(holderOf({ kind: 'file', path }));
-    await fixture.register(() => ({}), never);
-    fixture.good = 'wt_2';
-    const registered = fixture.register(() => ({}), never);
+    const fixture = createFixture(openHolder({ kind: 'file', path }));
+    await fixture.register(() => ({}), neverAborted);
+    fixture.validToken = 'wt_2';
+    const registered = fixture.register(() => ({}), neverAborted);
     await vi.advanceTimersByTimeAsync(100_000);
     expect(fixture.introductions).toHaveLength(2);
     expect(fixture.logLines).toEqual([
@@ -215,14 +221,14 @@ describe('refused tokens', () => {
   it('waits for a new token after a restart when an earlier process was accepted', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
-    const mark = join(folder, 'registered');
-    await createFixture(holderOf({ kind: 'file', path }), openRegistrations(mark)).register(
+    const registrationsFile = join(folder, 'registered');
+    await createFixture(openHolder({ kind: 'file', path }), openRegistrations(registrationsFile)).register(
       () => ({}),
-      never,
+      neverAborted,
     );
-    const restarted = createFixture(holderOf({ kind: 'file', path }), openRegistrations(mark));
-    restarted.good = 'wt_2';
-    const registered = restarted.register(() => ({}), never);
+    const restarted = createFixture(openHolder({ kind: 'file', path }), openRegistrations(registrationsFile));
+    restarted.validToken = 'wt_2';
+    const registered = restarted.register(() => ({}), neverAborted);
     await vi.advanceTimersByTimeAsync(100_000);
     expect(restarted.logLines).toEqual([
       `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${path}`,
@@ -235,20 +241,20 @@ describe('refused tokens', () => {
   it('rejects the token of a restarted worker without a token file', async () => {
     const registrations = holdRegistrations();
     registrations.record();
-    const fixture = createFixture(value(), registrations);
-    fixture.good = 'wt_2';
-    expect((await fixture.register(() => ({}), never)).kind).toBe('rejected');
+    const fixture = createFixture(directToken(), registrations);
+    fixture.validToken = 'wt_2';
+    expect((await fixture.register(() => ({}), neverAborted)).kind).toBe('rejected');
   });
 
   it('stops waiting for a new token when the worker leaves', async () => {
     const path = writeFile(tempFolder(), 'token', 'wt_1');
-    const fixture = createFixture(holderOf({ kind: 'file', path }));
-    await fixture.register(() => ({}), never);
-    fixture.good = 'wt_2';
-    const over = new AbortController();
-    const registered = fixture.register(() => ({}), over.signal);
+    const fixture = createFixture(openHolder({ kind: 'file', path }));
+    await fixture.register(() => ({}), neverAborted);
+    fixture.validToken = 'wt_2';
+    const abort = new AbortController();
+    const registered = fixture.register(() => ({}), abort.signal);
     await vi.advanceTimersByTimeAsync(5_000);
-    over.abort();
+    abort.abort();
     expect(await registered).toEqual({ kind: 'aborted' });
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -256,21 +262,24 @@ describe('refused tokens', () => {
 
 describe('join tokens', () => {
   /** A token holder that returns these answers in turn and has `wt_1` when ready. */
-  const joining = (...answers: readonly Ready[]): TokenHolder => {
-    let asked = 0;
+  const createJoiningHolder = (...answers: readonly Ready[]): TokenHolder => {
+    let readyCalls = 0;
     return {
       current: () => 'wt_1',
       reload: () => false,
       file: null,
       isOwn: () => true,
-      ready: async () => answers[asked++] ?? { kind: 'ready' },
+      async ready() {
+        readyCalls += 1;
+        return answers[readyCalls - 1] ?? { kind: 'ready' };
+      },
     };
   };
 
   it('joins before it registers', async () => {
     const order: string[] = [];
     const token: TokenHolder = {
-      ...joining(),
+      ...createJoiningHolder(),
       async ready() {
         order.push('join');
         return { kind: 'ready' };
@@ -279,9 +288,9 @@ describe('join tokens', () => {
     const fixture = createFixture(token);
     fixture.answer = () => {
       order.push('register');
-      return known;
+      return accepted;
     };
-    expect((await fixture.register(() => ({}), never)).kind).toBe('registered');
+    expect((await fixture.register(() => ({}), neverAborted)).kind).toBe('registered');
     expect(order).toEqual(['join', 'register']);
   });
 
@@ -290,8 +299,8 @@ describe('join tokens', () => {
     { kind: 'refused', message: 'no' },
     { kind: 'aborted' },
   ])('does not register after a failed join: %j', async answer => {
-    const fixture = createFixture(joining(answer));
-    expect(await fixture.register(() => ({}), never)).toEqual(answer);
+    const fixture = createFixture(createJoiningHolder(answer));
+    expect(await fixture.register(() => ({}), neverAborted)).toEqual(answer);
     expect(fixture.introductions).toEqual([]);
   });
 
@@ -299,16 +308,16 @@ describe('join tokens', () => {
     { kind: 'rejected', message: 'no' },
     { kind: 'refused', message: 'no' },
   ])('reports a failed join once, and registers with its valid token: %j', async answer => {
-    const fixture = createFixture(joining({ kind: 'ready' }, answer));
-    await fixture.register(() => ({}), never);
-    expect((await fixture.register(() => ({}), never)).kind).toBe('registered');
+    const fixture = createFixture(createJoiningHolder({ kind: 'ready' }, answer));
+    await fixture.register(() => ({}), neverAborted);
+    expect((await fixture.register(() => ({}), neverAborted)).kind).toBe('registered');
     expect(fixture.logLines).toEqual(['no']);
   });
 
-  it('asks for a new join command when its joined token is invalid', async () => {
-    const fixture = createFixture(joining());
-    fixture.good = 'wt_2';
-    expect(await fixture.register(() => ({}), never)).toEqual({
+  it('names a new join command as the remedy when its joined token is invalid', async () => {
+    const fixture = createFixture(createJoiningHolder());
+    fixture.validToken = 'wt_2';
+    expect(await fixture.register(() => ({}), neverAborted)).toEqual({
       kind: 'rejected',
       message: expect.stringMatching(/^Invalid token: .*joined.*make a new join command/),
     });

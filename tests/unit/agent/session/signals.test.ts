@@ -7,7 +7,8 @@ function openSignals(noticeSignal: 'SIGUSR1' | null) {
   const handlers = new Map<WorkerSignal, () => void>();
   const actions: string[] = [];
   const early = catchEarlySignals((signal, handler) => void handlers.set(signal, handler), noticeSignal);
-  const attach = () =>
+  /** Connects the signals to the agent, as the worker does once it has started. */
+  const attachAgent = () =>
     handleSignals(early, {
       agent: {
         leave: () => void actions.push('leave'),
@@ -20,19 +21,19 @@ function openSignals(noticeSignal: 'SIGUSR1' | null) {
       noticeSignal,
       log: () => {},
     });
-  return { handlers, actions, attach, send: (signal: WorkerSignal) => handlers.get(signal)?.() };
+  return { handlers, actions, attachAgent, send: (signal: WorkerSignal) => handlers.get(signal)?.() };
 }
 
-it('takes the chosen signal as a notice, also while the worker starts', () => {
-  const { actions, attach, send } = openSignals('SIGUSR1');
+it('treats the chosen signal as a notice, also while the worker starts', () => {
+  const { actions, attachAgent, send } = openSignals('SIGUSR1');
   send('SIGUSR1');
-  attach();
+  attachAgent();
   send('SIGUSR1');
   send('SIGTERM');
   expect(actions).toEqual(['notice SIGUSR1', 'notice SIGUSR1', 'leave']);
 });
 
-it('listens to no signal of a notice by default', () => {
+it('listens to no notice signal by default', () => {
   const { handlers } = openSignals(null);
   expect([...handlers.keys()]).toEqual(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']);
 });

@@ -6,41 +6,40 @@ import { makeReport } from '../../../../agent/gpu/report.ts';
 import { createTelemetry } from '../../../../agent/session/telemetry.ts';
 import { exited, TIMED_OUT } from '../../../support/gpu-machine.ts';
 
-const known = [{ gpu: 0, kind: 'missing', detail: 'it is lost' }] as const;
+const knownTroubles = [{ gpu: 0, kind: 'missing', detail: 'it is lost' }] as const;
 const gpu = (index: number) => ({ index, name: 'RTX 4090', vramGb: 24 });
 const twoGpus: GpuReport = makeReport('cuda', [gpu(0), gpu(1)]);
 
-/** The test answers each look at the GPUs. */
+/** Creates the telemetry of these GPUs. The test answers each query of the driver. */
 function createFixture(report: GpuReport) {
-  const looks: PromiseWithResolvers<CommandResult>[] = [];
+  const queries: PromiseWithResolvers<CommandResult>[] = [];
   const run = () => {
-    const look = Promise.withResolvers<CommandResult>();
-    looks.push(look);
-    return look.promise;
+    const query = Promise.withResolvers<CommandResult>();
+    queries.push(query);
+    return query.promise;
   };
-  const seen: Cards[] = [];
   const watch = {
-    noteCards: (cards: Cards) => void seen.push(cards),
+    noteCards: (_cards: Cards) => {},
     checkIfDue: () => Promise.resolve(),
-    troubles: () => known,
+    troubles: () => knownTroubles,
   };
   const { latest } = createTelemetry(run, report, watch);
   /** Returns the telemetry without the GPU problems, which every report contains. */
   const telemetry = () => {
     const { gpu_troubles: troubles, ...figures } = latest();
-    expect(troubles).toBe(known);
+    expect(troubles).toBe(knownTroubles);
     return figures;
   };
-  return { looks, seen, telemetry };
+  return { queries, telemetry };
 }
 
 const rows = (...lines: readonly string[]): CommandResult => exited(0, lines.join('\n'));
 
-it('returns the figures of the last look, and starts the next without waiting', async () => {
-  const { looks, telemetry } = createFixture(twoGpus);
+it('returns the figures of the last query, and starts the next query without waiting', async () => {
+  const { queries, telemetry } = createFixture(twoGpus);
   expect(telemetry()).toEqual({});
-  expect(looks).toHaveLength(1);
-  looks[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 51, 6144, 60, 300'));
+  expect(queries).toHaveLength(1);
+  queries[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 51, 6144, 60, 300'));
   const figures = { temperature_c: 60, power_w: 300, power_limit_w: null };
   await vi.waitFor(() =>
     expect(telemetry()).toEqual({
@@ -52,53 +51,53 @@ it('returns the figures of the last look, and starts the next without waiting', 
       ],
     }),
   );
-  expect(looks.length).toBeGreaterThan(1);
+  expect(queries.length).toBeGreaterThan(1);
 });
 
-it('asks a hanging driver only once', () => {
-  const { looks, telemetry } = createFixture(twoGpus);
+it('queries a hanging driver only once', () => {
+  const { queries, telemetry } = createFixture(twoGpus);
   for (let call = 0; call < 100; call += 1) expect(telemetry()).toEqual({});
-  expect(looks).toHaveLength(1);
+  expect(queries).toHaveLength(1);
 });
 
 it.each<[string, CommandResult]>([
   ['a driver that did not answer', TIMED_OUT],
   ['a driver that is gone', { kind: 'missing' }],
   ['missing figures', rows('0, [N/A], [N/A], [N/A], [N/A]', '1, [N/A], [N/A], [N/A], [N/A]')],
-])('returns no figures for %s, and asks again', async (_what, result) => {
-  const { looks, telemetry } = createFixture(twoGpus);
+])('returns no figures for %s, and queries again', async (_title, result) => {
+  const { queries, telemetry } = createFixture(twoGpus);
   telemetry();
-  looks[0]?.resolve(result);
+  queries[0]?.resolve(result);
   await vi.waitFor(() => {
     telemetry();
-    expect(looks).toHaveLength(2);
+    expect(queries).toHaveLength(2);
   });
   expect(JSON.stringify(telemetry())).toBe('{}');
 });
 
 it('counts only the chosen GPUs', async () => {
-  const { looks, telemetry } = createFixture(makeReport('cuda', [gpu(1)]));
+  const { queries, telemetry } = createFixture(makeReport('cuda', [gpu(1)]));
   telemetry();
-  looks[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 10, 1024, 60, 300'));
+  queries[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 10, 1024, 60, 300'));
   await vi.waitFor(() =>
     expect(telemetry()).toMatchObject({ gpu_utilization: 10, vram_used_gb: 1, gpu_figures: [{ index: 1 }] }),
   );
 });
 
 it('sends the figures of at most 64 GPUs', async () => {
-  const { looks, telemetry } = createFixture(
+  const { queries, telemetry } = createFixture(
     makeReport(
       'cuda',
       Array.from({ length: 70 }, (_, n) => gpu(n)),
     ),
   );
   telemetry();
-  looks[0]?.resolve(rows(...Array.from({ length: 70 }, (_, n) => `${n}, 90, 1024, 60, 300`)));
+  queries[0]?.resolve(rows(...Array.from({ length: 70 }, (_, n) => `${n}, 90, 1024, 60, 300`)));
   await vi.waitFor(() => expect(telemetry().gpu_figures).toHaveLength(64));
 });
 
 it('runs no tool on a machine without GPUs', () => {
-  const { looks, telemetry } = createFixture(makeReport('cpu', []));
+  const { queries, telemetry } = createFixture(makeReport('cpu', []));
   expect(telemetry()).toEqual({});
-  expect(looks).toEqual([]);
+  expect(queries).toEqual([]);
 });

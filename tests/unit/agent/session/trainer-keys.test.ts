@@ -1,7 +1,4 @@
-/**
- * The config keys that a rig's trainers accept: a real Python reads them from code like theirs, and the agent reports
- * them on request.
- */
+/** Tests how a real Python reads the config keys that trainers accept from their code, and how the agent reports them. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -31,6 +28,7 @@ const checkout = (name: 'kohya' | 'ai-toolkit' | 'onetrainer', folder: string): 
   python,
 });
 
+/** Python code with the same structure as SimpleTuner's field registry. */
 const registry = `
 class Field:
     def __init__(self, name, arg_name, aliases=None):
@@ -110,11 +108,12 @@ describe.skipIf(python === null)('readKnownKeys', () => {
 });
 
 describe("output of the trainer's Python", () => {
-  const notOurs =
+  /** A shell script that prints one valid key, and values that cannot be keys. */
+  const invalidOutput =
     '#!/bin/sh\necho \'trainyard-keys ["fine", "with space", 7, "\'"$(head -c 200 /dev/zero | tr "\\0" x)"\'"]\'\n';
 
   it('drops entries that cannot be keys', async () => {
-    const fake = writeFile(tempFolder(), 'python', notOurs, 0o755);
+    const fake = writeFile(tempFolder(), 'python', invalidOutput, 0o755);
     const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python: fake };
     expect(await readKnownKeys(choice, trainerProbe(env))).toEqual(['fine']);
   });
@@ -123,8 +122,8 @@ describe("output of the trainer's Python", () => {
     ['an unfinished list', 'trainyard-keys ["a'],
     ['a value that is not a list', 'trainyard-keys 7'],
     ['other output', 'hello'],
-  ])('returns null for %s', async (_what, said) => {
-    const fake = writeFile(tempFolder(), 'python', `#!/bin/sh\necho '${said}'\n`, 0o755);
+  ])('returns null for %s', async (_title, output) => {
+    const fake = writeFile(tempFolder(), 'python', `#!/bin/sh\necho '${output}'\n`, 0o755);
     const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python: fake };
     expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
   });
@@ -133,7 +132,7 @@ describe("output of the trainer's Python", () => {
     ['a command of the owner', { kind: 'command', argv: ['train'], takesAll: true }],
     ['scripts', { kind: 'checkout', name: 'diffusers', folder: '/opt/scripts', python: null }],
     ['a missing Python', { kind: 'package', name: 'simpletuner', python: '/not/there/python' }],
-  ])('reads no keys for %s', async (_what, choice) => {
+  ])('reads no keys for %s', async (_title, choice) => {
     expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
   });
 });
@@ -149,7 +148,7 @@ describe('createTrainerKeys', () => {
     probed({ kind: 'checkout', name: 'kohya', folder: '/opt/sd', python: null }, 'it is broken'),
   ];
 
-  it('reads each list of keys once, and sends it whenever asked', async () => {
+  it('reads each list of keys once, and sends it on each request', async () => {
     const sent: (readonly [string, readonly string[]])[] = [];
     let reads = 0;
     const report = createTrainerKeys({
@@ -165,7 +164,7 @@ describe('createTrainerKeys', () => {
     });
     await report([]);
     expect([reads, sent]).toEqual([0, []]);
-    await report(['simpletuner', 'kohya', 'made-up']);
+    await report(['simpletuner', 'kohya', 'unknown-trainer']);
     await report(['simpletuner']);
     expect([reads, sent]).toEqual([
       1,
@@ -180,7 +179,7 @@ describe('createTrainerKeys', () => {
     const report = createTrainerKeys({
       trainers,
       read: () => Promise.resolve(null),
-      send: () => Promise.reject(new Error('nothing was to be sent')),
+      send: () => Promise.reject(new Error('nothing must be sent')),
     });
     await expect(report(['simpletuner'])).resolves.toBeUndefined();
   });

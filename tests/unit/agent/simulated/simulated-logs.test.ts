@@ -22,10 +22,10 @@ function createFixture() {
     onLostContact: 'continue',
     contact,
   });
-  return { clock, store, logs, print, fail: (next: boolean) => (isDown = next) };
+  return { clock, store, logs, print, setDown: (value: boolean) => (isDown = value) };
 }
 
-it('prints the progress of a simulated training as a bar, and an end', async () => {
+it('prints the progress of a simulated training as a bar, and a last line at its end', async () => {
   const { clock, store, logs, print } = createFixture();
   logs.follow(attemptId('a1'), []);
   await clock.advance(1_000);
@@ -42,13 +42,13 @@ it('prints the progress of a simulated training as a bar, and an end', async () 
 });
 
 it('keeps only the newest output of a simulated training while the server is unreachable', async () => {
-  const { clock, store, logs, print, fail } = createFixture();
+  const { clock, store, logs, print, setDown } = createFixture();
   await clock.advance(1_000);
-  fail(true);
+  setDown(true);
   for (let step = 0; step < 5_000; step += 1) print({ step });
   logs.finish(attemptId('a1'));
   await clock.advance(1_000);
-  fail(false);
+  setDown(false);
   await clock.advance(60_000);
   expect(store.of().gaps).toHaveLength(1);
   expect(terminalText(store.of().text)).toContain('4999/0\nEnded\n');

@@ -1,4 +1,4 @@
-/** The simulated trainer and the simulated network behave as the agent expects real ones to behave. */
+/** Tests that the simulated trainer and the simulated network behave like real ones. */
 import { describe, expect, it } from 'vitest';
 import type { ApiClient } from '../../../../agent/connection/api-client.ts';
 import { breakable } from '../../../../agent/simulated/simulated-worker.ts';
@@ -12,8 +12,8 @@ function startRun(onLostContact: 'continue' | 'stop') {
   const clock = createVirtualClock();
   const exited = Promise.withResolvers<Awaited<SimulatedTraining['exited']>>();
   const stops: number[] = [];
-  const began = clock.mono();
-  const contactAt = (ms: number) => ({ sentAt: began + ms, timeoutMs: 10_000, graceMs: 1_000 });
+  const startedAt = clock.mono();
+  const contactAt = (ms: number) => ({ sentAt: startedAt + ms, timeoutMs: 10_000, graceMs: 1_000 });
   const run = simulateRun(
     { jobId: jobId('j1'), attemptId: attemptId('a1'), configName: 'x', onLostContact, contact: contactAt(0) },
     { onProgress: () => {}, onFigures: () => {}, onLine: () => {} },
@@ -23,8 +23,8 @@ function startRun(onLostContact: 'continue' | 'stop') {
       trainer: () => ({
         exited: exited.promise,
         stop() {
-          stops.push(clock.mono() - began);
-          exited.resolve({ code: null, signal: 'SIGTERM', tail: 'last words' });
+          stops.push(clock.mono() - startedAt);
+          exited.resolve({ code: null, signal: 'SIGTERM', tail: 'last line' });
         },
       }),
     },
@@ -32,7 +32,7 @@ function startRun(onLostContact: 'continue' | 'stop') {
   return { clock, run, stops, contactAt, end: exited.resolve };
 }
 
-const killed = { code: null, signal: 'SIGTERM', tail: 'last words', startError: null };
+const killed = { code: null, signal: 'SIGTERM', tail: 'last line', startError: null };
 
 describe('simulated run', () => {
   it('follows only the first of two stop orders', async () => {
@@ -42,7 +42,7 @@ describe('simulated run', () => {
     expect(await run.finished).toEqual({ ...killed, stopped: 'cancel' });
   });
 
-  it('continues without contact when allowed', async () => {
+  it('continues without contact with on_lost_contact: continue', async () => {
     const { clock, run, stops, end } = startRun('continue');
     await clock.advance(60_000);
     expect(stops).toEqual([]);
@@ -50,7 +50,7 @@ describe('simulated run', () => {
     expect(await run.finished).toEqual({ code: 0, signal: null, tail: '', startError: null, stopped: null });
   });
 
-  it('stops T after the last contact with on_lost_contact: stop', async () => {
+  it('stops with on_lost_contact: stop when the heartbeat timeout has passed since the last contact', async () => {
     const { clock, run, stops, contactAt } = startRun('stop');
     await clock.advance(6_000);
     run.contact(contactAt(5_000));
@@ -59,14 +59,14 @@ describe('simulated run', () => {
     expect(await run.finished).toEqual({ ...killed, stopped: 'lost_contact' });
   });
 
-  it('stops its trainer when the agent leaves it', async () => {
+  it('stops its trainer when the agent stops following the run', async () => {
     const { run, stops } = startRun('continue');
     run.leave();
     expect(stops).toHaveLength(1);
   });
 });
 
-function makeNetwork() {
+function createNetwork() {
   const calls: string[] = [];
   const streams: StreamDeps[] = [];
   const answer = async (name: string) => {
@@ -87,7 +87,7 @@ function makeNetwork() {
       deps.signal.addEventListener('abort', () => resolve('aborted'), { once: true });
     });
   });
-  const over = new AbortController();
+  const abort = new AbortController();
   const follow = () =>
     network.followStream({
       url: '',
@@ -96,14 +96,14 @@ function makeNetwork() {
       onOpen: () => {},
       onRefused: () => {},
       onCommand: () => {},
-      signal: over.signal,
+      signal: abort.signal,
     });
-  return { ...network, calls, over, follow };
+  return { ...network, calls, abort, follow };
 }
 
 describe('simulated network', () => {
   it('fails the stream and all calls until the network is restored', async () => {
-    const { cut, mend, follow, calls, api, through } = makeNetwork();
+    const { cut, mend, follow, calls, api, through } = createNetwork();
     const stream = follow();
     cut();
     expect(await stream).toBe('lost');
@@ -121,9 +121,9 @@ describe('simulated network', () => {
   });
 
   it('reports an aborted stream as aborted', async () => {
-    const { follow, over, cut } = makeNetwork();
+    const { follow, abort, cut } = createNetwork();
     const stream = follow();
-    over.abort();
+    abort.abort();
     cut();
     expect(await stream).toBe('aborted');
   });

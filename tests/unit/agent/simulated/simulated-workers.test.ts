@@ -1,4 +1,4 @@
-/** A simulated worker trains together with others as a real one does. */
+/** Tests that a simulated worker trains together with others as a real one does. */
 import { expect, it, onTestFinished } from 'vitest';
 import {
   createSimulatedWorker,
@@ -7,12 +7,13 @@ import {
 import { attemptId, jobId, offerOf } from '../builders.ts';
 import { startOrchestrator } from '../scripted-orchestrator.ts';
 
-/** Makes one step and ends. */
+/** A trainer that reports one step and ends. */
 const trainer: SimulatedTrainer = (_job, onProgress) => {
   onProgress({ step: 5, total_steps: 5 });
   return { exited: Promise.resolve({ code: 0, signal: null, tail: '' }), stop: () => {} };
 };
 
+/** Trains a job of two workers as the worker of this rank. Returns what the orchestrator received. */
 async function trainAs(rank: number) {
   const orchestrator = await startOrchestrator();
   const connected = Promise.withResolvers<void>();

@@ -18,8 +18,8 @@ const report: FinalReport = {
   },
 };
 
-describe('kept reports', () => {
-  it('keeps a report unchanged across processes', () => {
+describe('stored reports', () => {
+  it('stores a report unchanged for later processes', () => {
     const dir = join(tempFolder(), 'state');
     openStateFolder(dir).keepReport(report);
     expect(readReport(openStateFolder(dir).runOf(report.attemptId))).toEqual(report);
@@ -34,6 +34,7 @@ describe('kept reports', () => {
     expect(readReport(run)).toEqual(report);
     folder.dropReport(report.attemptId);
     expect(readdirSync(folder.runsDir)).toEqual([]);
+    // A second removal changes nothing.
     folder.dropReport(report.attemptId);
   });
 
@@ -62,7 +63,7 @@ describe('kept reports', () => {
     ['with an unknown status', JSON.stringify({ ...report, body: { status: 'splendid' } })],
     ['without a body', JSON.stringify({ ...report, body: null })],
     ['binary', '\0\u0001\ufffd'],
-  ])('ignores a report file that is %s', (_what, text) => {
+  ])('ignores a report file that is %s', (_title, text) => {
     const run = { path: tempFolder() };
     if (text !== null) writeFileSync(join(run.path, 'report.json'), text);
     expect(readReport(run)).toBeNull();
@@ -70,7 +71,7 @@ describe('kept reports', () => {
 });
 
 describe('instance id', () => {
-  it('keeps the instance id across restarts, and differs between folders', () => {
+  it('keeps the instance id across restarts, and creates another one in each folder', () => {
     const dir = tempFolder();
     const { instanceId } = openStateFolder(dir);
     expect(instanceId).toMatch(/^[0-9a-f]{24}$/);

@@ -5,11 +5,11 @@ import { systemClock } from '../../../../agent/clock.ts';
 import type { Processes } from '../../../../agent/process/processes.ts';
 import { lockState } from '../../../../agent/state/state-folder.ts';
 import { tempFolder, writeFile } from '../builders.ts';
-import { processes as real } from '../guard-fixture.ts';
+import { processes as realProcesses } from '../guard-fixture.ts';
 
 /** A machine that runs processes with these pids. The start time of each follows from its pid. */
 const machineOf = (...pids: readonly number[]): Processes => ({
-  ...real,
+  ...realProcesses,
   identify: async pid => (pids.includes(pid) ? { pid, start: `t${pid}` } : null),
 });
 const lock = (dir: string, pid: number, processes: Processes) =>
@@ -35,10 +35,10 @@ describe('lock of a state folder', () => {
   });
 
   it.each([
-    ['whose owner is gone', { pid: 7, start: 't7' }, [8]],
+    ['whose owner has ended', { pid: 7, start: 't7' }, [8]],
     ["whose owner's number belongs to another process", { pid: 7, start: 'earlier' }, [7, 8]],
     ['with a damaged lock', 'broken', [7, 8]],
-  ])('takes over a folder %s', async (_what, owner, pids) => {
+  ])('takes over a folder %s', async (_title, owner, pids) => {
     const dir = tempFolder();
     writeFileSync(join(dir, 'lock'), typeof owner === 'string' ? owner : JSON.stringify(owner));
     expect((await lock(dir, 8, machineOf(...pids))).kind).toBe('mine');
@@ -49,8 +49,8 @@ describe('lock of a state folder', () => {
     const dir = tempFolder();
     // Both workers find that the owner is dead before either of them writes the lock.
     writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: 6, start: 't6' }));
-    const both = await Promise.all([7, 8].map(pid => lock(dir, pid, machineOf(7, 8))));
-    expect(both.map(({ kind }) => kind).toSorted()).toEqual(['held', 'mine']);
+    const locks = await Promise.all([7, 8].map(pid => lock(dir, pid, machineOf(7, 8))));
+    expect(locks.map(({ kind }) => kind).toSorted()).toEqual(['held', 'mine']);
   });
 
   it('does not release a lock that another worker has taken over', async () => {

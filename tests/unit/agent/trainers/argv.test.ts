@@ -61,9 +61,9 @@ describe('splitCommand on invalid commands', () => {
     ['a "`b`"', '"`" inside double quotes'],
     ['a\nb', 'a line break'],
     ['a x\r\nb', 'a line break'],
-  ])('rejects %j, because only a shell understands it', (command, what) => {
+  ])('rejects %j, because only a shell understands it', (command, syntax) => {
     const result = splitCommand(command);
-    expect(result).toEqual({ ok: false, message: expect.stringContaining(what) });
+    expect(result).toEqual({ ok: false, message: expect.stringContaining(syntax) });
     expect(result).toEqual({ ok: false, message: expect.stringContaining('no shell is used') });
   });
 });

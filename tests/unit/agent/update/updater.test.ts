@@ -10,18 +10,18 @@ import { openFolder } from '../../../support/fleet-bench.ts';
 const name = 'trainyard-worker.mjs';
 const order = { id: UpdateId.parse('u_1'), version: '1.0.0', program: name, sha256: 'b'.repeat(64) } as const;
 
-/** An updater that must not download anything. Returns the report that ends the update. */
-async function refuse(
-  more: Partial<UpdaterDeps>,
-  given: typeof order | object = order,
+/** Orders an update that the updater must refuse without a download. Returns its final report. */
+async function orderRefused(
+  overrides: Partial<UpdaterDeps>,
+  orderFields: object = {},
 ): Promise<UpdateReport> {
   const folder = openFolder();
   const path = join(folder, name);
   writeFileSync(path, 'old');
-  const ended = Promise.withResolvers<UpdateReport>();
+  const failed = Promise.withResolvers<UpdateReport>();
   const updater = createUpdater({
     url: 'http://yard:8001',
-    fetch: () => Promise.reject(new Error('downloads')),
+    fetch: () => Promise.reject(new Error('the updater must not download')),
     clock: systemClock,
     program: {
       own: { name, path, runner: [] },
@@ -31,46 +31,50 @@ async function refuse(
     instanceId: 'i',
     tries: { begin: () => 1 },
     failed: null,
-    versionOf: () => Promise.reject(new Error('runs nothing')),
+    versionOf: () => Promise.reject(new Error('the updater must run no program')),
     async report(report) {
-      if (report.state === 'failed') ended.resolve(report);
+      if (report.state === 'failed') failed.resolve(report);
       return { ok: true, value: { proceed: report.state !== 'failed' } };
     },
     canHandOver: () => true,
-    handOver: () => ended.reject(new Error('handed over')),
+    handOver: () => failed.reject(new Error('the updater must not hand over')),
     log: () => {},
     signal: new AbortController().signal,
-    ...more,
+    ...overrides,
   });
-  updater.take({ ...order, ...given });
-  const report = await ended.promise;
+  updater.take({ ...order, ...orderFields });
+  const report = await failed.promise;
   expect(updater.staged()).toBeNull();
   return report;
 }
 
 test('refuses a version that is older than its own', async () => {
-  expect((await refuse({ version: '1.0.1' })).reason).toBe('Version 1.0.0 is older than this worker, 1.0.1');
+  expect((await orderRefused({ version: '1.0.1' })).reason).toBe(
+    'Version 1.0.0 is older than this worker, 1.0.1',
+  );
 });
 
 test('refuses a program for another platform', async () => {
-  const given = { program: 'trainyard-worker-linux-x64' };
-  expect((await refuse({}, given)).reason).toBe(`The order is for ${given.program}, and this is ${name}`);
+  const program = 'trainyard-worker-linux-x64';
+  expect((await orderRefused({}, { program })).reason).toBe(
+    `The order is for ${program}, and this is ${name}`,
+  );
 });
 
 test('refuses every order when its owner forbids updates', async () => {
   const reported = { name, sha256: null, blocked: 'off', trial: false } as const;
-  expect((await refuse({ program: { own: null, reported } })).reason).toContain('(off)');
+  expect((await orderRefused({ program: { own: null, reported } })).reason).toContain('(off)');
 });
 
-test('gives up after it was interrupted three times, also across processes', async () => {
+test('gives up an update after three interruptions, also across processes', async () => {
   const folder = openFolder();
-  for (let process = 1; process <= 3; process += 1) openTryBook(folder).begin(order.id);
+  for (let attempt = 1; attempt <= 3; attempt += 1) openTryBook(folder).begin(order.id);
   const tries = openTryBook(folder);
-  expect((await refuse({ tries })).reason).toContain('interrupted 3 times');
+  expect((await orderRefused({ tries })).reason).toContain('interrupted 3 times');
   expect(tries.begin(UpdateId.parse('u_2'))).toBe(1);
 });
 
-test('reports the failure of the trial once, and does not begin again', async () => {
+test('reports the failed trial of a new program once, and does not repeat the update', async () => {
   const failed = { id: order.id, reason: 'it is broken' };
-  expect(await refuse({ failed })).toEqual({ id: order.id, state: 'failed', reason: 'it is broken' });
+  expect(await orderRefused({ failed })).toEqual({ id: order.id, state: 'failed', reason: 'it is broken' });
 });

@@ -28,7 +28,7 @@ describe('the Python client of a document', () => {
     expect(text).not.toContain('register_worker');
   });
 
-  test('takes ids by position, and all other arguments by name, those that are required first', () => {
+  test('accepts ids by position, and all other arguments by name with the required ones first', () => {
     const parameters = [
       { name: 'id', in: 'path', required: true, description: 'Its id.', schema: { type: 'string' } },
       { name: 'limit', in: 'query', schema: { type: 'integer' } },
@@ -48,7 +48,7 @@ describe('the Python client of a document', () => {
     expect(text).toContain('        id: Its id.\n');
   });
 
-  test('describes shapes with names as dictionaries with known keys', () => {
+  test('declares named schemas as dictionaries with known keys', () => {
     const text = clientFor(
       {},
       {
@@ -67,17 +67,18 @@ describe('the Python client of a document', () => {
   });
 
   test('returns text, events or a file where the call does not answer with JSON', () => {
-    const answer = (type: string) => operation({ responses: { 200: { content: { [type]: {} } } } });
-    const returned = (type: string) =>
-      /-> (.*):\n/.exec(clientFor({ '/things': { get: answer(type) } }))?.[1];
-    expect(['text/plain', 'text/event-stream', 'application/octet-stream'].map(returned)).toEqual([
+    const operationWith = (type: string) => operation({ responses: { 200: { content: { [type]: {} } } } });
+    /** The return type of the method, after `->`. */
+    const returnType = (type: string) =>
+      /-> (.*):\n/.exec(clientFor({ '/things': { get: operationWith(type) } }))?.[1];
+    expect(['text/plain', 'text/event-stream', 'application/octet-stream'].map(returnType)).toEqual([
       'str',
       'Iterator[Dict[str, Any]]',
       'int',
     ]);
   });
 
-  test('keeps quotes and backslashes of descriptions from ending a docstring', () => {
+  test('escapes quotes and backslashes of descriptions, so that they do not end a docstring', () => {
     const text = clientFor({
       '/things': { get: operation({ description: 'Says """ and C:\\new, and "end"' }) },
     });
@@ -97,7 +98,7 @@ describe('the Python client of a document', () => {
       'an argument that Python cannot write',
       { requestBody: json({ type: 'object', properties: { '2nd': {} } }) },
     ],
-  ])('fails for a call with %s, rather than writing a wrong method', (_what, changes) => {
+  ])('fails for a call with %s instead of writing a wrong method', (_title, changes) => {
     expect(() => clientFor({ '/things/{id}': { get: operation(changes) } })).toThrow();
   });
 });

@@ -1,4 +1,4 @@
-/** The plan of a demo fleet: its workers, trainings and jobs are plausible, and the same for the same seed. */
+/** Tests that the workers, trainings and jobs of a demo fleet are plausible, and the same for the same seed. */
 import { describe, expect, test } from 'vitest';
 import { disconnectAtRandom } from '../../../../dev/demo-fleet/worker.ts';
 import { createDisplay, newTally, statusLine } from '../../../../dev/demo-fleet/display.ts';
@@ -10,11 +10,11 @@ import { SubmitRequest } from '../../../../protocol/queue-api.ts';
 import { AnyProgress, type Progress } from '../../../../protocol/reports.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
-const nobody: ReadonlySet<string> = new Set();
-const fleetOf = (workers: number, seed = '1', taken = nobody): WorkerPlan[] =>
-  planFleet({ workers, ephemeral: 0, flaky: 0 }, createRandom(seed), taken);
+const noNames: ReadonlySet<string> = new Set();
+const fleetOf = (workers: number, seed = '1', takenNames = noNames): WorkerPlan[] =>
+  planFleet({ workers, ephemeral: 0, flaky: 0 }, createRandom(seed), takenNames);
 const machine = fleetOf(1)[0]!.machine;
-const habits = { jobSeconds: 60, failRate: 0 };
+const rates = { jobSeconds: 60, failRate: 0 };
 
 test('draws the same uniform random numbers per seed and different ones per fork', () => {
   const draw = (seed: string) => Array.from({ length: 1_000 }, createRandom(seed).next);
@@ -23,17 +23,18 @@ test('draws the same uniform random numbers per seed and different ones per fork
   const mean = draw('c').reduce((sum, value) => sum + value, 0) / 1_000;
   expect(mean).toBeGreaterThan(0.45);
   expect(mean).toBeLessThan(0.55);
-  const one = createRandom('x');
-  const before = one.fork('part').next();
-  one.next();
-  expect(one.fork('part').next()).toBe(before);
+  // A fork depends only on the seed and its name, and not on the numbers that were drawn before.
+  const random = createRandom('x');
+  const firstOfFork = random.fork('part').next();
+  random.next();
+  expect(random.fork('part').next()).toBe(firstOfFork);
 });
 
 describe('a demo fleet', () => {
   test('includes every kind of machine in a fleet of ten, the same for the same seed', () => {
     const fleet = fleetOf(10);
     expect(fleet.map(({ name }) => name)).toEqual([
-      ...Array.from({ length: 9 }, (_, at) => `demo-0${at + 1}`),
+      ...Array.from({ length: 9 }, (_, index) => `demo-0${index + 1}`),
       'demo-10',
     ]);
     expect(new Set(fleet.map(({ machine: { accelerator } }) => accelerator))).toEqual(
@@ -52,7 +53,7 @@ describe('a demo fleet', () => {
       'demo-02',
       'demo-04',
     ]);
-    const fleet = planFleet({ workers: 5, ephemeral: 2, flaky: 1 }, createRandom('1'), nobody);
+    const fleet = planFleet({ workers: 5, ephemeral: 2, flaky: 1 }, createRandom('1'), noNames);
     expect(fleet.map(({ isEphemeral }) => isEphemeral)).toEqual([false, false, false, true, true]);
     expect(fleet.map(({ isFlaky }) => isFlaky)).toEqual([true, false, false, false, false]);
   });
@@ -63,53 +64,53 @@ describe('a demo fleet', () => {
     ['demo-01', { fleet: 'real' }],
     ['demo-x', { fleet: 'demo' }],
     ['my-demo-01', { fleet: 'demo' }],
-  ])('does not take %s with labels %j for a demo worker', (name, labels) => {
+  ])('does not recognize %s with labels %j as a demo worker', (name, labels) => {
     expect(isOfDemo({ name, labels })).toBe(false);
   });
 });
 
 describe('a simulated training', () => {
   test('reports a falling loss, a warmed-up learning rate and every required progress field', () => {
-    const plan = planTraining({ max_train_steps: 1_000 }, machine, habits, createRandom('1'));
+    const plan = planTraining({ max_train_steps: 1_000 }, machine, rates, createRandom('1'));
     expect(plan).toMatchObject({ totalSteps: 1_000, failure: null });
     expect(plan.durationMs).toBeGreaterThanOrEqual(42_000);
     expect(plan.durationMs).toBeLessThan(78_000);
     const points = [0, 50, 500, 1_000].map(step => progressAt(plan, step, 0));
     for (const point of points) expect(AnyProgress.parse(point)).toEqual(point);
-    const [first, warm, half, last] = points as [Progress, Progress, Progress, Progress];
+    const [first, warmedUp, half, last] = points as [Progress, Progress, Progress, Progress];
     expect(half.loss).toBeLessThan(first.loss! / 2);
     expect(last.loss).toBeLessThan(half.loss!);
     expect(last).toMatchObject({ step: 1_000, percent: 100, learning_rate: 0 });
-    expect(warm.learning_rate).toBeGreaterThan(half.learning_rate!);
+    expect(warmedUp.learning_rate).toBeGreaterThan(half.learning_rate!);
     expect(first.learning_rate).toBe(0);
     expect(progressAt(plan, 500, 1).loss).toBeGreaterThan(progressAt(plan, 500, -1).loss!);
   });
 
   test.each([0, -5, 1.5, '100', 1e9])('picks its own step count when max_train_steps is %j', steps => {
-    const plan = planTraining({ max_train_steps: steps }, machine, habits, createRandom('1'));
+    const plan = planTraining({ max_train_steps: steps }, machine, rates, createRandom('1'));
     expect(plan.totalSteps).toBeGreaterThanOrEqual(400);
     expect(plan.totalSteps).toBeLessThanOrEqual(3_000);
   });
 
   test('fails at the requested rate, before the end, with an error that names a cause', () => {
     const random = createRandom('failures');
-    const plans = Array.from({ length: 400 }, (_, at) =>
-      planTraining({}, machine, { ...habits, failRate: 0.25 }, random.fork(String(at))),
+    const plans = Array.from({ length: 400 }, (_, index) =>
+      planTraining({}, machine, { ...rates, failRate: 0.25 }, random.fork(String(index))),
     );
     const failures = plans.filter(({ failure }) => failure !== null);
     expect(failures.length).toBeGreaterThan(60);
     expect(failures.length).toBeLessThan(140);
     for (const { failure, totalSteps } of failures) expect(failure!.atStep).toBeLessThan(totalSteps);
-    const words = failures.map(({ failure }) => failure!.lines.join('\n'));
-    expect(words.some(text => text.includes('CUDA out of memory'))).toBe(true);
-    expect(words.some(text => text.includes('loss is nan'))).toBe(true);
+    const messages = failures.map(({ failure }) => failure!.lines.join('\n'));
+    expect(messages.some(text => text.includes('CUDA out of memory'))).toBe(true);
+    expect(messages.some(text => text.includes('loss is nan'))).toBe(true);
   });
 
   test('prints progress while it trains and ends after its duration', async () => {
     const clock = createVirtualClock();
-    const plan = { ...planTraining({}, machine, habits, createRandom('1')), durationMs: 10_000 };
+    const plan = { ...planTraining({}, machine, rates, createRandom('1')), durationMs: 10_000 };
     const printed: Progress[] = [];
-    const training = train(plan, { clock, random: createRandom('1') }, one => printed.push(one));
+    const training = train(plan, { clock, random: createRandom('1') }, progress => printed.push(progress));
     await clock.advance(9_900);
     expect(printed.length).toBeGreaterThanOrEqual(4);
     expect(printed.at(-1)?.step).toBeLessThan(plan.totalSteps);
@@ -124,12 +125,12 @@ describe('a simulated training', () => {
   test('ends a failing training at its failure step with its last lines', async () => {
     const clock = createVirtualClock();
     const plan = {
-      ...planTraining({ max_train_steps: 100 }, machine, habits, createRandom('1')),
+      ...planTraining({ max_train_steps: 100 }, machine, rates, createRandom('1')),
       durationMs: 10_000,
       failure: { atStep: 30, code: 1, lines: ['Traceback', 'ValueError: no'] },
     };
     const printed: Progress[] = [];
-    const training = train(plan, { clock, random: createRandom('1') }, one => printed.push(one));
+    const training = train(plan, { clock, random: createRandom('1') }, progress => printed.push(progress));
     await clock.advance(3_000);
     expect(await training.exited).toEqual({ code: 1, signal: null, tail: 'Traceback\nValueError: no' });
     expect(printed.at(-1)?.step).toBe(30);
@@ -137,7 +138,7 @@ describe('a simulated training', () => {
 
   test('ends a stopped training shortly after the stop and prints nothing more', async () => {
     const clock = createVirtualClock();
-    const plan = planTraining({}, machine, habits, createRandom('1'));
+    const plan = planTraining({}, machine, rates, createRandom('1'));
     let prints = 0;
     const training = train(plan, { clock, random: createRandom('1') }, () => (prints += 1));
     await clock.advance(5_000);
@@ -153,34 +154,38 @@ describe('a flaky worker', () => {
   const startAbsences = () => {
     const clock = createVirtualClock();
     const tally = newTally();
-    const began = clock.mono();
-    const moments: (readonly ['gone' | 'back', number])[] = [];
-    const note = (what: 'gone' | 'back') => () => void moments.push([what, clock.mono() - began]);
-    const worker = { vanish: note('gone'), comeBack: note('back') };
+    const startedAt = clock.mono();
+    const changes: (readonly [change: 'disconnected' | 'reconnected', at: number])[] = [];
+    const record = (change: 'disconnected' | 'reconnected') => () =>
+      void changes.push([change, clock.mono() - startedAt]);
+    const worker = { vanish: record('disconnected'), comeBack: record('reconnected') };
     const end = disconnectAtRandom(worker, { clock, tally, log: () => {} }, createRandom('1'));
-    return { clock, tally, moments, end };
+    return { clock, tally, changes, end };
   };
 
   test('disconnects and reconnects repeatedly', async () => {
-    const { clock, moments } = startAbsences();
+    const { clock, changes } = startAbsences();
     await clock.advance(3_600_000);
-    expect(moments.length).toBeGreaterThan(2 * (3_600 / 360) - 2);
-    moments.forEach(([what, at], nth) => {
-      expect(what).toBe(nth % 2 === 0 ? 'gone' : 'back');
-      const lasted = at - (moments[nth - 1]?.[1] ?? 0);
-      expect(lasted).toBeGreaterThanOrEqual(what === 'gone' ? 30_000 : 10_000);
-      expect(lasted).toBeLessThanOrEqual(180_000);
-    });
+    // Connected for at most 180 s and disconnected for at most 180 s, that is 10 rounds of two changes in an hour.
+    expect(changes.length).toBeGreaterThan(2 * (3_600 / 360) - 2);
+    let previousAt = 0;
+    for (const [index, [change, at]] of changes.entries()) {
+      expect(change).toBe(index % 2 === 0 ? 'disconnected' : 'reconnected');
+      const sincePrevious = at - previousAt;
+      expect(sincePrevious).toBeGreaterThanOrEqual(change === 'disconnected' ? 30_000 : 10_000);
+      expect(sincePrevious).toBeLessThanOrEqual(180_000);
+      previousAt = at;
+    }
   });
 
   test('reconnects at the end of the demo and stays connected', async () => {
-    const { clock, moments, tally, end } = startAbsences();
+    const { clock, changes, tally, end } = startAbsences();
     await clock.advance(30_000);
     while (tally.away === 0) await clock.advance(1_000);
     end();
     expect(tally.away).toBe(0);
     await clock.advance(3_600_000);
-    expect(moments.map(([what]) => what)).toEqual(['gone', 'back']);
+    expect(changes.map(([change]) => change)).toEqual(['disconnected', 'reconnected']);
   });
 });
 
@@ -206,13 +211,14 @@ test('reports figures for each GPU that are within its limits and add up to its 
 
 test('generates sample jobs that are valid and match only their own demo machine', () => {
   const random = createRandom('1');
-  for (const { machine: one } of Array.from({ length: 20 }, () => fleetOf(10)).flat()) {
-    const job = SubmitRequest.parse(sampleJob(one, random));
+  const fleets = Array.from({ length: 20 }, () => fleetOf(10));
+  for (const { machine: demoMachine } of fleets.flat()) {
+    const job = SubmitRequest.parse(sampleJob(demoMachine, random));
     expect(job.worker_labels['fleet']).toBe('demo');
-    expect(one.gpuType.startsWith(job.worker_labels['gpu_type']!.slice(0, -1))).toBe(true);
+    expect(demoMachine.gpuType.startsWith(job.worker_labels['gpu_type']!.slice(0, -1))).toBe(true);
     expect(job.gpu_count).toBeGreaterThan(0);
-    expect(job.gpu_count).toBeLessThanOrEqual(one.gpuCount);
-    expect(job.gpu_vram_gb).toBeLessThanOrEqual(one.vramGb);
+    expect(job.gpu_count).toBeLessThanOrEqual(demoMachine.gpuCount);
+    expect(job.gpu_vram_gb).toBeLessThanOrEqual(demoMachine.vramGb);
   }
 });
 
@@ -225,11 +231,13 @@ describe('the demo output', () => {
     );
   });
 
+  /** Returns the output of a display that gets the same status twice, a log line and a changed status. */
   const show = (screen: { columns: number; rows: number } | null, flags = {}) => {
-    let out = '';
+    let output = '';
     const terminal = {
-      out: (text: string) => void (out += text),
-      err: (text: string) => void (out += `! ${text}`),
+      out: (text: string) => void (output += text),
+      // Marks stderr with an exclamation mark.
+      err: (text: string) => void (output += `! ${text}`),
       outScreen: () => screen,
       errScreen: () => screen,
       ask: null,
@@ -241,7 +249,7 @@ describe('the demo output', () => {
     display.log('evil\u001b[2J');
     display.status({ ...status, connected: 3 });
     display.close();
-    return out;
+    return output;
   };
 
   test('prints one line per change when the output is not a terminal', () => {

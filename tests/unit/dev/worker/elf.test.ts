@@ -129,6 +129,6 @@ test.each([
   ['a program with a single segment', program([first, note])],
   ['a program whose last segment is not last in memory', program([first, note, data, code])],
   ['a program whose headers are not loaded', program([code, note, data])],
-])('rejects %s', (_what, bytes) => {
+])('rejects %s', (_title, bytes) => {
   expect(() => withNote(bytes, 'MADE', Buffer.from('x'))).toThrow(/ELF|segments/);
 });

@@ -1,4 +1,4 @@
-/** The metrics files that a trainer writes, including damaged ones, as the agent reads them. */
+/** Tests how the agent reads the metrics files of a trainer, including damaged ones. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,14 +25,16 @@ function createFixture() {
     logLines,
     files,
     write,
-    /** Reads the files once, as during a run. Returns the points as [step, values]. */
+    /** Reads the files once, as during a run. Returns the points of growing files as [step, values]. */
     async live() {
       const { live } = await files.read();
       return live.map(({ step, values }) => [step, values] as const);
     },
+    /** Like `live`, but returns only the steps. */
     async steps() {
       return stepsOf((await files.read()).live);
     },
+    /** Reads the files once. Returns the steps of files that the trainer writes late, such as trainer_state.json. */
     async late() {
       return stepsOf((await files.read()).late);
     },
@@ -46,7 +48,7 @@ describe('TFRecord', () => {
     expect(maskedCrc32c(Buffer.from('123456789'))).toBe(masked);
   });
 
-  it.each([0, 1, 11, 12, 30])('needs more bytes for a record with %i bytes', length => {
+  it.each([0, 1, 11, 12, 30])('requests more bytes when only %i bytes of a record are there', length => {
     const whole = scalar(1, 'loss', 1);
     expect(readRecord(whole.subarray(0, length), 1_000)).toEqual({
       kind: 'needs_more',
@@ -79,19 +81,22 @@ describe('event files', () => {
   it.each([
     ['of its data', 30],
     ['of its length', 3],
-  ])('stops at a record with a wrong checksum %s, and reports file and offset once', async (_what, at) => {
-    const { write, steps, logLines } = createFixture();
-    const first = scalar(1, 'loss', 1);
-    const damaged = scalar(2, 'loss', 1);
-    damaged[at] = (damaged[at] ?? 0) ^ 0xff;
-    const file = write(`runs/a/${eventsName}`, Buffer.concat([first, damaged, scalar(3, 'loss', 1)]));
-    expect(await steps()).toEqual([1]);
-    appendFileSync(file, scalar(4, 'loss', 1));
-    expect(await steps()).toEqual([]);
-    expect(logLines).toEqual([
-      expect.stringContaining(`runs/a/${eventsName} is corrupt at byte ${first.length}`),
-    ]);
-  });
+  ])(
+    'stops at a record with a wrong checksum %s, and reports file and offset once',
+    async (_title, offset) => {
+      const { write, steps, logLines } = createFixture();
+      const first = scalar(1, 'loss', 1);
+      const damaged = scalar(2, 'loss', 1);
+      damaged[offset] = (damaged[offset] ?? 0) ^ 0xff;
+      const file = write(`runs/a/${eventsName}`, Buffer.concat([first, damaged, scalar(3, 'loss', 1)]));
+      expect(await steps()).toEqual([1]);
+      appendFileSync(file, scalar(4, 'loss', 1));
+      expect(await steps()).toEqual([]);
+      expect(logLines).toEqual([
+        expect.stringContaining(`runs/a/${eventsName} is corrupt at byte ${first.length}`),
+      ]);
+    },
+  );
 
   it('skips a record that is too large for a scalar', async () => {
     const { write, steps, logLines } = createFixture();
@@ -108,7 +113,8 @@ describe('event files', () => {
     const count = 40_000;
     write(eventsName, Buffer.concat(Array.from({ length: count }, (_, step) => scalar(step, 'loss', step))));
     const steps: number[] = [];
-    for (let isBehind = true; isBehind; ) {
+    let isBehind = true;
+    while (isBehind) {
       const figures = await files.read();
       steps.push(...figures.live.map(({ step }) => step));
       isBehind = figures.isBehind;
@@ -132,7 +138,7 @@ describe('event files', () => {
         }),
         tensor(3, pbf => pbf.writePackedFloat(5, [1, 2, 3])),
         scalar(4, 'loss', Number.NaN),
-        frame(Buffer.from('this is no event')),
+        frame(Buffer.from('not an event')),
       ]),
     );
     expect(await live()).toEqual([
@@ -165,7 +171,7 @@ describe('event files', () => {
       ['train_loss', 'step_loss', 'lr'],
       ['train_loss', 'loss', 'learning_rate'],
     ],
-  ])('uses the names of printed lines: %j', async (tags, keys) => {
+  ])('uses the names that metrics have in printed lines for the tags %j', async (tags, keys) => {
     const { write, live } = createFixture();
     write(eventsName, Buffer.concat(tags.map(tag => scalar(1, tag, 1))));
     expect(await live()).toEqual([[1, Object.fromEntries(keys.map(key => [key, 1]))]]);
@@ -176,8 +182,8 @@ describe('event files', () => {
     write(`run/${eventsName}`, scalar(1, 'acc', 1));
     write(`run/loss_val/${eventsName}`, scalar(1, 'loss', 2));
     write(`run/other/${eventsName}`, scalar(1, 'acc', 3));
-    const all = Object.assign({}, ...(await live()).map(([, values]) => values));
-    expect(all).toEqual({ acc: 1, 'loss/val': 2, 'other/acc': 3 });
+    const merged = Object.assign({}, ...(await live()).map(([, values]) => values));
+    expect(merged).toEqual({ acc: 1, 'loss/val': 2, 'other/acc': 3 });
   });
 });
 
@@ -218,7 +224,7 @@ describe('metrics.csv', () => {
     ['another table', 'name,size\na,1\n'],
     ['binary', '\u0000\u0001\n\u0002'],
     ['rows of other widths and odd figures', 'step,loss\n1\n1,2,3\n-1,5\n1.5,5\nx,5\n7,abc\n"8,9\n'],
-  ])('ignores a metrics.csv with %s', async (_what, content) => {
+  ])('ignores a metrics.csv with %s', async (_title, content) => {
     const { write, live } = createFixture();
     write(path, content);
     expect(await live()).toEqual([]);

@@ -1,4 +1,4 @@
-/** Recorded outputs of real trainers. Every value that they logged is on the curve, at its step. */
+/** Tests with recorded outputs of real trainers that every logged value is on the curve, at its step. */
 import {
   appendFileSync,
   cpSync,
@@ -22,7 +22,7 @@ type Logged = readonly (readonly [step: number, key: string, value: number])[];
 const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'recording-'));
 
 /** Rounds a value as transformers prints it, with `f'{value:.4g}'`. */
-const printed = (value: number): number => Number(value.toPrecision(4));
+const roundAsPrinted = (value: number): number => Number(value.toPrecision(4));
 
 function historyOf(name: string, isWanted: (entry: Readonly<Record<string, number>>) => boolean): Logged {
   const { log_history: history } = JSON.parse(
@@ -38,7 +38,7 @@ function historyOf(name: string, isWanted: (entry: Readonly<Record<string, numbe
 const eventFileIn = (folder: string): string => {
   const name = readdirSync(folder, { recursive: true })
     .map(String)
-    .find(each => each.includes('tfevents'));
+    .find(path => path.includes('tfevents'));
   return join(folder, name ?? 'none');
 };
 
@@ -46,20 +46,21 @@ const eventFileIn = (folder: string): string => {
 function eventsOf(name: string): Logged {
   const bytes = readFileSync(eventFileIn(outputOf(name)));
   const logged: (readonly [number, string, number])[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const outcome = readRecord(bytes.subarray(at), bytes.length);
-    if (outcome.kind !== 'record') throw new Error(`the fixture is damaged at ${at}: ${outcome.kind}`);
+  let offset = 0;
+  while (offset < bytes.length) {
+    const outcome = readRecord(bytes.subarray(offset), bytes.length);
+    if (outcome.kind !== 'record') throw new Error(`the fixture is damaged at ${offset}: ${outcome.kind}`);
     const event = decodeScalars(outcome.data);
     for (const [tag, value] of event?.values ?? []) logged.push([event?.step ?? 0, tag, value]);
-    at += outcome.bytes;
+    offset += outcome.bytes;
   }
   return logged;
 }
 
 function expectOnCurve(points: readonly MetricPoint[], logged: Logged): void {
   const missing = logged.filter(([step, key, value]) => {
-    const found = curveOf(points, key).get(step);
-    return typeof found !== 'number' || printed(found) !== printed(value);
+    const pointValue = curveOf(points, key).get(step);
+    return typeof pointValue !== 'number' || roundAsPrinted(pointValue) !== roundAsPrinted(value);
   });
   expect(logged.length).toBeGreaterThan(0);
   expect(missing).toEqual([]);
@@ -73,16 +74,20 @@ describe("curve of Hugging Face's Trainer", () => {
     expectOnCurve(points, historyOf(name, isStep));
     const summary = historyOf(name, entry => !isStep(entry)).filter(([, key]) => key !== 'total_flos');
     expectOnCurve(points, summary);
-    expect([...curveOf(points, 'loss').keys()]).toEqual(Array.from({ length: 12 }, (_, at) => (at + 1) * 10));
+    expect([...curveOf(points, 'loss').keys()]).toEqual(
+      Array.from({ length: 12 }, (_, index) => (index + 1) * 10),
+    );
   });
 
   it.each(['hf', 'hf-tensorboard'])('gives the same curve whichever pipe is read first: %s', async name => {
     const run = createReplay(null);
     const chunks = chunksOf(name);
     // tqdm redraws its bar after a printed dict. The bar comes through another pipe, so it can arrive first.
-    const swapped = chunks.map((chunk, at) => {
-      if (chunk.fd === 1) return chunks[at + 1] ?? chunk;
-      return chunks[at - 1]?.fd === 1 ? (chunks[at - 1] ?? chunk) : chunk;
+    // So this test swaps each chunk of stdout with the chunk after it.
+    const swapped = chunks.map((chunk, index) => {
+      if (chunk.fd === 1) return chunks[index + 1] ?? chunk;
+      const previous = chunks[index - 1];
+      return previous?.fd === 1 ? previous : chunk;
     });
     for (const { bytes } of swapped) run.print(bytes);
     expectOnCurve((await run.end()).points, historyOf(name, isStep));
@@ -92,7 +97,7 @@ describe("curve of Hugging Face's Trainer", () => {
     const { points } = await replay('hf-tensorboard', temporaryFolder());
     expectOnCurve(
       points,
-      eventsOf('hf-tensorboard').map(([step, tag, value]) => [step, tag.slice(6), value]),
+      eventsOf('hf-tensorboard').map(([step, tag, value]) => [step, tag.replace(/^train\//, ''), value]),
     );
     const losses = points.filter(({ values }) => Object.hasOwn(values, 'loss'));
     expect(losses).toHaveLength(12);
@@ -109,7 +114,8 @@ describe("curve of Hugging Face's Trainer", () => {
   });
 });
 
-const named = (key: string): string => (key === 'train_loss' ? 'loss' : key);
+/** The key on the curve of a value that Lightning logs under this name. */
+const curveKey = (key: string): string => (key === 'train_loss' ? 'loss' : key);
 
 describe('curve of Lightning', () => {
   it.each(['lightning-default', 'lightning-tqdm'])(
@@ -119,7 +125,7 @@ describe('curve of Lightning', () => {
       const logged = eventsOf(name);
       expectOnCurve(
         points,
-        logged.map(([step, key, value]) => [step, named(key), value]),
+        logged.map(([step, key, value]) => [step, curveKey(key), value]),
       );
       const losses = logged.filter(([, key]) => key === 'train_loss').map(([step]) => step);
       expect(points.flatMap(({ step, values }) => (Object.hasOwn(values, 'loss') ? [step] : []))).toEqual(
@@ -146,7 +152,7 @@ describe('curve of Lightning', () => {
     }
     const { points } = await run.end();
     for (const { step, values } of points) if (Object.hasOwn(values, 'loss')) steps.push(step ?? -1);
-    expect(steps).toEqual(Array.from({ length: 300 }, (_, at) => at + 1));
+    expect(steps).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
   });
 });
 
@@ -161,19 +167,20 @@ describe('partial recordings', () => {
       const run = createReplay(root);
       const chunks = chunksOf(name);
       let written = 0;
-      for (const [at, { bytes }] of chunks.entries()) {
+      // The event file grows with the output, in as many pieces as the output has.
+      for (const [index, { bytes }] of chunks.entries()) {
         run.print(bytes);
-        const until = Math.floor((source.length * (at + 1)) / chunks.length);
+        const until = Math.floor((source.length * (index + 1)) / chunks.length);
         appendFileSync(target, source.subarray(written, until));
         written = until;
         await run.send();
       }
       const { points } = await run.end();
-      const short = (key: string): string =>
-        name === 'hf-tensorboard' ? key.replace(/^train\//, '') : named(key);
+      const keyOnCurve = (key: string): string =>
+        name === 'hf-tensorboard' ? key.replace(/^train\//, '') : curveKey(key);
       expectOnCurve(
         points,
-        eventsOf(name).map(([step, key, value]) => [step, short(key), value]),
+        eventsOf(name).map(([step, key, value]) => [step, keyOnCurve(key), value]),
       );
       const steps = points.flatMap(({ step, values }) => (Object.hasOwn(values, 'loss') ? [step] : []));
       expect(steps).toEqual([...new Set(steps)]);

@@ -48,7 +48,7 @@ describe('share of a figure', () => {
     ['the memory of the GPU is unknown', cell({}, null), 'memory'],
     ['the power limit is unknown', cell({ power_limit_w: null }), 'power'],
     ['the power limit is zero', cell({ power_limit_w: 0 }), 'power'],
-  ] as const)('is unknown when %s', (_what, gpu, kind) => {
+  ] as const)('is unknown when %s', (_title, gpu, kind) => {
     expect(shareOf(gpu, kind)).toBeNull();
   });
 });

@@ -43,7 +43,7 @@ describe('planMove', () => {
     ['a lower priority', high, 5, 'priority', three],
     ['jobs below the top', top, 4, 'jobIsTop', two],
     ['the end', top, 6, 'jobIsTop', three],
-  ])('refuses a move to %s', (_what, { job }, gap, why, { job: beside }) => {
+  ])('refuses a move to %s', (_title, { job }, gap, why, { job: beside }) => {
     expect(planMove(rows, job, gap)).toEqual({ kind: 'refused', why, beside });
   });
 });

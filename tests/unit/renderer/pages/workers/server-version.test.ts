@@ -13,7 +13,7 @@ test.each([
   ['an agent with an unknown version', { ...ours, agent_version: 'dev' }, '9.0.0', null],
   ["the server's own worker", { ...ours, local: true }, '9.0.0', null],
   ['an unreachable server', ours, null, null],
-] as const)('compares the versions for %s', (_what, worker, server, expected) => {
+] as const)('compares the versions for %s', (_title, worker, server, expected) => {
   expect(compareAgentVersion(worker, server)).toBe(expected);
 });
 

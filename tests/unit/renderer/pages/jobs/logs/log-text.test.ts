@@ -54,7 +54,7 @@ describe('terminal output', () => {
     ['single-byte sequences', `a\u009B31mb${esc}(Bc${esc}7d`],
     ['overwritten text', `first\rsecond\rabcd`],
     ['a progress bar to be overwritten', `abcd\r`],
-  ])('removes %s', (_what, line) => {
+  ])('removes %s', (_title, line) => {
     expect(plainText(line)).toBe('abcd');
   });
 

@@ -256,7 +256,7 @@ describe('a draft after a reload', () => {
     ['a list', '[]'],
     ['another shape', JSON.stringify({ ...filled, labels: 'a' })],
     ['too few fields', '{"config": "{}"}'],
-  ])('starts empty when the browser has %s', (_what, text) => {
+  ])('starts empty when the browser has %s', (_title, text) => {
     expect(keptDraft(storeOf([['trainyard.draft.new', text]]), null)).toBeNull();
   });
 

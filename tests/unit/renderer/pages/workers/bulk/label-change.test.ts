@@ -26,7 +26,7 @@ describe('change of labels', () => {
     ['adds a label that the worker has', change({ team: 'nlp' })],
     ['removes a label that the worker lacks', change({}, 'rack')],
     ['is empty', change({})],
-  ])('is null when it %s', (_what, nothing) => {
+  ])('is null when it %s', (_title, nothing) => {
     expect(changedLabels(labels, nothing)).toBeNull();
     expect(labelChangeText(labels, nothing)).toBe('');
   });
