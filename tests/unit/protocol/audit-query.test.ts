@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 
 describe('query of an audit verification', () => {
-  const isTaken = (query: object): boolean => auditApi.verify.query.safeParse(query).success;
+  const isAccepted = (query: object): boolean => auditApi.verify.query.safeParse(query).success;
 
   it('accepts either name of a bound, and both when they agree', () => {
     for (const query of [{}, { from: '1' }, { start_id: '1' }, { from: '1', start_id: '1' }])
-      expect(isTaken(query)).toBe(true);
+      expect(isAccepted(query)).toBe(true);
     for (const query of [{ to: '2' }, { end_id: '2' }, { to: '2', end_id: '2' }])
-      expect(isTaken(query)).toBe(true);
+      expect(isAccepted(query)).toBe(true);
   });
 
   it('refuses two names of a bound that disagree', () => {
-    expect(isTaken({ from: '1', start_id: '2' })).toBe(false);
-    expect(isTaken({ to: '1', end_id: '2' })).toBe(false);
+    expect(isAccepted({ from: '1', start_id: '2' })).toBe(false);
+    expect(isAccepted({ to: '1', end_id: '2' })).toBe(false);
   });
 });

@@ -7,7 +7,7 @@ const issuesOf = (body: unknown): readonly string[] => {
   return parsed.success ? [] : parsed.error.issues.map(({ path }) => path.join('.'));
 };
 
-test('a batch takes jobs with the defaults of single jobs', () => {
+test('reads the jobs of a batch with the defaults of single jobs', () => {
   expect(BatchRequest.parse({ jobs: [job, { ...job, no_wait: false }] })).toMatchObject({
     dry_run: false,
     jobs: [{ target: 'auto' }, { target: 'auto' }],
@@ -18,11 +18,11 @@ test.each([
   ['no_wait', true],
   ['dry_run', true],
   ['idempotency_key', 'night-1'],
-])('a job of a batch is refused with its own %s', (field, value) => {
+])('refuses a batch in which a job has its own %s', (field, value) => {
   expect(issuesOf({ jobs: [job, { ...job, [field]: value }] })).toEqual([`jobs.1.${field}`]);
 });
 
-test('a batch without jobs, or with too many of them, is refused', () => {
+test('refuses a batch without jobs or with too many jobs', () => {
   expect(issuesOf({ jobs: [] })).toEqual(['jobs']);
   expect(issuesOf({ jobs: Array.from({ length: maxBatchJobs + 1 }, () => job) })).toEqual(['jobs']);
 });

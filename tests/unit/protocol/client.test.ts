@@ -6,21 +6,24 @@ import { z } from 'zod';
 import { call } from '../../../protocol/call.ts';
 import { type ClientOptions, createClient, urlOf } from '../../../protocol/client.ts';
 
-interface Seen {
+interface ReceivedRequest {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-async function listen(answer: RequestListener): Promise<{ server: Server; url: string; seen: Seen[] }> {
-  const seen: Seen[] = [];
+/** Starts a server that records each request before it answers. */
+async function startServer(
+  answer: RequestListener,
+): Promise<{ server: Server; url: string; requests: ReceivedRequest[] }> {
+  const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
     request.on('end', () => {
       const { method, url, headers } = request;
-      seen.push({ method, url, headers, body });
+      requests.push({ method, url, headers, body });
       answer(request, response);
     });
   });
@@ -29,25 +32,30 @@ async function listen(answer: RequestListener): Promise<{ server: Server; url: s
     server.closeAllConnections();
     server.close();
   });
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
 }
 
 const clientOf = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
   createClient({ baseUrl, headers: () => ({}), timeoutMs: 5_000, ...options });
 
-// Answers every request with this status and body.
-const always =
+/** Answers every request with this status and body. */
+const respondWith =
   (status: number, body: unknown, headers = {}): RequestListener =>
   (_request, response) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
   };
 
-const parts = { authority: 'open', summary: 'Try it', reply: z.object({ n: z.number() }) } as const;
-const get = call({ ...parts, method: 'GET', path: '/api/things' });
-const post = call({ ...parts, method: 'POST', path: '/api/things', body: z.object({ a: z.number() }) });
+const commonFields = { authority: 'open', summary: 'Try it', reply: z.object({ n: z.number() }) } as const;
+const get = call({ ...commonFields, method: 'GET', path: '/api/things' });
+const post = call({
+  ...commonFields,
+  method: 'POST',
+  path: '/api/things',
+  body: z.object({ a: z.number() }),
+});
 const remove = call({
-  ...parts,
+  ...commonFields,
   method: 'DELETE',
   path: '/api/things/:id/parts/:part_id',
   params: z.object({ id: z.string(), part_id: z.number() }),
@@ -55,31 +63,31 @@ const remove = call({
 
 describe('a successful call', () => {
   test('returns only the declared fields of the response', async () => {
-    const { url, seen } = await listen(always(200, { n: 1, more: 2 }));
+    const { url, requests } = await startServer(respondWith(200, { n: 1, more: 2 }));
     expect(await clientOf(url).call(get)).toEqual({ ok: true, value: { n: 1 } });
-    expect(seen).toMatchObject([{ method: 'GET', url: '/api/things', body: '' }]);
-    expect(seen[0]?.headers).toMatchObject({ accept: 'application/json' });
-    expect(seen[0]?.headers).not.toHaveProperty('content-type');
+    expect(requests).toMatchObject([{ method: 'GET', url: '/api/things', body: '' }]);
+    expect(requests[0]?.headers).toMatchObject({ accept: 'application/json' });
+    expect(requests[0]?.headers).not.toHaveProperty('content-type');
   });
 
   test('sends its body as JSON, also an empty one', async () => {
-    const { url, seen } = await listen(always(200, { n: 1 }));
+    const { url, requests } = await startServer(respondWith(200, { n: 1 }));
     await clientOf(url).call(post, { body: { a: 1 } });
     await clientOf(url).call(remove, { params: { id: 'x', part_id: 2 } });
-    expect(seen.map(({ method, body }) => [method, body])).toEqual([
+    expect(requests.map(({ method, body }) => [method, body])).toEqual([
       ['POST', '{"a":1}'],
       ['DELETE', '{}'],
     ]);
-    for (const { headers } of seen) expect(headers['content-type']).toBe('application/json');
+    for (const { headers } of requests) expect(headers['content-type']).toBe('application/json');
   });
 
   test('reads the headers for each call, so that a rotated token is used immediately', async () => {
-    const { url, seen } = await listen(always(200, { n: 1 }));
+    const { url, requests } = await startServer(respondWith(200, { n: 1 }));
     const tokens = ['old', 'new'];
     const client = clientOf(url, { headers: () => ({ authorization: `Bearer ${tokens.shift()}` }) });
     await client.call(get);
     await client.call(get);
-    expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer old', 'Bearer new']);
+    expect(requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer old', 'Bearer new']);
   });
 });
 
@@ -119,16 +127,16 @@ describe('urlOf', () => {
   });
 
   test('sends the URL exactly as urlOf built it', async () => {
-    const { url, seen } = await listen(always(200, { n: 1 }));
+    const { url, requests } = await startServer(respondWith(200, { n: 1 }));
     const list = call({
-      ...parts,
+      ...commonFields,
       method: 'GET',
       path: '/api/:id',
       params: z.object({ id: z.string() }),
       query: z.object({ q: z.string() }),
     });
     await clientOf(`${url}/fleet/`).call(list, { params: { id: 'a/b' }, query: { q: '1&2' } });
-    expect(seen[0]?.url).toBe('/fleet/api/a%2Fb?q=1%262');
+    expect(requests[0]?.url).toBe('/fleet/api/a%2Fb?q=1%262');
   });
 });
 
@@ -142,7 +150,7 @@ describe('a failed call', () => {
   };
 
   test('returns the problem of a refusal', async () => {
-    const { url } = await listen(always(409, { ...problem, action: 'stop' }));
+    const { url } = await startServer(respondWith(409, { ...problem, action: 'stop' }));
     const failure = { kind: 'problem', status: 409, problem: { ...problem, action: 'stop' } };
     expect(await clientOf(url).call(get)).toEqual({ ok: false, failure });
   });
@@ -155,7 +163,7 @@ describe('a failed call', () => {
     ['an error of another format', 500, { error: 'oops' }],
     ['an error with a valid body', 500, { n: 1 }],
   ])('returns the start of %s', async (_title, status, body) => {
-    const { url } = await listen(always(status, body));
+    const { url } = await startServer(respondWith(status, body));
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const detail = `GET /api/things had the unexpected response ${status}: ${text}`;
     expect(await clientOf(url).call(get)).toEqual({
@@ -165,13 +173,13 @@ describe('a failed call', () => {
   });
 
   test('returns only the start of a very long response', async () => {
-    const { url } = await listen(always(500, 'x'.repeat(100_000)));
+    const { url } = await startServer(respondWith(500, 'x'.repeat(100_000)));
     const result = await clientOf(url).call(get);
     expect(result).toMatchObject({ failure: { detail: expect.stringMatching(/: x{200}$/) } });
   });
 
   test('returns unreachable when nothing listens', async () => {
-    const { server, url } = await listen(always(200, { n: 1 }));
+    const { server, url } = await startServer(respondWith(200, { n: 1 }));
     await new Promise(resolve => server.close(resolve));
     const result = await clientOf(url).call(get);
     expect(result).toMatchObject({
@@ -187,27 +195,29 @@ describe('a failed call', () => {
     ['at all', () => {}],
     ['completely', (_request, response) => response.writeHead(200).write('{"n":')],
   ])('returns unreachable when a request is not answered %s in time', async (_title, answer) => {
-    const { url } = await listen(answer);
+    const { url } = await startServer(answer);
     const result = await clientOf(url, { timeoutMs: 60 }).call(get);
     expect(result).toMatchObject({ failure: { kind: 'unreachable', cause: { name: 'TimeoutError' } } });
   });
 
   test('returns unreachable when the call is aborted', async () => {
     const stop = new AbortController();
-    const { url, seen } = await listen(() => stop.abort());
+    const { url, requests } = await startServer(() => stop.abort());
     const result = await clientOf(url).call(get, { signal: stop.signal });
     expect(result).toMatchObject({ failure: { kind: 'unreachable', cause: { name: 'AbortError' } } });
-    expect(seen).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   test.each([301, 302, 307, 308])(
     'refuses a redirect (%d) and sends the token nowhere else',
     async status => {
-      const elsewhere = await listen(always(200, { n: 1 }));
-      const { url } = await listen(always(status, '', { location: `${elsewhere.url}/api/things` }));
+      const redirectTarget = await startServer(respondWith(200, { n: 1 }));
+      const { url } = await startServer(
+        respondWith(status, '', { location: `${redirectTarget.url}/api/things` }),
+      );
       const client = clientOf(url, { headers: () => ({ authorization: 'Bearer secret' }) });
       expect(await client.call(post, { body: { a: 1 } })).toMatchObject({ failure: { kind: 'unreachable' } });
-      expect(elsewhere.seen).toEqual([]);
+      expect(redirectTarget.requests).toEqual([]);
     },
   );
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { differingKeys, flatten } from '../../../protocol/compare-configs.ts';
 
-/** An ai-toolkit config, shortened. */
-const toolkit = (lr: number, rank: number, more: object = {}) => ({
+/** A shortened config of ai-toolkit. */
+const toolkitConfig = (lr: number, rank: number, trainOptions: object = {}) => ({
   job: 'extension',
   config: {
     name: 'flowers',
@@ -11,14 +11,14 @@ const toolkit = (lr: number, rank: number, more: object = {}) => ({
         type: 'sd_trainer',
         network: { type: 'lora', linear: rank, linear_alpha: 16 },
         datasets: [{ folder_path: '/data/flowers', resolution: [512, 768] }],
-        train: { lr, steps: 2000, ...more },
+        train: { lr, steps: 2000, ...trainOptions },
       },
     ],
   },
 });
 
 test('lists the values of a nested config by dotted paths', () => {
-  const flat = flatten(toolkit(1e-4, 16));
+  const flat = flatten(toolkitConfig(1e-4, 16));
   expect(flat.get('config.process.0.train.lr')).toBe(1e-4);
   expect(flat.get('config.process.0.datasets.0.resolution')).toEqual([512, 768]);
   expect([...flat.keys()]).toEqual([
@@ -36,7 +36,11 @@ test('lists the values of a nested config by dotted paths', () => {
 });
 
 test('finds the keys in which configs differ, also those that only some have', () => {
-  const configs = [toolkit(1e-4, 16), toolkit(3e-4, 16), toolkit(1e-4, 8, { ema: null })].map(flatten);
+  const configs = [
+    toolkitConfig(1e-4, 16),
+    toolkitConfig(3e-4, 16),
+    toolkitConfig(1e-4, 8, { ema: null }),
+  ].map(flatten);
   expect(differingKeys(configs)).toEqual([
     'config.process.0.network.linear',
     'config.process.0.train.lr',
@@ -44,13 +48,13 @@ test('finds the keys in which configs differ, also those that only some have', (
   ]);
 });
 
-test('takes both spellings of a SimpleTuner key as one', () => {
+test('treats both spellings of a SimpleTuner key as one key', () => {
   const plain = flatten({ learning_rate: 1e-4, lora_rank: 16 });
   const dashed = flatten({ '--learning_rate': 1e-4, '--lora_rank': 64 });
   expect(differingKeys([plain, dashed])).toEqual(['lora_rank']);
 });
 
-test('tells a number from the same text, and an empty list from an empty object', () => {
+test('distinguishes a number from the same text, and an empty list from an empty object', () => {
   const configs = [
     { a: 1, b: [] },
     { a: '1', b: {} },
@@ -63,8 +67,8 @@ test.each<[unknown]>([[{}], [[]], [null], ['text'], [7]])('finds no keys in %j',
 });
 
 test('keeps unusual keys', () => {
-  const odd: unknown = JSON.parse('{"--": 1, "__proto__": 2}');
-  expect([...flatten(odd)]).toEqual([
+  const unusual: unknown = JSON.parse('{"--": 1, "__proto__": 2}');
+  expect([...flatten(unusual)]).toEqual([
     ['--', 1],
     ['__proto__', 2],
   ]);

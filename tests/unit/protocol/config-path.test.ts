@@ -38,12 +38,7 @@ describe('withPartValue', () => {
       { id: 'a', repeats: 1 },
       { id: 'b', repeats: 5 },
     ]);
-    expect(['2.repeats', 'a', '0', '0.id.x'].map(path => withPartValue(datasets, path, 5))).toEqual([
-      null,
-      null,
-      null,
-      null,
-    ]);
+    for (const path of ['2.repeats', 'a', '0', '0.id.x']) expect(withPartValue(datasets, path, 5)).toBeNull();
     expect(withPartValue(null, 'a', 5)).toBeNull();
   });
 });

@@ -16,11 +16,15 @@ const parameters = [
   { key: '0.instance_data_dir', document: 'dataloader' },
   { key: 'linear_dim', document: 'file', file: 'lycoris.json', type: 'integer', default: 16 },
   { key: 'gpu_count', document: 'job', type: 'integer', default: 1 },
-].map(each => TemplateParameter.parse(each));
+].map(parameter => TemplateParameter.parse(parameter));
 
-const fill = (request: object, changed: readonly object[] = []) =>
+/** Fills the template with this request. The parameter `lost` has no place in its file. */
+const fill = (request: object, moreParameters: readonly object[] = []) =>
   fillTemplate(
-    { submission, parameters: [...parameters, ...changed.map(each => TemplateParameter.parse(each))] },
+    {
+      submission,
+      parameters: [...parameters, ...moreParameters.map(parameter => TemplateParameter.parse(parameter))],
+    },
     TemplateSubmit.parse(request),
     ({ path, text }, { key }, value) => (key === 'lost' ? null : `${path} ${text} ${key}=${String(value)}`),
   );
@@ -47,30 +51,32 @@ describe('fillTemplate', () => {
   });
 
   it('reports all problems at once, and changes nothing', () => {
-    const places = [
+    const withoutPlace = [
       { key: 'lora_rank.x', default: 'a' },
       { key: '5.x', document: 'dataloader', default: 'a' },
       { key: 'x', document: 'file', file: 'lost.json', default: 'a' },
       { key: 'lost', document: 'file', file: 'lycoris.json', default: 'a' },
     ];
-    expect(fill({ values: { seed: 1, learning_rate: 'fast' } }, places)).toEqual({
+    expect(fill({ values: { seed: 1, learning_rate: 'fast' } }, withoutPlace)).toEqual({
       ok: false,
       problems: [
         { key: 'seed', problem: 'unknown' },
         { key: 'learning_rate', problem: 'not_number' },
         { key: '0.instance_data_dir', problem: 'missing' },
-        ...places.map(({ key }) => ({ key, problem: 'no_place' })),
+        ...withoutPlace.map(({ key }) => ({ key, problem: 'no_place' })),
       ],
     });
   });
 
   it('keeps a number as text where the config has a text', () => {
-    const text = SubmitRequest.parse({ config: { resolution: '512' } });
-    const asked = [TemplateParameter.parse({ key: 'resolution', type: 'integer' })];
+    const withText = SubmitRequest.parse({ config: { resolution: '512' } });
+    const resolution = [TemplateParameter.parse({ key: 'resolution', type: 'integer' })];
     const request = { values: { resolution: 768 }, dry_run: false };
-    expect(fillTemplate({ submission: text, parameters: asked }, request, () => null)).toMatchObject({
-      submission: { config: { resolution: '768' } },
-    });
+    expect(fillTemplate({ submission: withText, parameters: resolution }, request, () => null)).toMatchObject(
+      {
+        submission: { config: { resolution: '768' } },
+      },
+    );
   });
 
   it('reports a value that is not valid for a job', () => {
@@ -81,25 +87,16 @@ describe('fillTemplate', () => {
     });
   });
 
-  it('fills a submission without a config, files or tags', () => {
+  it('adds a config to a submission without one, and refuses a parameter of a missing file', () => {
     const bare = SubmitRequest.parse({ config_name: 'x' });
-    const asked = ['config', 'file'].map(part =>
-      TemplateParameter.parse({
-        key: part,
-        document: part,
-        file: part === 'file' ? 'f' : null,
-        default: 'v',
-      }),
-    );
     const request = { values: {}, dry_run: false };
-    const [inConfig, inFile] = asked.map(one =>
-      fillTemplate({ submission: bare, parameters: [one] }, request, () => ''),
-    );
-    expect(inConfig).toEqual({ ok: true, submission: { ...bare, config: { config: 'v' } } });
-    expect(inFile).toMatchObject({ ok: false });
-    const hollow = { ...TemplateParameter.parse({ key: 'k', default: 'v' }), document: 'file' as const };
-    expect(fillTemplate({ submission: bare, parameters: [hollow] }, request, () => '')).toMatchObject({
-      ok: false,
-    });
+    const fillBare = (parameter: TemplateParameter) =>
+      fillTemplate({ submission: bare, parameters: [parameter] }, request, () => '');
+    const ofConfig = TemplateParameter.parse({ key: 'k', document: 'config', file: null, default: 'v' });
+    const ofFile = TemplateParameter.parse({ key: 'k', document: 'file', file: 'f', default: 'v' });
+    const ofNoFile = { ...TemplateParameter.parse({ key: 'k', default: 'v' }), document: 'file' as const };
+    expect(fillBare(ofConfig)).toEqual({ ok: true, submission: { ...bare, config: { k: 'v' } } });
+    expect(fillBare(ofFile)).toMatchObject({ ok: false });
+    expect(fillBare(ofNoFile)).toMatchObject({ ok: false });
   });
 });

@@ -10,14 +10,14 @@ import { StatusReport, WorkerCommand } from '../../../protocol/worker-api.ts';
 import { LabelPatterns, Labels } from '../../../protocol/text.ts';
 
 const rows: readonly (readonly [string, Call])[] = everyTable.flatMap(table => Object.entries(table));
-const partsOf = ([name, row]: readonly [string, Call]): readonly (readonly [string, z.ZodType])[] => [
+const schemasOf = ([name, row]: readonly [string, Call]): readonly (readonly [string, z.ZodType])[] => [
   [`${name} params`, row.params],
   [`${name} query`, row.query],
   [`${name} body`, row.body],
   [`${name} reply`, row.reply],
 ];
 const schemas: readonly (readonly [string, z.ZodType])[] = [
-  ...rows.flatMap(partsOf),
+  ...rows.flatMap(schemasOf),
   ['StatusReport', StatusReport],
   ['WorkerCommand', WorkerCommand],
   ['Labels', Labels],
@@ -28,14 +28,14 @@ const schemas: readonly (readonly [string, z.ZodType])[] = [
 ];
 
 // Words of the protocol, so that some generated values pass the first checks.
-const known =
+const protocolKeys =
   'id worker_id job_id attempt_id name status type reason labels worker_labels config config_name dataloader gpu_info ' +
   'gpus gpu_count count vram_gb progress job_progress metrics step error exit_code signal cause protocol limit offset ' +
   'upload_endpoint kind seq at __proto__ constructor toString';
-const words =
+const protocolValues =
   'job_submit job_cancel shutdown ping starting training failed pending auto worker job reset w_1 /api 12 true *a* *a*a*a*';
 const leaf = fc.oneof(
-  fc.constantFrom<unknown>(...words.split(' '), null, true, 0, -1, 1, 1e308, Number.NaN, 2 ** 53),
+  fc.constantFrom<unknown>(...protocolValues.split(' '), null, true, 0, -1, 1, 1e308, Number.NaN, 2 ** 53),
   fc.string(),
   fc.jsonValue(),
 );
@@ -45,16 +45,19 @@ const { value } = fc.letrec<{ value: unknown }>(tie => ({
     leaf,
     fc.array(tie('value'), { maxLength: 4 }),
     // Zod reads `constructor.name`, so objects need a prototype, which objects from JSON always have.
-    fc.dictionary(fc.constantFrom(...known.split(' ')), tie('value'), { maxKeys: 8, noNullPrototype: true }),
+    fc.dictionary(fc.constantFrom(...protocolKeys.split(' ')), tie('value'), {
+      maxKeys: 8,
+      noNullPrototype: true,
+    }),
   ),
 }));
 
 test('parses any value with every schema without an exception', () => {
   // Generating a value takes longer than parsing it, so all schemas get the same values.
   fc.assert(
-    fc.property(fc.oneof(value, fc.anything()), given => {
+    fc.property(fc.oneof(value, fc.anything()), input => {
       for (const [name, schema] of schemas) {
-        const result = schema.safeParse(given);
+        const result = schema.safeParse(input);
         if (!result.success && result.error.issues.length === 0) throw new Error(`${name} gives no reason`);
       }
     }),
@@ -62,20 +65,18 @@ test('parses any value with every schema without an exception', () => {
   );
 });
 
-test('reads or refuses a body of a thousand levels', () => {
-  const deep = Array.from({ length: 1_000 }).reduce<unknown>(
-    inner => ({ config: inner, progress: inner }),
-    1,
-  );
+test('accepts or refuses a body of a thousand levels without an exception', () => {
+  let deep: unknown = 1;
+  for (let level = 0; level < 1_000; level += 1) deep = { config: deep, progress: deep };
   for (const [, schema] of schemas) expect(schema.safeParse(deep)).toHaveProperty('success');
 });
 
 test('never changes Object.prototype', () => {
-  const before = Object.getOwnPropertyNames(Object.prototype);
+  const namesBefore = Object.getOwnPropertyNames(Object.prototype);
   const hostile: unknown = JSON.parse(
     '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}',
   );
   for (const [, schema] of schemas) schema.safeParse(hostile);
-  expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
+  expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(namesBefore);
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });

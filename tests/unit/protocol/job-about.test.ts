@@ -3,32 +3,32 @@ import { edited, JobEdit, JobGroup, JobNotes, JobTags, shownName } from '../../.
 import { SweepRequest } from '../../../protocol/sweep.ts';
 
 const about = { name: 'n', tags: ['a', 'b'], group: 'g', sweep: { lr: 1 }, template: 't' };
-const after = (edit: object) => edited(about, JobEdit.parse(edit));
+const applyEdit = (edit: object) => edited(about, JobEdit.parse(edit));
 
 describe('edited', () => {
-  it('leaves everything that the edit omits', () => {
-    expect(after({})).toEqual(about);
+  it('keeps all fields that the edit omits', () => {
+    expect(applyEdit({})).toEqual(about);
   });
 
   it('replaces and removes name and group', () => {
-    expect(after({ name: 'm', group: null })).toEqual({ ...about, name: 'm', group: null });
-    expect(after({ name: null, group: 'h' })).toEqual({ ...about, name: null, group: 'h' });
+    expect(applyEdit({ name: 'm', group: null })).toEqual({ ...about, name: 'm', group: null });
+    expect(applyEdit({ name: null, group: 'h' })).toEqual({ ...about, name: null, group: 'h' });
   });
 
   it('adds and removes tags, each tag once', () => {
-    expect(after({ add_tags: ['b', 'c'], remove_tags: ['a', 'x'] })?.tags).toEqual(['b', 'c']);
-    expect(after({ tags: ['z'] })?.tags).toEqual(['z']);
-    expect(after({ tags: [] })?.tags).toEqual([]);
+    expect(applyEdit({ add_tags: ['b', 'c'], remove_tags: ['a', 'x'] })?.tags).toEqual(['b', 'c']);
+    expect(applyEdit({ tags: ['z'] })?.tags).toEqual(['z']);
+    expect(applyEdit({ tags: [] })?.tags).toEqual([]);
   });
 
   it('returns null when the job would have more than 16 tags', () => {
     const tags = Array.from({ length: 15 }, (_, n) => `t${n}`);
-    expect(after({ add_tags: tags.slice(0, 14) })?.tags).toHaveLength(16);
-    expect(after({ add_tags: tags })).toBeNull();
+    expect(applyEdit({ add_tags: tags.slice(0, 14) })?.tags).toHaveLength(16);
+    expect(applyEdit({ add_tags: tags })).toBeNull();
   });
 });
 
-describe('bounds of texts about a job', () => {
+describe('limits of texts about a job', () => {
   it.each(['', 'two words', 'a,b', '-a', '"a"', 'x'.repeat(101), 'a\u202eb'])(
     'refuses the group %j',
     text => {
@@ -62,31 +62,34 @@ describe('shownName', () => {
   });
 });
 
-describe('bounds of a sweep', () => {
-  const sweepOf = (sweep: unknown, more: object = {}) =>
-    SweepRequest.safeParse({ config: {}, sweep, ...more }).success;
-  const many = (key: string, count: number) => ({ key, values: Array.from({ length: count }, (_, n) => n) });
+describe('limits of a sweep', () => {
+  const isAccepted = (sweep: unknown, fields: object = {}) =>
+    SweepRequest.safeParse({ config: {}, sweep, ...fields }).success;
+  const keyWithValues = (key: string, count: number) => ({
+    key,
+    values: Array.from({ length: count }, (_, n) => n),
+  });
 
   it('accepts 256 jobs and refuses more', () => {
-    expect(sweepOf([many('a', 16), many('b', 16)])).toBe(true);
-    expect(sweepOf([many('a', 16), many('b', 17)])).toBe(false);
+    expect(isAccepted([keyWithValues('a', 16), keyWithValues('b', 16)])).toBe(true);
+    expect(isAccepted([keyWithValues('a', 16), keyWithValues('b', 17)])).toBe(false);
   });
 
   it.each<[string, unknown, object?]>([
     ['without keys', []],
     ['with a key without values', [{ key: 'a', values: [] }]],
-    ['with the same key twice', [many('a', 1), many('a', 1)]],
+    ['with the same key twice', [keyWithValues('a', 1), keyWithValues('a', 1)]],
     ['with the same value twice', [{ key: 'a', values: [1, 1] }]],
     ['with a list as value', [{ key: 'a', values: [[1]] }]],
     ['with a line break in a key', [{ key: 'a\nb', values: [1] }]],
-    ['with more than eight keys', Array.from({ length: 9 }, (_, n) => many(`k${n}`, 1))],
-    ['that may not wait', [many('a', 2)], { no_wait: true }],
+    ['with more than eight keys', Array.from({ length: 9 }, (_, n) => keyWithValues(`k${n}`, 1))],
+    ['that may not wait', [keyWithValues('a', 2)], { no_wait: true }],
     [
       'with a dataloader for a named config',
-      [many('a', 2)],
+      [keyWithValues('a', 2)],
       { config: undefined, config_name: 'c', dataloader: [] },
     ],
-  ])('refuses a sweep %s', (_title, sweep, more) => {
-    expect(sweepOf(sweep, more)).toBe(false);
+  ])('refuses a sweep %s', (_title, sweep, fields) => {
+    expect(isAccepted(sweep, fields)).toBe(false);
   });
 });

@@ -22,10 +22,10 @@ describe('readInputFile', () => {
     ['/a', null],
     ['C:\\a', null],
     ['', null],
-  ])('reads "%s"', (text, expected) => expect(readInputFile(text)).toEqual(expected));
+  ])('reads the file "%s" of an input', (text, expected) => expect(readInputFile(text)).toEqual(expected));
 });
 
-describe('placeholders', () => {
+describe('placeholders of inputs', () => {
   const config = {
     a: '{{inputs.lora}}',
     b: [1, null, { c: 'x/{{ inputs.vae }}/y {{inputs.lora}}' }],
@@ -51,7 +51,7 @@ describe('placeholders', () => {
     expect(withInputPaths(config, new Map())).toBe(config);
   });
 
-  test('take no quadratic time', () => {
+  test('are searched in linear time', () => {
     const text = `{{inputs.${' '.repeat(200_000)}`.repeat(3);
     expect(namesIn({ text })).toEqual([]);
   });
@@ -61,7 +61,10 @@ test.each([
   ['lora.safetensors', true],
   ['a $HOME', false],
   ['{env}', false],
-])('knows whether a trainer may expand %s', (path, expected) => expect(isSafeInConfig(path)).toBe(expected));
+])(
+  'decides whether the path %s is safe in a config, in which a trainer may expand it: %s',
+  (path, expected) => expect(isSafeInConfig(path)).toBe(expected),
+);
 
 describe('an offered input', () => {
   const file = (path: string) => ({ path, bytes: 1, sha256: 'a'.repeat(64) });
@@ -83,7 +86,7 @@ describe('an offered input', () => {
   );
 });
 
-test('a request names each input once, and takes the result by default', () => {
+test('refuses a request that names an input twice, and reads the result by default', () => {
   const input = { name: 'lora', from: 'j_1' };
   expect(inputFields.inputs.parse([input])).toEqual([{ ...input, file: 'result' }]);
   expect(inputFields.inputs.safeParse([input, input]).success).toBe(false);

@@ -25,10 +25,10 @@ const script = 'cat; printf "%s\\n" "$0" "$@"\n';
 const sha256 = createHash('sha256').update(script).digest('hex');
 
 /** Runs the line in a shell. A fake `curl` returns this script, and a fake `sudo` reports that it was used. */
-function paste(line: string, given = script) {
+function runLine(line: string, downloaded = script) {
   const folder = openFolder();
   mkdirSync(join(folder, 'bin'));
-  writeFileSync(join(folder, 'script'), given);
+  writeFileSync(join(folder, 'script'), downloaded);
   writeFileSync(join(folder, 'bin/curl'), `#!/bin/sh\ncat '${folder}/script'\n`, { mode: 0o755 });
   writeFileSync(join(folder, 'bin/sudo'), '#!/bin/sh\necho as root\nexec "$@"\n', { mode: 0o755 });
   const env = { PATH: `${folder}/bin:/usr/bin:/bin` };
@@ -38,7 +38,7 @@ function paste(line: string, given = script) {
 
 test('runs the script with its arguments and the join token on stdin', () => {
   const args = ['--token-stdin', '--orchestrator-url', 'http://yard:8001', '--name', 'rig-1'];
-  expect(paste(joinLine(joining, sha256))).toEqual([
+  expect(runLine(joinLine(joining, sha256))).toEqual([
     0,
     ['tj_secret', 'trainyard', ...args, ''].join('\n'),
     '',
@@ -52,20 +52,20 @@ test('passes a name that looks like an option as the value of --name', () => {
 });
 
 test('refuses to run a different or missing script', () => {
-  const said = 'The install script does not match this command: nothing was done\n';
-  for (const other of [`${script}# more\n`, script.slice(0, -8), ''])
-    expect(paste(joinLine(joining, sha256), other)).toEqual([1, '', said]);
+  const message = 'The install script does not match this command: nothing was done\n';
+  for (const otherScript of [`${script}# more\n`, script.slice(0, -8), ''])
+    expect(runLine(joinLine(joining, sha256), otherScript)).toEqual([1, '', message]);
 });
 
 test('exits with the exit code of the script', () => {
   const failing = 'exit 7\n';
   const hash = createHash('sha256').update(failing).digest('hex');
-  expect(paste(joinLine(joining, hash), failing)[0]).toBe(7);
+  expect(runLine(joinLine(joining, hash), failing)[0]).toBe(7);
 });
 
 test('passes no token without one, and runs the script as root when requested', () => {
   const line = scriptLine(joining, { sha256, args: '--install-only', asRoot: true });
-  expect(paste(line)).toEqual([0, 'as root\ntrainyard\n--install-only\n', '']);
+  expect(runLine(line)).toEqual([0, 'as root\ntrainyard\n--install-only\n', '']);
 });
 
 test.each([
@@ -75,8 +75,8 @@ test.each([
     { url: 'https://[::1]:8001', pin: 'sha256:Ab+/=' },
     "curl -fsSgk --pinnedpubkey sha256//Ab+/= 'https://[::1]:8001/agent/install.sh'",
   ],
-])('passes server identity options to curl: %o', (at, expected) => {
-  expect(scriptLine(at, { sha256, args: '' })).toContain(`(s=$(${expected}) && `);
+])('passes server identity options to curl: %o', (server, expected) => {
+  expect(scriptLine(server, { sha256, args: '' })).toContain(`(s=$(${expected}) && `);
 });
 
 const secure: Joining = { ...joining, url: 'https://yard:8001', pin: 'sha256:Ab+/=', persistent: true };
@@ -93,7 +93,7 @@ test('builds a short command over HTTPS only, because curl verifies the server t
 
 test('passes the token of a short command only in the environment of the script', () => {
   const printToken = 'printf "%s\\n" "$JOIN_TOKEN" "$@"; env | grep -c tj_secret\n';
-  expect(paste(shortLine(secure) ?? '', printToken)).toEqual([
+  expect(runLine(shortLine(secure) ?? '', printToken)).toEqual([
     0,
     'tj_secret\n--name\nrig-1\n--persistent\n1\n',
     '',
@@ -104,11 +104,11 @@ test('passes the token of a short command only in the environment of the script'
 });
 
 test('runs nothing when a short command downloads nothing', () => {
-  expect(paste(shortLine(secure) ?? '', '')).toEqual([0, '', '']);
+  expect(runLine(shortLine(secure) ?? '', '')).toEqual([0, '', '']);
 });
 
 test('quotes each value as one shell word', () => {
-  const odd = { ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME", persistent: true };
-  expect(addressArguments(odd)).toBe('--orchestrator-url http://yard:8001 --pin sha256:Ab+/=');
-  expect(workerArguments(odd)).toBe(`${addressArguments(odd)} --name 'it'\\''s $HOME' --persistent`);
+  const special = { ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME", persistent: true };
+  expect(addressArguments(special)).toBe('--orchestrator-url http://yard:8001 --pin sha256:Ab+/=');
+  expect(workerArguments(special)).toBe(`${addressArguments(special)} --name 'it'\\''s $HOME' --persistent`);
 });

@@ -10,8 +10,8 @@ describe('reachOf for a call that needs queue.cancel', () => {
     ['filtered', 'own'],
     ['shared', 'all'],
     ['refused', 'none'],
-  ])('returns with rule %j the reach %j for a token with queue.cancel.own', (rule, reached) => {
-    expect(reach(rule, 'queue.cancel.own')).toBe(reached);
+  ])('returns for the rule %j the reach %j of a token with queue.cancel.own', (rule, expected) => {
+    expect(reach(rule, 'queue.cancel.own')).toBe(expected);
     expect(reach(rule, 'queue.view.own', 'queue.submit')).toBe('none');
     expect(reach(rule, 'queue.cancel.own', 'queue.cancel')).toBe('all');
   });
@@ -24,7 +24,7 @@ test('requires exactly the permission of a call without a rule, and none for an 
   expect(reachOf(['admin.workers'], { authority: 'worker' })).toBe('none');
 });
 
-test('lets a full permission grant its .own form, but not the reverse', () => {
+test('allows a full permission to grant its .own form, but not the reverse', () => {
   expect(mayGrant(['queue.view'], 'queue.view')).toBe(true);
   expect(mayGrant(['queue.view'], 'queue.view.own')).toBe(true);
   expect(mayGrant(['queue.view.own'], 'queue.view')).toBe(false);

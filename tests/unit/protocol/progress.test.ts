@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AnyProgress, Progress } from '../../../protocol/reports.ts';
 
-const read = (said: unknown): Progress | undefined => AnyProgress.parse(said);
+const read = (reported: unknown): Progress | undefined => AnyProgress.parse(reported);
 
 test('reads a number as a percentage', () => {
   expect(read(0)).toEqual({ percent: 0 });
@@ -12,7 +12,7 @@ test('reads a number as a percentage', () => {
 });
 
 test('keeps every known figure under its name', () => {
-  const said: Progress = {
+  const reported: Progress = {
     step: 10,
     total_steps: 100,
     epoch: 0.5,
@@ -24,7 +24,7 @@ test('keeps every known figure under its name', () => {
     stage: 'Training',
     metrics: { grad_norm: 1.5 },
   };
-  expect(read(said)).toEqual(said);
+  expect(read(reported)).toEqual(reported);
 });
 
 test('keeps the newest log line as plain text of at most 80 characters', () => {
@@ -63,8 +63,8 @@ test.each([
   ['a negative number', -1],
   ['a number over 100', 100.5],
   ['infinity', Number.POSITIVE_INFINITY],
-])('returns no progress for %s', (_title, said) => {
-  expect(read(said)).toBeUndefined();
+])('returns no progress for %s', (_title, reported) => {
+  expect(read(reported)).toBeUndefined();
 });
 
 describe('progress with one invalid field', () => {
@@ -83,15 +83,15 @@ describe('progress with one invalid field', () => {
     ['text as a metric', { metrics: { loss: 'low' } }],
     ['a metric with a long name', { metrics: { ['m'.repeat(65)]: 1 } }],
     ['too many metrics', { metrics: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`m${n}`, n])) }],
-  ])('drops %s and keeps the other fields', (_title, strange) => {
-    expect(read({ learning_rate: 0.1, ...strange })).toEqual({ learning_rate: 0.1 });
+  ])('drops %s and keeps the other fields', (_title, invalidField) => {
+    expect(read({ learning_rate: 0.1, ...invalidField })).toEqual({ learning_rate: 0.1 });
   });
 
   test('drops __proto__ and keeps the other fields', () => {
-    const said: unknown = JSON.parse(
+    const reported: unknown = JSON.parse(
       '{"__proto__": {"step": 1}, "loss": 2, "metrics": {"__proto__": 3, "a": 4}}',
     );
-    const progress = read(said);
+    const progress = read(reported);
     expect(progress).toEqual({ loss: 2, metrics: { a: 4 } });
     expect(Object.getPrototypeOf(progress?.metrics)).toBe(Object.prototype);
     expect(progress?.step).toBeUndefined();
@@ -108,8 +108,8 @@ test('never throws for any input, and returns valid progress', () => {
   const value = fc.oneof(fc.double(), fc.jsonValue(), fc.string());
   const likely = fc.dictionary(fc.constantFrom(...names), value);
   fc.assert(
-    fc.property(fc.oneof(fc.jsonValue(), fc.anything(), likely), said => {
-      const result = AnyProgress.safeParse(said);
+    fc.property(fc.oneof(fc.jsonValue(), fc.anything(), likely), input => {
+      const result = AnyProgress.safeParse(input);
       expect(result.success).toBe(true);
       if (result.data === undefined) return;
       expect(Progress.parse(result.data)).toEqual(result.data);

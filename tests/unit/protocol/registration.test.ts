@@ -7,7 +7,8 @@ const accepts = (body: unknown): boolean => workerApi.register.body.safeParse(bo
 
 const gpu = { index: 0, name: 'A100', vram_gb: 80 };
 
-const nothing = {
+/** The registration of an empty body. */
+const empty = {
   capabilities: {
     gpuCount: 0,
     gpuName: null,
@@ -39,7 +40,7 @@ const nothing = {
 
 describe('body of a registration in both spellings', () => {
   const capabilities = {
-    ...nothing.capabilities,
+    ...empty.capabilities,
     gpuCount: 4,
     gpuName: 'A100',
     gpuVramGb: 80,
@@ -48,7 +49,7 @@ describe('body of a registration in both spellings', () => {
 
   test('reads the flat spelling of the guide', () => {
     const body = { gpu_count: 4, gpu_name: 'A100', gpu_vram_gb: 80, accelerator_type: 'cuda' };
-    expect(parse(body)).toEqual({ ...nothing, capabilities });
+    expect(parse(body)).toEqual({ ...empty, capabilities });
   });
 
   test('reads gpu_info of the published agent', () => {
@@ -61,7 +62,7 @@ describe('body of a registration in both spellings', () => {
       current_job_id: 'j_1',
     };
     expect(parse(body)).toEqual({
-      ...nothing,
+      ...empty,
       capabilities: { ...capabilities, driver: '550.54' },
       host: 'rig-1',
       persistent: false,
@@ -73,8 +74,8 @@ describe('body of a registration in both spellings', () => {
     const gpuInfo = { name: 'Unknown', vram_gb: null, count: 0, accelerator: null };
     const body = { name: 'rig-1', gpu_info: gpuInfo, persistent: true, current_job_id: null };
     expect(parse(body)).toEqual({
-      ...nothing,
-      capabilities: { ...nothing.capabilities, gpuName: 'Unknown' },
+      ...empty,
+      capabilities: { ...empty.capabilities, gpuName: 'Unknown' },
       host: 'rig-1',
       persistent: true,
     });
@@ -88,8 +89,8 @@ describe('body of a registration in both spellings', () => {
     [{ upload: 'checkpoints' }, { upload: 'checkpoints', commandHasOutputDir: null }],
     [{ upload: 'sometimes' }, null],
     [null, null],
-  ])('reads outputs, or null if they are invalid: %j', (outputs, understood) => {
-    expect(parse({ outputs })).toEqual({ ...nothing, outputs: understood });
+  ])('reads outputs, or null if they are invalid: %j', (outputs, expected) => {
+    expect(parse({ outputs })).toEqual({ ...empty, outputs: expected });
   });
 
   test('prefers each flat field to gpu_info', () => {
@@ -100,7 +101,7 @@ describe('body of a registration in both spellings', () => {
   });
 
   test('reads an empty body and one full of nulls as unknown capabilities', () => {
-    expect(parse({})).toEqual(nothing);
+    expect(parse({})).toEqual(empty);
     expect(
       parse({
         gpu_count: null,
@@ -118,9 +119,16 @@ describe('body of a registration in both spellings', () => {
         instance_id: null,
         agent_version: null,
       }),
-    ).toEqual(nothing);
-    const empty = { name: null, vram_gb: null, count: null, driver: null, accelerator: null, gpus: null };
-    expect(parse({ gpu_info: empty })).toEqual(nothing);
+    ).toEqual(empty);
+    const emptyGpuInfo = {
+      name: null,
+      vram_gb: null,
+      count: null,
+      driver: null,
+      accelerator: null,
+      gpus: null,
+    };
+    expect(parse({ gpu_info: emptyGpuInfo })).toEqual(empty);
   });
 
   test("reads the additional fields of Trainyard's agent", () => {
@@ -136,8 +144,8 @@ describe('body of a registration in both spellings', () => {
       current_attempt_id: 'a_1',
     };
     expect(parse(body)).toEqual({
-      ...nothing,
-      capabilities: { ...nothing.capabilities, gpus },
+      ...empty,
+      capabilities: { ...empty.capabilities, gpus },
       protocol: 2,
       instanceId: 'i_1',
       startId: 's_1',
@@ -154,11 +162,11 @@ test.each([
   [1, 1],
   [2, 2],
   [3, 2],
-])('reads protocol %s as %d', (protocol, spoken) => {
-  expect(parse({ protocol }).protocol).toBe(spoken);
+])('reads protocol %s as %d', (protocol, expected) => {
+  expect(parse({ protocol }).protocol).toBe(expected);
 });
 
-test('keeps the known labels when the reported set is empty', () => {
+test('reads an empty set of labels as none, so that the worker keeps its known labels', () => {
   expect(parse({ labels: {} }).labels).toBeNull();
   expect(parse({ labels: { rack: 4 } }).labels).toEqual({ rack: '4' });
 });
@@ -171,8 +179,8 @@ test.each([
     [{ gpu: 1, kind: 'held', detail: 'by pid 7\n' }, { gpu: 0, kind: 'on fire', detail: '' }, 'GPU 2', null],
     [{ gpu: 1, kind: 'held', detail: 'by pid 7 ' }],
   ],
-])('keeps the valid GPU problems of %j', (said, taken) => {
-  expect(parse({ gpu_troubles: said }).gpuTroubles).toEqual(taken);
+])('keeps the valid GPU problems of %j', (reported, expected) => {
+  expect(parse({ gpu_troubles: reported }).gpuTroubles).toEqual(expected);
 });
 
 test('keeps at most 32 GPU problems', () => {
@@ -197,7 +205,7 @@ test.each([
 });
 
 test('ignores unknown fields of newer agents', () => {
-  expect(parse({ hair_colour: 'red', gpu_info: { fans: 3 } })).toEqual(nothing);
+  expect(parse({ hair_colour: 'red', gpu_info: { fans: 3 } })).toEqual(empty);
 });
 
 test.each([

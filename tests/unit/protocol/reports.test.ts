@@ -22,7 +22,7 @@ describe('StatusReport', () => {
   );
 
   test('keeps the exit of a report and drops unknown fields', () => {
-    const said = {
+    const reported = {
       status: 'failed',
       attempt_id: 'a_1',
       error: 'boom',
@@ -30,7 +30,7 @@ describe('StatusReport', () => {
       signal: 'SIGTERM',
       cause: 'start_failed',
     };
-    expect(StatusReport.parse({ ...said, mood: 'bad' })).toEqual(said);
+    expect(StatusReport.parse({ ...reported, mood: 'bad' })).toEqual(reported);
   });
 
   test.each(['start_failed', 'invalid_config', 'rejected', 'preempted'])('accepts the cause %s', cause => {
@@ -42,7 +42,7 @@ describe('StatusReport', () => {
   });
 
   test('accepts null for every other field of a report', () => {
-    const said = {
+    const reported = {
       status: 'failed',
       attempt_id: null,
       error: null,
@@ -50,7 +50,7 @@ describe('StatusReport', () => {
       signal: null,
       cause: null,
     };
-    expect(StatusReport.parse(said)).toEqual(said);
+    expect(StatusReport.parse(reported)).toEqual(reported);
   });
 
   test('cuts a long error in the middle instead of refusing the report', () => {
@@ -62,8 +62,8 @@ describe('StatusReport', () => {
   });
 
   test('drops unusable progress and keeps the report', () => {
-    const said = { status: 'completed', progress: { step: 'many', loss: Number.NaN } };
-    expect(StatusReport.parse(said)).toEqual({ status: 'completed', progress: undefined });
+    const reported = { status: 'completed', progress: { step: 'many', loss: Number.NaN } };
+    expect(StatusReport.parse(reported)).toEqual({ status: 'completed', progress: undefined });
   });
 
   test.each([
@@ -86,12 +86,12 @@ describe('body of a heartbeat', () => {
 
   test('accepts an empty heartbeat and one full of nulls', () => {
     expect(body.parse({})).toEqual({});
-    const said = { worker_id: null, status: null, current_job_id: null, attempt_id: null };
-    expect(body.parse(said)).toEqual(said);
+    const reported = { worker_id: null, status: null, current_job_id: null, attempt_id: null };
+    expect(body.parse(reported)).toEqual(reported);
   });
 
   test('keeps the job, its progress and the load of the GPUs', () => {
-    const said = {
+    const reported = {
       worker_id: 'w_1',
       status: 'any word of an older or newer agent',
       current_job_id: 'j_1',
@@ -99,7 +99,7 @@ describe('body of a heartbeat', () => {
       gpu_utilization: 97.5,
       vram_used_gb: 70,
     };
-    expect(body.parse(said)).toEqual({ ...said, job_progress: { percent: 40 } });
+    expect(body.parse(reported)).toEqual({ ...reported, job_progress: { percent: 40 } });
   });
 
   test.each([null, 'high', Number.NaN, Number.POSITIVE_INFINITY, [], {}])(
@@ -112,7 +112,7 @@ describe('body of a heartbeat', () => {
   test('keeps the figures of each GPU, and replaces missing and invalid ones by null', () => {
     const none = { vram_used_gb: null, temperature_c: null, power_w: null, power_limit_w: null };
     const full = { vram_used_gb: 59.9, temperature_c: 64, power_w: 298.31, power_limit_w: 400 };
-    const said = [
+    const reported = [
       { index: 0, utilization: 97, ...full },
       { index: 1, utilization: 'high', vram_used_gb: -1, temperature_c: Number.NaN, power_w: [] },
       { index: 2, utilization: 101 },
@@ -121,7 +121,7 @@ describe('body of a heartbeat', () => {
       'GPU 4',
       null,
     ];
-    expect(body.parse({ gpu_figures: said })).toEqual({
+    expect(body.parse({ gpu_figures: reported })).toEqual({
       gpu_figures: [
         { index: 0, utilization: 97, ...full },
         { index: 1, utilization: null, ...none },
@@ -131,8 +131,8 @@ describe('body of a heartbeat', () => {
   });
 
   test('keeps the figures of at most 64 GPUs, and drops anything but a list', () => {
-    const said = Array.from({ length: 70 }, (_, index) => ({ index, utilization: 1 }));
-    expect(body.parse({ gpu_figures: said }).gpu_figures).toHaveLength(64);
+    const reported = Array.from({ length: 70 }, (_, index) => ({ index, utilization: 1 }));
+    expect(body.parse({ gpu_figures: reported }).gpu_figures).toHaveLength(64);
     for (const value of [null, 'none', 7, { index: 0 }])
       expect(body.parse({ gpu_figures: value })).toEqual({});
   });
@@ -143,8 +143,8 @@ describe('body of a heartbeat', () => {
     { worker_id: 'w/1' },
     { current_job_id: 7 },
     { attempt_id: '' },
-  ])('refuses a heartbeat with %o', said => {
-    expect(body.safeParse(said).success).toBe(false);
+  ])('refuses a heartbeat with %o', reported => {
+    expect(body.safeParse(reported).success).toBe(false);
   });
 });
 
@@ -250,13 +250,16 @@ describe('WorkerCommand', () => {
   });
 });
 
-test.each([{}, { worker_id: null }, { worker_id: 'w_1' }])('accepts a disconnect with the body %o', said => {
-  expect(workerApi.disconnect.body.parse(said)).toEqual(said);
-});
+test.each([{}, { worker_id: null }, { worker_id: 'w_1' }])(
+  'accepts a disconnect with the body %o',
+  reported => {
+    expect(workerApi.disconnect.body.parse(reported)).toEqual(reported);
+  },
+);
 
 test('requires the attempt of a cancel in heartbeat and registration responses', () => {
   const cancel = { job_id: 'j_1', attempt_id: 'a_1' };
-  const beat = { success: true, cancel, abandon_job: null, heartbeat_interval_s: 30 };
-  expect(workerApi.heartbeat.reply.parse(beat)).toEqual(beat);
-  expect(workerApi.heartbeat.reply.safeParse({ ...beat, cancel: { job_id: 'j_1' } }).success).toBe(false);
+  const reply = { success: true, cancel, abandon_job: null, heartbeat_interval_s: 30 };
+  expect(workerApi.heartbeat.reply.parse(reply)).toEqual(reply);
+  expect(workerApi.heartbeat.reply.safeParse({ ...reply, cancel: { job_id: 'j_1' } }).success).toBe(false);
 });

@@ -37,9 +37,9 @@ describe('requestsOf', () => {
     ['an unknown action', { pause: { signal: 'SIGUSR1' } }, '$requests in the config'],
     ['a list', ['save'], '$requests in the config'],
     ['a text', 'SIGUSR1', '$requests in the config'],
-  ])('refuses $requests with %s', (_title, requests, words) => {
+  ])('refuses $requests with %s', (_title, requests, expected) => {
     const refused = read(requests);
-    expect(refused.ok ? '' : refused.reason).toContain(words);
+    expect(refused.ok ? '' : refused.reason).toContain(expected);
     expect(refused.ok ? '' : refused.reason).toContain('cannot be read: ');
   });
 });

@@ -1,4 +1,4 @@
-/** The step and the prompt of a sample follow from the name that its trainer gave it. */
+/** Tests how step and prompt of a sample are read from its file name. */
 import { describe, expect, test } from 'vitest';
 import { readSampleName, type SampleName } from '../../../protocol/sample-name.ts';
 
@@ -79,7 +79,7 @@ for (const [trainer, names] of Object.entries(cases))
     });
   });
 
-test('gives samples of one prompt the same series at each step, and other prompts another one', () => {
+test('assigns the same series to all steps of a prompt, and another series to another prompt', () => {
   const series = (step: number, prompt: string) =>
     readSampleName(`out/step_${step}_${prompt}_0_64x64.png`).series;
   expect(series(5, 'cat')).toBe(series(10, 'cat'));

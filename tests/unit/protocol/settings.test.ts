@@ -11,8 +11,8 @@ test.each([
   [' http://yard.example:8001/ ', 'http://yard.example:8001'],
   ['https://YARD.example/fleet//', 'https://yard.example/fleet'],
   ['http://[fd00::7]:8001', 'http://[fd00::7]:8001'],
-])('normalizes the public address %j to %j', (given, kept) => {
-  expect(parse({ public_url: given })).toEqual({ public_url: kept });
+])('normalizes the public address %j to %j', (url, expected) => {
+  expect(parse({ public_url: url })).toEqual({ public_url: expected });
 });
 
 test.each([
@@ -68,7 +68,7 @@ describe('pinFor', () => {
     ['https://yard.lan', null],
     ['https://yard.example:8001', null],
     ['URL', null],
-  ])('for %s with a generated certificate, returns the pin %j', (url, expected) => {
+  ])('returns for %s with a generated certificate the pin %j', (url, expected) => {
     expect(pinFor({ tls: own, port: 8001 }, url)).toBe(expected);
     expect(pinFor({ tls: { ...own, source: 'files' }, port: 8001 }, url)).toBeNull();
     expect(pinFor({ tls: null, port: 8001 }, url)).toBeNull();

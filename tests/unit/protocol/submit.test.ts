@@ -4,8 +4,8 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { isFinal, JobStatus, priorityName } from '../../../protocol/job.ts';
 
-// Returns `field: message` for each error; empty for a valid body.
-function complaints(body: unknown): readonly string[] {
+/** Returns `field: message` for each error of a body; empty for a valid body. */
+function errorsOf(body: unknown): readonly string[] {
   const issues = SubmitRequest.safeParse(body).error?.issues ?? [];
   return issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
@@ -71,22 +71,22 @@ describe('SubmitRequest', () => {
     { config: {}, max_retries: 100 },
     { config: {}, priority: 'critical' },
     { config: {}, idempotency_key: 'x'.repeat(255) },
-  ])('accepts the limits: %o', body => {
-    expect(complaints(body)).toEqual([]);
+  ])('accepts a body at the limits: %o', body => {
+    expect(errorsOf(body)).toEqual([]);
   });
 
   test.each(['gpus', 'worker_label', 'Config_name', 'constructor'])('names an unknown key: %s', key => {
-    expect(complaints({ config_name: 'demo', [key]: 1 })).toEqual([expect.stringContaining(`"${key}"`)]);
+    expect(errorsOf({ config_name: 'demo', [key]: 1 })).toEqual([expect.stringContaining(`"${key}"`)]);
   });
 
   test('names the unknown key __proto__', () => {
-    expect(complaints(JSON.parse('{"config_name": "demo", "__proto__": {}}'))).toEqual([
+    expect(errorsOf(JSON.parse('{"config_name": "demo", "__proto__": {}}'))).toEqual([
       expect.stringContaining('__proto__'),
     ]);
   });
 
   test('requires a config_name or a config', () => {
-    expect(complaints({ target: 'worker' })).toEqual(['config_name: config_name or config is required']);
+    expect(errorsOf({ target: 'worker' })).toEqual(['config_name: config_name or config is required']);
   });
 
   test.each<readonly [field: string, body: unknown]>([
@@ -129,7 +129,7 @@ describe('SubmitRequest', () => {
     ['', null],
     ['', 'demo'],
   ])('refuses an invalid %s: %o', (field, body) => {
-    expect(complaints(body)).toEqual([expect.stringMatching(new RegExp(`^${field}: `))]);
+    expect(errorsOf(body)).toEqual([expect.stringMatching(new RegExp(`^${field}: `))]);
   });
 });
 
@@ -170,12 +170,12 @@ describe('query of the job list', () => {
     expect(query({ limit: '1', offset: '0' })).toMatchObject({ limit: 1, offset: 0 });
   });
 
-  test.each<readonly [status: string, meant: string]>([
+  test.each<readonly [status: string, expected: string]>([
     ['queued', 'pending'],
     ['training', 'running'],
     ...JobStatus.options.map(status => [status, status] as const),
-  ])('reads the status %s as %s', (status, meant) => {
-    expect(query({ status })?.status).toEqual([meant]);
+  ])('reads the status %s as %s', (status, expected) => {
+    expect(query({ status })?.status).toEqual([expected]);
   });
 
   test.each([

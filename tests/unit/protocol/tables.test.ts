@@ -16,12 +16,12 @@ test('exports the version of package.json', () => {
 });
 
 describe('tables of calls', () => {
-  test('has no two calls with the same method and path', () => {
+  test('contain no two calls with the same method and path', () => {
     const names = rows.map(({ method, path }) => `${method} ${path.replace(/:\w+/g, ':')}`);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('lists exactly these calls with their permissions', () => {
+  test('contain exactly these calls with their permissions', () => {
     const addresses = rows.map(row => {
       const stream = row.stream === undefined ? '' : ', stream';
       return `${row.method} ${row.path} (${row.authority}${stream})`;
@@ -207,12 +207,12 @@ describe('tables of calls', () => {
         reason: 'r',
       },
     ],
-  ])('accepts only a successful response of %s', (_title, reply, rest) => {
-    expect(reply.parse({ success: true, ...rest })).toEqual({ success: true, ...rest });
-    expect(reply.safeParse({ success: false, ...rest }).success).toBe(false);
+  ])('accept only a successful response of %s', (_title, reply, fields) => {
+    expect(reply.parse({ success: true, ...fields })).toEqual({ success: true, ...fields });
+    expect(reply.safeParse({ success: false, ...fields }).success).toBe(false);
   });
 
-  test('accepts a dry run response without a job', () => {
+  test('accept the response of a dry run without a job', () => {
     const explanation = {
       job_id: null,
       status: 'pending',
@@ -225,7 +225,7 @@ describe('tables of calls', () => {
       predicted_start: { at: '2026-01-02T03:04:05.678Z', in_s: 0, guess: true, basis: 'an idle worker fits' },
       no_prediction: null,
     };
-    const tried = {
+    const reply = {
       success: true,
       dry_run: true,
       job_id: null,
@@ -236,28 +236,28 @@ describe('tables of calls', () => {
       reason: null,
       explanation,
     };
-    expect(queueApi.submit.reply.parse(tried)).toEqual(tried);
+    expect(queueApi.submit.reply.parse(reply)).toEqual(reply);
     for (const changes of [{ job_id: 'j_1' }, { dry_run: false }, { explanation: undefined }])
-      expect(queueApi.submit.reply.safeParse({ ...tried, ...changes })).not.toMatchObject({ data: tried });
-    expect(queueApi.retry.reply.safeParse(tried).success).toBe(false);
+      expect(queueApi.submit.reply.safeParse({ ...reply, ...changes })).not.toMatchObject({ data: reply });
+    expect(queueApi.retry.reply.safeParse(reply).success).toBe(false);
   });
 
-  test('accepts the live and version responses', () => {
+  test('accept the responses about liveness and version', () => {
     expect(systemApi.live.reply.parse({ status: 'live' })).toEqual({ status: 'live' });
     const answer = { name: 'trainyard', version, protocol: 2 };
     expect(systemApi.version.reply.parse(answer)).toEqual(answer);
   });
 
-  test.each(rows)('declares the parameters and the summary of $method $path', row => {
-    const inPath = [...row.path.matchAll(/[:*]([a-z_]+)/g)].map(([, name]) => name);
-    expect(Object.keys((row.params as z.ZodObject).shape)).toEqual(inPath);
+  test.each(rows)('declare the parameters and the summary of $method $path', row => {
+    const pathParameters = [...row.path.matchAll(/[:*]([a-z_]+)/g)].map(([, name]) => name);
+    expect(Object.keys((row.params as z.ZodObject).shape)).toEqual(pathParameters);
     expect(row.summary).toMatch(/^[A-Z].+[^.]$/);
     expect(['open', 'worker', 'join', 'upload', ...permissions]).toContain(row.authority);
   });
 
-  test('uses empty schemas for omitted parts of a call', () => {
-    const parts = { method: 'GET', path: '/x', authority: 'open', summary: 'Nothing' } as const;
-    const row = call({ ...parts, reply: z.string() });
+  test('use empty schemas for omitted parts of a call', () => {
+    const requiredFields = { method: 'GET', path: '/x', authority: 'open', summary: 'Nothing' } as const;
+    const row = call({ ...requiredFields, reply: z.string() });
     for (const part of [row.params, row.query, row.body]) expect(part.parse({ x: 1 })).toEqual({});
     expect(row.reply.parse('y')).toBe('y');
   });
@@ -265,7 +265,7 @@ describe('tables of calls', () => {
 
 describe('problems and refusals', () => {
   test.each(Object.entries(problems))(
-    'gives %s an HTTP error status and a title',
+    'defines an HTTP error status and a title for %s',
     (_code, { status, title }) => {
       expect(status).toBeGreaterThanOrEqual(400);
       expect(status).toBeLessThan(600);

@@ -7,9 +7,10 @@ import {
 } from '../../../protocol/template.ts';
 import { problemText, readValue, type ValueProblem } from '../../../protocol/template-values.ts';
 
-const parameter = (given: object) => TemplateParameter.parse({ key: 'k', ...given });
-const issues = (given: object): readonly string[] => {
-  const parsed = TemplateParameter.safeParse({ key: 'k', ...given });
+const parameter = (fields: object) => TemplateParameter.parse({ key: 'k', ...fields });
+/** Returns `field: message` for each error of a parameter; empty for a valid one. */
+const issues = (fields: object): readonly string[] => {
+  const parsed = TemplateParameter.safeParse({ key: 'k', ...fields });
   return parsed.success
     ? []
     : parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
@@ -41,12 +42,12 @@ describe('readValue', () => {
     [{ type: 'integer', min: 1 }, 0, 'too_small'],
     [{ type: 'number', max: 1 }, '1.1', 'too_large'],
     [{ type: 'integer', choices: ['8', 16] }, 12, 'not_a_choice'],
-  ])('refuses, for %j, the value %j: %s', (rule, given, problem) => {
+  ])('refuses for the parameter %j the value %j: %s', (rule, given, problem) => {
     expect(readValue(parameter(rule), given)).toEqual({ ok: false, problem });
     expect(problemText(parameter(rule), problem)).not.toBe('');
   });
 
-  it('takes the default if the user gives nothing, and an equal choice in another notation', () => {
+  it('returns the default without a value, and accepts an equal choice in another notation', () => {
     expect(readValue(parameter({ type: 'integer', default: '8' }), undefined)).toEqual({
       ok: true,
       value: 8,
@@ -72,7 +73,9 @@ describe('TemplateParameter', () => {
     [{ type: 'number', default: 'x' }, 'default: expected a number'],
     [{ key: 'a.hf_token', default: 'abc' }, 'default: a template must not contain a secret'],
     [{ key: 'a\nb' }, 'key: '],
-  ])('refuses %j', (given, message) => expect(issues(given)).toEqual([expect.stringContaining(message)]));
+  ])('refuses the parameter %j', (given, message) =>
+    expect(issues(given)).toEqual([expect.stringContaining(message)]),
+  );
 
   it('accepts consistent parameters', () => {
     expect(
@@ -86,23 +89,24 @@ describe('TemplateParameter', () => {
 
 describe('requests about templates', () => {
   const submission = { config: {} };
-  it('wants either a submission or a job, and neither twice', () => {
-    const one = (body: object) => NewTemplate.safeParse({ name: 'n', ...body }).success;
-    expect(one({ submission })).toBe(true);
-    expect(one({ job_id: 'j_1' })).toBe(true);
-    expect(one({})).toBe(false);
-    expect(one({ submission, job_id: 'j_1' })).toBe(false);
-    for (const own of [{ dry_run: true }, { idempotency_key: 'k' }, { after: ['j_1'] }])
-      expect(one({ submission: { ...submission, ...own } })).toBe(false);
-    const [a, b] = [{ key: 'a' }, { key: 'a', label: 'again' }];
-    expect(one({ submission, parameters: [a] })).toBe(true);
-    expect(one({ submission, parameters: [a, b] })).toBe(false);
+  it('require either a submission or a job, and parameters with different keys', () => {
+    const isAccepted = (body: object) => NewTemplate.safeParse({ name: 'n', ...body }).success;
+    expect(isAccepted({ submission })).toBe(true);
+    expect(isAccepted({ job_id: 'j_1' })).toBe(true);
+    expect(isAccepted({})).toBe(false);
+    expect(isAccepted({ submission, job_id: 'j_1' })).toBe(false);
+    for (const jobField of [{ dry_run: true }, { idempotency_key: 'k' }, { after: ['j_1'] }])
+      expect(isAccepted({ submission: { ...submission, ...jobField } })).toBe(false);
+    const first = { key: 'a' };
+    const sameKey = { key: 'a', label: 'again' };
+    expect(isAccepted({ submission, parameters: [first] })).toBe(true);
+    expect(isAccepted({ submission, parameters: [first, sameKey] })).toBe(false);
     expect(ReplacedTemplate.safeParse({ name: 'n', submission, revision: 0 }).success).toBe(false);
   });
 
-  it('limits the number of values, and refuses after_on without after', () => {
-    const many = Object.fromEntries(Array.from({ length: 41 }, (_, at) => [`k${at}`, 1]));
-    expect(TemplateSubmit.safeParse({ values: many }).success).toBe(false);
+  it('are refused with too many values, or with after_on but without after', () => {
+    const values = Object.fromEntries(Array.from({ length: 41 }, (_, index) => [`k${index}`, 1]));
+    expect(TemplateSubmit.safeParse({ values }).success).toBe(false);
     expect(TemplateSubmit.safeParse({ after_on: 'end' }).success).toBe(false);
     expect(TemplateSubmit.safeParse({ after: ['j_1'], after_on: 'end' }).success).toBe(true);
   });

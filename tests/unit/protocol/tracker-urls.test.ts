@@ -67,7 +67,7 @@ describe('cleanRunUrl', () => {
     ['mlflow', 'http://127.0.0.1:5000/#/experiments/1/runs/<script>'],
     ['trackio', 'https://huggingface.co/datasets/ada/trackio'],
     ['comet', 'https://www.comet.com/ada'],
-  ])('refuses what is no address of a run at %s: %s', (kind, url) =>
+  ])('refuses a URL that belongs to no run at %s: %s', (kind, url) =>
     expect(cleanRunUrl(kind, url)).toBeNull(),
   );
 });
@@ -76,8 +76,8 @@ describe('links in a report', () => {
   const link = { kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/8k2v1q0x' };
 
   it('keeps valid links and drops all others', () => {
-    const odd = [7, null, {}, { kind: 'elsewhere', url: link.url }, { kind: 'wandb', url: 'file:///x' }];
-    for (const each of odd) expect(ReportedLinks.parse([each, link])).toEqual([link]);
+    const invalid = [7, null, {}, { kind: 'elsewhere', url: link.url }, { kind: 'wandb', url: 'file:///x' }];
+    for (const each of invalid) expect(ReportedLinks.parse([each, link])).toEqual([link]);
     for (const value of [undefined, null, 'x', {}]) expect(ReportedLinks.parse(value)).toBeUndefined();
   });
 
@@ -106,24 +106,24 @@ describe('addRunLinks', () => {
 });
 
 describe('a shown link', () => {
-  const at = (url: string, kind = 'mlflow') => ({ kind, url });
+  const linkTo = (url: string, kind = 'mlflow') => ({ kind, url });
 
-  it('is that of the newest attempt that has printed one', () => {
-    const [first, second] = [at('https://a.lan/'), at('https://b.lan/')];
+  it('is the link of the newest attempt that has printed one', () => {
+    const [first, second] = [linkTo('https://a.lan/'), linkTo('https://b.lan/')];
     const attempts = [{ links: [first] }, { links: [second] }, { links: [] }];
     expect(linksOfJob({ links: [first], attempts })).toEqual([first]);
     expect(linksOfJob({ links: [], attempts })).toEqual([second]);
     expect(linksOfJob({ links: [], attempts: [] })).toEqual([]);
   });
 
-  it('names its tracker and its host with the port', () => {
-    expect(trackerName(at('', 'wandb'))).toBe('Weights & Biases');
-    expect(trackerName(at('', 'newer'))).toBe('newer');
-    expect(hostOfLink(at('https://mlflow.lan:5000/x'))).toBe('mlflow.lan:5000');
+  it('is shown with the name of its tracker, and its host with the port', () => {
+    expect(trackerName(linkTo('', 'wandb'))).toBe('Weights & Biases');
+    expect(trackerName(linkTo('', 'newer'))).toBe('newer');
+    expect(hostOfLink(linkTo('https://mlflow.lan:5000/x'))).toBe('mlflow.lan:5000');
   });
 
   it.each(['javascript:alert(1)', 'nonsense'])('has no host if it must not be followed: %s', url =>
-    expect(hostOfLink(at(url))).toBeNull(),
+    expect(hostOfLink(linkTo(url))).toBeNull(),
   );
 
   it.each([
@@ -135,7 +135,7 @@ describe('a shown link', () => {
     ['http://localhost.example.com/', false],
     ['http://10.0.0.1/', false],
     ['nonsense', false],
-  ])('tells whether only the machine itself can open %s: %s', (url, isLoopback) =>
-    expect(isLoopbackLink(at(url))).toBe(isLoopback),
+  ])('can be recognized as a link that only its own machine can open: %s, %s', (url, isLoopback) =>
+    expect(isLoopbackLink(linkTo(url))).toBe(isLoopback),
   );
 });

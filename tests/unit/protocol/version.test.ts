@@ -27,10 +27,13 @@ const rising = [
 ];
 
 test('orders every pair of versions', () => {
-  for (const [index, one] of rising.entries())
-    for (const [at, other] of rising.entries()) {
-      const expected = index === at ? 'same' : index < at ? 'older' : 'newer';
-      expect([one, other, compareVersions(one, other)]).toEqual([one, other, expected]);
+  for (const [firstIndex, first] of rising.entries())
+    for (const [secondIndex, second] of rising.entries()) {
+      let expected = 'same';
+      if (firstIndex < secondIndex) expected = 'older';
+      if (firstIndex > secondIndex) expected = 'newer';
+      // With the versions, so that a failure shows them.
+      expect([first, second, compareVersions(first, second)]).toEqual([first, second, expected]);
     }
 });
 

@@ -17,7 +17,7 @@ describe('findStrays', () => {
     ]);
   });
 
-  it('accepts files in rooms, the named faces, and folders without rooms', () => {
+  it('accepts files in subfolders, the named exceptions, and folders that need no subfolders', () => {
     const files = ['agent/gpu/probe.ts', 'agent/main.ts', 'main/http/server.ts', 'protocol/job.ts'];
     expect(findStrays(files.map(name => file(name)))).toEqual([]);
   });
@@ -29,7 +29,7 @@ describe('findStrays', () => {
     ]);
   });
 
-  it('accepts a unit test beside its mirror, and one of the tools of the tests', () => {
+  it('accepts a unit test whose folder mirrors a folder of sources or of test tools', () => {
     const files = [
       'agent/gpu/probe.ts',
       'tests/unit/agent/gpu/probe.test.ts',
@@ -67,9 +67,9 @@ describe('findRelativeOpeners', () => {
     'By which limits count.',
     'For how long it lasts.',
     'How long to wait, in ms.',
-  ])('reports a comment that opens with "%s"', words => {
-    expect(findRelativeOpeners(file('a.ts', `/** ${words} */\n`))).toHaveLength(1);
-    expect(findRelativeOpeners(file('a.ts', `const a = 1;\n  // ${words}\n`))).toHaveLength(1);
+  ])('reports the comment "%s", which opens with a relative clause', comment => {
+    expect(findRelativeOpeners(file('a.ts', `/** ${comment} */\n`))).toHaveLength(1);
+    expect(findRelativeOpeners(file('a.ts', `const a = 1;\n  // ${comment}\n`))).toHaveLength(1);
   });
 
   it('accepts a comment that names its subject', () => {

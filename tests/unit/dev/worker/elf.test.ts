@@ -1,10 +1,13 @@
-/** A hand-made program with three segments, by the ELF specification. tests/full/rig.test.ts runs a real one. */
+/**
+ * Tests with an ELF program that this file builds by the ELF specification. It has a segment of notes and three loaded
+ * segments. tests/full/rig.test.ts runs a real program.
+ */
 import { expect, test } from 'vitest';
 import { withNote } from '../../../../dev/worker/elf.ts';
 
 const page = 4_096;
 const base = 0x40_0000;
-const oldNote = noteOf('GNU', Buffer.from('who built it'));
+const oldNote = noteOf('GNU', Buffer.from('build id'));
 
 function noteOf(name: string, content: Buffer): Buffer {
   const padded = (bytes: Buffer): Buffer =>
@@ -15,6 +18,7 @@ function noteOf(name: string, content: Buffer): Buffer {
   return Buffer.concat([sizes, padded(Buffer.from(`${name}\0`)), padded(content)]);
 }
 
+/** The fields of a program header that matter here, named as in the specification. */
 interface Header {
   readonly type: number;
   readonly offset: number;
@@ -22,8 +26,15 @@ interface Header {
   readonly memsz: number;
 }
 
-const headersSize = 64 + 4 * 56;
-const plain: readonly Header[] = [
+/** The ELF header has 64 bytes, and each of the program headers after it has 56. */
+const headerOffset = (index: number): number => 64 + index * 56;
+const headersSize = headerOffset(4);
+/** The positions of the 64-bit fields in a program header. */
+const fields = { offset: 8, vaddr: 16, paddr: 24, filesz: 32, memsz: 40, align: 48 };
+/** Linkers align segments to 2 MB. */
+const alignment = 0x20_0000;
+/** Segments of type 1 are loaded; type 4 is a segment of notes. */
+const programHeaders: readonly Header[] = [
   { type: 1, offset: 0, filesz: 1_000, memsz: 1_000 },
   { type: 4, offset: headersSize, filesz: oldNote.length, memsz: oldNote.length },
   { type: 1, offset: page, filesz: 500, memsz: 500 },
@@ -31,7 +42,7 @@ const plain: readonly Header[] = [
 ];
 
 /** Builds a program: code filled with `c`, data with `d`, and symbols with `s` after the loaded segments. */
-function program(headers: readonly Header[] = plain): Buffer {
+function program(headers: readonly Header[] = programHeaders): Buffer {
   const elf = Buffer.alloc(2 * page + 16 + 300 + 700);
   elf
     .fill('s', 2 * page + 316)
@@ -44,17 +55,17 @@ function program(headers: readonly Header[] = plain): Buffer {
   elf.writeUInt16LE(1, 60);
   oldNote.copy(elf, headersSize);
   for (const [index, { type, offset, filesz, memsz }] of headers.entries()) {
-    const at = 64 + index * 56;
-    elf.writeUInt32LE(type, at);
+    const start = headerOffset(index);
+    elf.writeUInt32LE(type, start);
     for (const [field, value] of [
-      [8, offset],
-      [16, base + offset],
-      [24, base + offset],
-      [32, filesz],
-      [40, memsz],
-      [48, 0x20_0000],
+      [fields.offset, offset],
+      [fields.vaddr, base + offset],
+      [fields.paddr, base + offset],
+      [fields.filesz, filesz],
+      [fields.memsz, memsz],
+      [fields.align, alignment],
     ] as const)
-      elf.writeBigUInt64LE(BigInt(value), at + field);
+      elf.writeBigUInt64LE(BigInt(value), start + field);
   }
   return elf;
 }
@@ -64,17 +75,16 @@ function load(elf: Buffer) {
   const memory = new Map<number, number>();
   const notes: { readonly vaddr: number; readonly size: number }[] = [];
   for (let index = 0; index < elf.readUInt16LE(56); index += 1) {
-    const at = 64 + index * 56;
-    const field = (offset: number): number => Number(elf.readBigUInt64LE(at + offset));
-    const [offset, vaddr, filesz, memsz, align] = [8, 16, 32, 40, 48].map(field) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    if (elf.readUInt32LE(at) === 4) notes.push({ vaddr, size: filesz });
-    if (elf.readUInt32LE(at) !== 1) continue;
+    const start = headerOffset(index);
+    const readField = (field: number): number => Number(elf.readBigUInt64LE(start + field));
+    const type = elf.readUInt32LE(start);
+    const offset = readField(fields.offset);
+    const vaddr = readField(fields.vaddr);
+    const filesz = readField(fields.filesz);
+    const memsz = readField(fields.memsz);
+    const align = readField(fields.align);
+    if (type === 4) notes.push({ vaddr, size: filesz });
+    if (type !== 1) continue;
     expect([(vaddr - offset) % align, elf.length >= offset + filesz]).toEqual([0, true]);
     for (let byte = 0; byte < memsz; byte += 1)
       memory.set(vaddr + byte, byte < filesz ? (elf[offset + byte] ?? 0) : 0);
@@ -83,14 +93,14 @@ function load(elf: Buffer) {
     Buffer.from(
       Array.from({ length: size }, (_, byte) => {
         const value = memory.get(vaddr + byte);
-        if (value === undefined) throw new Error(`nothing is at ${(vaddr + byte).toString(16)}`);
+        if (value === undefined) throw new Error(`nothing is loaded at ${(vaddr + byte).toString(16)}`);
         return value;
       }),
     );
   return { read, notes };
 }
 
-test('adds one note to a program and leaves what is loaded otherwise the same', () => {
+test('adds one note to a program, and loads code and data as before', () => {
   const content = Buffer.from('x'.repeat(4_321));
   const withAddedNote = withNote(program(), 'MADE', content);
   const before = load(program());
@@ -101,11 +111,12 @@ test('adds one note to a program and leaves what is loaded otherwise the same', 
   ] as const)
     expect(after.read(vaddr, size)).toEqual(before.read(vaddr, size));
   const [note] = after.notes;
-  if (note === undefined || after.notes.length !== 1) throw new Error('there is not one segment of notes');
+  if (note === undefined || after.notes.length !== 1)
+    throw new Error('expected exactly one segment of notes');
   expect(after.read(note.vaddr, note.size)).toEqual(Buffer.concat([oldNote, noteOf('MADE', content)]));
 });
 
-test('drops the symbols and the section table', () => {
+test('removes the symbols and the section table', () => {
   const withAddedNote = withNote(program(), 'MADE', Buffer.from('x'));
   expect(withAddedNote.includes('sss')).toBe(false);
   expect([withAddedNote.readBigUInt64LE(40), withAddedNote.readUInt16LE(60)]).toEqual([0n, 0]);
@@ -113,13 +124,14 @@ test('drops the symbols and the section table', () => {
 
 test('removes the 2 MB alignment of the segments', () => {
   const withAddedNote = withNote(program(), 'MADE', Buffer.from('x'));
-  for (const at of [64 + 2 * 56, 64 + 3 * 56])
-    expect(
-      (withAddedNote.readBigUInt64LE(at + 16) - withAddedNote.readBigUInt64LE(at + 8)) % 0x20_0000n,
-    ).not.toBe(0n);
+  for (const start of [headerOffset(2), headerOffset(3)]) {
+    const vaddr = withAddedNote.readBigUInt64LE(start + fields.vaddr);
+    const offset = withAddedNote.readBigUInt64LE(start + fields.offset);
+    expect((vaddr - offset) % BigInt(alignment)).not.toBe(0n);
+  }
 });
 
-const [first, note, code, data] = plain as [Header, Header, Header, Header];
+const [first, note, code, data] = programHeaders as [Header, Header, Header, Header];
 test.each([
   ['an empty file', Buffer.alloc(0)],
   ['a script', Buffer.from(`#!/bin/sh\n${'#'.repeat(200)}`)],

@@ -19,7 +19,7 @@ export function valueOf<T>(checked: Checked<T>): T {
 
 /** Returns the reason of a rejected input; throws when it was accepted. */
 export function reasonOf(checked: Checked<unknown>): string {
-  if (checked.ok) throw new Error('accepted');
+  if (checked.ok) throw new Error('the input was accepted');
   return checked.reason;
 }
 
@@ -51,10 +51,7 @@ export function makeCheckpoint(changes: Partial<Checkpoint> = {}): Checkpoint {
   };
 }
 
-/**
- * Random images of 5 x 5 pixels. Each digit lights two pixels of its own; about a third of the others are lit at
- * random.
- */
+/** Creates random images of 5 x 5 pixels. Each digit has two bright pixels; about a third of the others are dark grey. */
 function makeRaw(count: number, seed: number): { images: IdxArray; labels: IdxArray } {
   const random = createRandom(seed, 0);
   const data = Uint8Array.from({ length: count * SIDE * SIDE }, () =>
@@ -62,7 +59,7 @@ function makeRaw(count: number, seed: number): { images: IdxArray; labels: IdxAr
   );
   const labels = Uint8Array.from({ length: count }, () => Math.floor(random.next() * 10));
   for (const [image, label] of labels.entries())
-    data.fill(255, image * 25 + label * 2, image * 25 + label * 2 + 2);
+    data.fill(255, image * SIDE * SIDE + label * 2, image * SIDE * SIDE + label * 2 + 2);
   return {
     images: { shape: [count, SIDE, SIDE], data },
     labels: { shape: [count], data: labels },
@@ -74,7 +71,7 @@ function makeImages(count: number, seed: number): LabelledImages {
   return valueOf(labelImages(raw.images, raw.labels));
 }
 
-/** 60 training images. With batches of 8, an epoch has 8 steps, the last one with only 4 images. */
+/** Creates 60 training images. With batches of 8, an epoch has 8 steps, the last one with only 4 images. */
 export function makeDigits(): Digits {
   return { training: makeImages(60, 1), test: makeImages(40, 2) };
 }

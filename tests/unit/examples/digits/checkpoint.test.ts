@@ -9,7 +9,8 @@ import { makeCheckpoint, makeFolder, reasonOf, valueOf } from './builders.ts';
 
 const { identity } = makeCheckpoint();
 
-function reseal(body: Buffer): Buffer {
+/** Appends the checksum, as in a valid checkpoint. */
+function withChecksum(body: Buffer): Buffer {
   return Buffer.concat([body, createHash('sha256').update(body).digest()]);
 }
 
@@ -47,12 +48,15 @@ describe('a checkpoint file', () => {
 
   test('rejects a checkpoint with a newer format, another network size or an invalid header', () => {
     const bytes = encodeCheckpoint(makeCheckpoint());
-    const later = Buffer.from(bytes.toString('latin1').replace('checkpoint 1', 'checkpoint 2'), 'latin1');
-    expect(reasonOf(decodeCheckpoint(later, identity, 3))).toContain('format version 2');
+    const newerFormat = Buffer.from(
+      bytes.toString('latin1').replace('checkpoint 1', 'checkpoint 2'),
+      'latin1',
+    );
+    expect(reasonOf(decodeCheckpoint(newerFormat, identity, 3))).toContain('format version 2');
     expect(reasonOf(decodeCheckpoint(bytes, identity, 4))).toContain('does not match 4 parameters');
     for (const header of ['{', 'null', '{"step":1}', '{"step":1,"train_seconds":1,"identity":null}']) {
-      const strange = reseal(Buffer.from(`digits-checkpoint 1\n${header}\n`));
-      expect(decodeCheckpoint(strange, identity, 3).ok).toBe(false);
+      const invalid = withChecksum(Buffer.from(`digits-checkpoint 1\n${header}\n`));
+      expect(decodeCheckpoint(invalid, identity, 3).ok).toBe(false);
     }
   });
 
@@ -84,11 +88,11 @@ describe('writeWhole', () => {
     const folder = await makeFolder();
     const path = join(folder, 'result.json');
     await writeWhole(path, [Buffer.from('old')]);
-    function* breakOff() {
+    function* failingPieces() {
       yield Buffer.from('half of the ne');
       throw new Error('the disk is full');
     }
-    await expect(writeWhole(path, breakOff())).rejects.toThrow('the disk is full');
+    await expect(writeWhole(path, failingPieces())).rejects.toThrow('the disk is full');
     expect(await readFile(path, 'utf8')).toBe('old');
     expect(await readdir(folder)).toEqual(['result.json']);
   });
@@ -96,19 +100,14 @@ describe('writeWhole', () => {
   test('does not replace the file before everything is written', async () => {
     const folder = await makeFolder();
     const path = join(folder, 'result.json');
-    const seen: string[][] = [];
-    async function look() {
-      seen.push(await readdir(folder));
-    }
-    const looks: Promise<void>[] = [];
+    let namesDuringWrite: Promise<string[]> | null = null;
     function* pieces() {
       yield Buffer.from('one');
-      looks.push(look());
+      namesDuringWrite = readdir(folder);
       yield Buffer.from('two');
     }
     await writeWhole(path, pieces());
-    await Promise.all(looks);
-    expect(seen).toEqual([['result.json.partial']]);
+    expect(await namesDuringWrite).toEqual(['result.json.partial']);
     expect(await readFile(path, 'utf8')).toBe('onetwo');
   });
 

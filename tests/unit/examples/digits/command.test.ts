@@ -28,24 +28,24 @@ async function prepare(changes: Record<string, unknown> = {}) {
 async function runDigits(argv: readonly string[], stopAtLine?: RegExp) {
   const stop = new AbortController();
   const printed: string[] = [];
-  const complaints: string[] = [];
+  const errors: string[] = [];
   const code = await runCommand(argv, {
     print: line => {
       printed.push(line);
       if (stopAtLine?.test(line) === true) stop.abort();
     },
-    printError: line => complaints.push(line),
+    printError: line => errors.push(line),
     now: () => performance.now(),
     stop: stop.signal,
   });
-  return { code, printed, complaint: complaints.join('\n') };
+  return { code, printed, error: errors.join('\n') };
 }
 
 describe('the digits command', () => {
   test('prints progress and the result, and leaves the result and the newest checkpoints', async () => {
     const { output, argv } = await prepare();
-    const { code, printed, complaint } = await runDigits([...argv, '--resume-from', '']);
-    expect([code, complaint]).toEqual([0, '']);
+    const { code, printed, error } = await runDigits([...argv, '--resume-from', '']);
+    expect([code, error]).toEqual([0, '']);
     expect((await readdir(output)).toSorted()).toEqual([
       'checkpoint-000020.bin',
       'checkpoint-000024.bin',
@@ -101,26 +101,27 @@ describe('the digits command', () => {
     expect(second.code).toBe(0);
     expect(second.printed[0]).toBe('continuing after step 10');
     expect(second.printed.find(line => line.includes('"progress"'))).toContain('"step":11,');
-    const sameEnd = await readFile(join(stopped.output, 'checkpoint-000024.bin'));
+    const resumedEnd = await readFile(join(stopped.output, 'checkpoint-000024.bin'));
     // Compares only the weights, because the header contains the seconds and the checksum depends on them.
-    const weightBytes = 2 * 4 * (25 * 6 + 6 + 6 * 10 + 10);
-    const weightsOf = (file: Buffer) => file.subarray(-32 - weightBytes, -32).toString('hex');
-    expect(weightsOf(sameEnd)).toBe(weightsOf(end));
+    // The file ends with weights and velocities of 4 bytes each, and a checksum of 32 bytes.
+    const parameters = 25 * 6 + 6 + 6 * 10 + 10;
+    const weightsOf = (file: Buffer) => file.subarray(-32 - 2 * 4 * parameters, -32).toString('hex');
+    expect(weightsOf(resumedEnd)).toBe(weightsOf(end));
   });
 
   test('fails with the cause and a hint when the training diverges', async () => {
     const { argv, output } = await prepare({ learning_rate: 100 });
-    const { code, complaint } = await runDigits(argv);
+    const { code, error } = await runDigits(argv);
     expect(code).toBe(1);
-    expect(complaint).toMatch(/^digits: the training diverged at step \d+.*Lower learning_rate/);
+    expect(error).toMatch(/^digits: the training diverged at step \d+.*Lower learning_rate/);
     expect(await readdir(output)).not.toContain('result.json');
   });
 
   test('fails with the reason when it cannot write a checkpoint, keeping the earlier ones', async () => {
     const { argv, output } = await prepare();
     await mkdir(join(output, 'checkpoint-000010.bin'), { recursive: true });
-    const { code, complaint } = await runDigits(argv);
-    expect([code, complaint]).toEqual([1, expect.stringContaining(`cannot write to ${output}: EISDIR`)]);
+    const { code, error } = await runDigits(argv);
+    expect([code, error]).toEqual([1, expect.stringContaining(`cannot write to ${output}: EISDIR`)]);
     expect((await readdir(output)).toSorted()).toEqual(['checkpoint-000005.bin', 'checkpoint-000010.bin']);
   });
 });
@@ -130,25 +131,25 @@ describe('the digits command with invalid input', () => {
     const { argv, output } = await prepare();
     await runDigits(argv);
     const path = join(output, 'checkpoint-000024.bin');
-    const other = await prepare({ hidden: 7 });
-    const foreign = await runDigits([...other.argv, '--resume-from', path]);
+    const otherConfig = await prepare({ hidden: 7 });
+    const foreign = await runDigits([...otherConfig.argv, '--resume-from', path]);
     expect([foreign.code, foreign.printed]).toEqual([2, []]);
-    expect(foreign.complaint).toContain('belongs to another run: its hidden is 6, but this run has 7');
+    expect(foreign.error).toContain('belongs to another run: its hidden is 6, but this run has 7');
     await writeFile(path, (await readFile(path)).subarray(0, -1));
     const damaged = await runDigits([...argv, '--resume-from', path]);
     expect([damaged.code, damaged.printed]).toEqual([2, []]);
-    expect(damaged.complaint).toContain(`${path} is damaged or incomplete`);
+    expect(damaged.error).toContain(`${path} is damaged or incomplete`);
   });
 
   test('exits with code 2 for an invalid config, missing data or a file as output', async () => {
     const { argv } = await prepare({ epochs: 0 });
     const config = await runDigits(argv);
-    expect([config.code, config.complaint]).toEqual([2, expect.stringContaining('"epochs" must be')]);
-    const good = await prepare();
-    const data = await runDigits([...good.argv, '--data', '/nowhere']);
-    expect([data.code, data.complaint]).toEqual([2, expect.stringContaining('/nowhere/train-images')]);
-    const output = await runDigits([...good.argv, '--output', import.meta.filename]);
-    expect([output.code, output.complaint]).toEqual([
+    expect([config.code, config.error]).toEqual([2, expect.stringContaining('"epochs" must be')]);
+    const valid = await prepare();
+    const data = await runDigits([...valid.argv, '--data', '/nowhere']);
+    expect([data.code, data.error]).toEqual([2, expect.stringContaining('/nowhere/train-images')]);
+    const output = await runDigits([...valid.argv, '--output', import.meta.filename]);
+    expect([output.code, output.error]).toEqual([
       2,
       expect.stringContaining('cannot create the output folder'),
     ]);
@@ -156,8 +157,8 @@ describe('the digits command with invalid input', () => {
 
   test('exits with code 2 and prints the usage for missing or unknown arguments', async () => {
     for (const argv of [[], ['--config', 'x.json'], ['--output', '/tmp', '--config', ''], ['--speed', '9']]) {
-      const { code, complaint } = await runDigits(argv);
-      expect([code, complaint]).toEqual([2, expect.stringContaining('usage: node train.ts --config FILE')]);
+      const { code, error } = await runDigits(argv);
+      expect([code, error]).toEqual([2, expect.stringContaining('usage: node train.ts --config FILE')]);
     }
   });
 });

@@ -5,7 +5,7 @@ import { createRandom } from '../../../../examples/digits/random.ts';
 
 const shape = { inputs: 6, hidden: 5, outputs: 3 };
 
-/** Two images. The second one has no pixels, so only the biases affect its score. */
+/** Three images. The second one has no pixels, so only the biases affect its score. */
 const images: SparseImages = {
   count: 3,
   width: 6,
@@ -41,9 +41,9 @@ test('computes gradients that match finite differences of the loss', () => {
     network.parameters[index] = value;
     return slope;
   });
-  const furthest = Math.max(...gradients.map((value, index) => Math.abs(value - numeric[index]!)));
+  const maxDifference = Math.max(...gradients.map((value, index) => Math.abs(value - numeric[index]!)));
   expect(gradients.filter(value => value !== 0).length).toBeGreaterThan(gradients.length / 2);
-  expect(furthest).toBeLessThan(1e-5);
+  expect(maxDifference).toBeLessThan(1e-5);
 });
 
 test('has the loss of random guessing when all weights are zero', () => {
@@ -72,22 +72,22 @@ test('predicts the class with the highest score', () => {
 test('steps against the mean gradient with momentum and clears the gradients', () => {
   const network = createNetwork({ inputs: 1, hidden: 1, outputs: 1 }, createRandom(3, 0));
   const velocity = new Float32Array(4);
-  const pace = { learningRate: 0.5, momentum: 0.75, batchSize: 2 };
+  const settings = { learningRate: 0.5, momentum: 0.75, batchSize: 2 };
   network.parameters.fill(1);
   network.gradients.set([4, 0, 0, 0]);
-  stepWithMomentum(network, velocity, pace);
+  stepWithMomentum(network, velocity, settings);
   expect([...network.parameters]).toEqual([0, 1, 1, 1]);
   expect([...network.gradients]).toEqual([0, 0, 0, 0]);
-  stepWithMomentum(network, velocity, pace);
+  stepWithMomentum(network, velocity, settings);
   expect([...network.parameters]).toEqual([-0.75, 1, 1, 1]);
   expect([...velocity]).toEqual([1.5, 0, 0, 0]);
 });
 
 test('initialises weights at random with both signs, depending on the seed', () => {
-  const input = createNetwork(shape, createRandom(3, 0)).parameters.subarray(0, 30);
-  const other = createNetwork(shape, createRandom(4, 0)).parameters.subarray(0, 30);
-  expect(input).not.toEqual(other);
-  expect(Math.min(...input)).toBeLessThan(0);
-  expect(Math.max(...input)).toBeGreaterThan(0);
-  expect(Math.max(...input.map(Math.abs))).toBeLessThanOrEqual(1);
+  const weights = createNetwork(shape, createRandom(3, 0)).parameters.subarray(0, 30);
+  const otherSeed = createNetwork(shape, createRandom(4, 0)).parameters.subarray(0, 30);
+  expect(weights).not.toEqual(otherSeed);
+  expect(Math.min(...weights)).toBeLessThan(0);
+  expect(Math.max(...weights)).toBeGreaterThan(0);
+  expect(Math.max(...weights.map(Math.abs))).toBeLessThanOrEqual(1);
 });

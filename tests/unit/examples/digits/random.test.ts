@@ -17,7 +17,7 @@ test('yields numbers evenly spread over [0, 1)', () => {
   const numbers = takeNumbers(0, 0);
   const tenths = Array.from(
     { length: 10 },
-    (_, tenth) => numbers.filter(x => Math.floor(x * 10) === tenth).length,
+    (_, tenth) => numbers.filter(number => Math.floor(number * 10) === tenth).length,
   );
   expect(tenths.reduce((sum, count) => sum + count)).toBe(1000);
   expect(Math.min(...tenths)).toBeGreaterThan(70);
@@ -27,5 +27,5 @@ test('shuffles every index exactly once into another order', () => {
   const inOrder = Array.from({ length: 200 }, (_, index) => index);
   const order = [...shuffleIndices(200, createRandom(7, 1))];
   expect(order).not.toEqual(inOrder);
-  expect(order.toSorted((one, other) => one - other)).toEqual(inOrder);
+  expect(order.toSorted((a, b) => a - b)).toEqual(inOrder);
 });

@@ -24,57 +24,64 @@ async function prepare(changes: Record<string, unknown> = {}) {
 /** Runs a training with a clock that advances one second at each reading, so that each periodic check is due. */
 async function runDigits(argv: readonly string[], ports: Partial<CommandPorts> = {}) {
   const printed: string[] = [];
-  const complaints: string[] = [];
+  const errors: string[] = [];
   let clockMs = 0;
   const code = await runCommand(argv, {
     print: line => printed.push(line),
-    printError: line => complaints.push(line),
+    printError: line => errors.push(line),
     now: () => (clockMs += 1000),
     stop: new AbortController().signal,
     ...ports,
   });
-  return { code, printed, complaints };
+  return { code, printed, errors };
 }
 
-/** Requests one checkpoint after this step. */
-function askedAfter(step: number): () => boolean {
+/** Requests one checkpoint after this step. The training calls the returned function once per step. */
+function requestAfter(step: number): () => boolean {
   let steps = 0;
-  return () => ++steps === step;
+  return () => {
+    steps += 1;
+    return steps === step;
+  };
 }
 
 /** Starts an upload endpoint that answers each upload with this status. */
-async function openPlace(status = 200) {
-  const taken: string[] = [];
+async function startUploadServer(status = 200) {
+  const uploads: string[] = [];
   const server = http.createServer((request, response) => {
     request.resume().once('end', () => {
-      taken.push(`${request.method} ${request.url} ${String(request.headers['x-upload-token'])}`);
-      response.writeHead(status).end('so it is');
+      uploads.push(`${request.method} ${request.url} ${String(request.headers['x-upload-token'])}`);
+      response.writeHead(status).end('the response');
     });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  return { taken, destination: { endpoint: `http://127.0.0.1:${port}/api/cloud/storage`, token: 'u1' } };
+  return { uploads, destination: { endpoint: `http://127.0.0.1:${port}/api/cloud/storage`, token: 'u1' } };
 }
 
-// Returns only the weights, because the header contains the seconds and the checksum depends on them.
-const weightsOf = async (output: string): Promise<string> =>
-  (await readFile(join(output, 'checkpoint-000024.bin')))
-    .subarray(-32 - 2 * 4 * (25 * 6 + 6 + 6 * 10 + 10), -32)
-    .toString('hex');
+/**
+ * Returns only the weights of the last checkpoint, because its header contains the seconds and the checksum depends on
+ * them. The file ends with weights and velocities of 4 bytes each, and a checksum of 32 bytes.
+ */
+async function weightsOf(output: string): Promise<string> {
+  const parameters = 25 * 6 + 6 + 6 * 10 + 10;
+  const file = await readFile(join(output, 'checkpoint-000024.bin'));
+  return file.subarray(-32 - 2 * 4 * parameters, -32).toString('hex');
+}
 
 describe('a requested checkpoint', () => {
-  test('writes a requested checkpoint after the current step and uploads it at once', async () => {
+  test('writes a requested checkpoint after the current step and uploads it immediately', async () => {
     const { argv, output } = await prepare();
-    const { taken, destination } = await openPlace();
-    const { code, printed } = await runDigits(argv, { consumeSaveRequest: askedAfter(7), destination });
+    const { uploads, destination } = await startUploadServer();
+    const { code, printed } = await runDigits(argv, { consumeSaveRequest: requestAfter(7), destination });
     expect(code).toBe(0);
     expect(await readdir(output)).toContain('checkpoint-000007.bin');
     expect(printed).toContain('saved checkpoint-000007.bin as asked');
     expect(printed).toContain('uploaded checkpoint-000007.bin');
     expect(printed).not.toContain('wrote checkpoint-000007.bin');
-    expect(taken).toEqual([
+    expect(uploads).toEqual([
       'PUT /api/cloud/storage/outputs/checkpoint-000007.bin u1',
       'PUT /api/cloud/storage/outputs/checkpoint-000024.bin u1',
       'PUT /api/cloud/storage/outputs/result.json u1',
@@ -84,25 +91,25 @@ describe('a requested checkpoint', () => {
   test('learns the same weights with and without requested checkpoints and samples', async () => {
     const plain = await prepare();
     await runDigits(plain.argv);
-    const asked = await prepare({ samples: true });
-    await runDigits(asked.argv, { consumeSaveRequest: askedAfter(11) });
-    expect(await weightsOf(asked.output)).toBe(await weightsOf(plain.output));
-    const again = await prepare();
+    const withRequests = await prepare({ samples: true });
+    await runDigits(withRequests.argv, { consumeSaveRequest: requestAfter(11) });
+    expect(await weightsOf(withRequests.output)).toBe(await weightsOf(plain.output));
+    const resumed = await prepare();
     const { printed } = await runDigits([
-      ...again.argv,
+      ...resumed.argv,
       '--resume-from',
-      join(asked.output, 'checkpoint-000011.bin'),
+      join(withRequests.output, 'checkpoint-000011.bin'),
     ]);
     expect(printed[0]).toBe('continuing after step 11');
-    expect(await weightsOf(again.output)).toBe(await weightsOf(plain.output));
+    expect(await weightsOf(resumed.output)).toBe(await weightsOf(plain.output));
   });
 
   test('keeps a checkpoint that cannot be uploaded and continues the training', async () => {
     const { argv, output } = await prepare();
-    const { destination } = await openPlace(503);
-    const { code, complaints } = await runDigits(argv, { consumeSaveRequest: askedAfter(3), destination });
+    const { destination } = await startUploadServer(503);
+    const { code, errors } = await runDigits(argv, { consumeSaveRequest: requestAfter(3), destination });
     expect(code).toBe(0);
-    expect(complaints[0]).toBe('digits: checkpoint-000003.bin was rejected: 503 so it is');
+    expect(errors[0]).toBe('digits: checkpoint-000003.bin was rejected: 503 the response');
     expect(existsSync(join(output, 'checkpoint-000003.bin'))).toBe(true);
   });
 });
@@ -110,12 +117,12 @@ describe('a requested checkpoint', () => {
 describe('samples', () => {
   test('draws samples when sample.now appears and deletes that file', async () => {
     const { argv, output } = await prepare();
-    const { taken, destination } = await openPlace();
+    const { uploads, destination } = await startUploadServer();
     await writeFile(join(output, 'sample.now'), '');
     const { printed } = await runDigits(argv, { destination });
     expect(printed).toContain('drew samples/sample-000001.png');
     expect(printed).toContain('uploaded samples/sample-000001.png');
-    expect(taken[0]).toBe('PUT /api/cloud/storage/outputs/samples/sample-000001.png u1');
+    expect(uploads[0]).toBe('PUT /api/cloud/storage/outputs/samples/sample-000001.png u1');
     expect(await readdir(join(output, 'samples'))).toEqual(['sample-000001.png']);
     expect(await readdir(output)).not.toContain('sample.now');
     const png = await readFile(join(output, 'samples', 'sample-000001.png'));
@@ -131,17 +138,17 @@ describe('samples', () => {
       'sample-000016.png',
       'sample-000024.png',
     ]);
-    const other = await prepare();
-    await runDigits(other.argv);
-    expect(await readdir(other.output)).not.toContain('samples');
+    const withoutSamples = await prepare();
+    await runDigits(withoutSamples.argv);
+    expect(await readdir(withoutSamples.output)).not.toContain('samples');
   });
 
   test('reports samples that cannot be written and continues the training', async () => {
     const { argv, output } = await prepare();
     await writeFile(join(output, 'sample.now'), '');
-    await writeFile(join(output, 'samples'), 'in the way');
-    const { code, complaints } = await runDigits(argv);
-    expect([code, complaints]).toEqual([
+    await writeFile(join(output, 'samples'), 'a file in place of the folder');
+    const { code, errors } = await runDigits(argv);
+    expect([code, errors]).toEqual([
       0,
       [expect.stringMatching(/^digits: cannot write sample-000001\.png: EEXIST/)],
     ]);
@@ -161,9 +168,9 @@ test('uploads a checkpoint on SIGUSR1 during training and still stops on SIGTERM
   const entry = new URL('../../../../examples/digits/train.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [entry, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] });
   const saved: string[] = [];
-  let isAsked = false;
+  let isRequested = false;
   for await (const line of createInterface(child.stdout)) {
-    if (!isAsked && line.includes('"progress"')) isAsked = child.kill('SIGUSR1');
+    if (!isRequested && line.includes('"progress"')) isRequested = child.kill('SIGUSR1');
     const [, name] = /^saved (checkpoint-\d+\.bin) as asked$/.exec(line) ?? [];
     if (name === undefined) continue;
     saved.push(name);

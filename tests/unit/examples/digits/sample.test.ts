@@ -7,17 +7,22 @@ import { makeDigits, SIDE } from './builders.ts';
 interface Chunk {
   readonly name: string;
   readonly data: Buffer;
-  readonly isSound: boolean;
+  readonly isChecksumValid: boolean;
 }
 
 /** Splits a PNG file into its chunks and checks their checksums. */
 function chunksOf(file: Buffer): readonly Chunk[] {
   const chunks: Chunk[] = [];
-  for (let at = 8; at < file.length; ) {
-    const end = at + 8 + file.readUInt32BE(at);
-    const isSound = crc32(file.subarray(at + 4, end)) === file.readUInt32BE(end);
-    chunks.push({ name: file.toString('latin1', at + 4, at + 8), data: file.subarray(at + 8, end), isSound });
-    at = end + 4;
+  // A PNG file starts with a signature of 8 bytes. Each chunk has a length, a name, data and a checksum.
+  let start = 8;
+  while (start < file.length) {
+    const end = start + 8 + file.readUInt32BE(start);
+    chunks.push({
+      name: file.toString('latin1', start + 4, start + 8),
+      data: file.subarray(start + 8, end),
+      isChecksumValid: crc32(file.subarray(start + 4, end)) === file.readUInt32BE(end),
+    });
+    start = end + 4;
   }
   return chunks;
 }
@@ -35,7 +40,7 @@ describe('encodePng', () => {
     });
     expect(file.subarray(0, 8)).toEqual(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'));
     const chunks = chunksOf(file);
-    expect(chunks.map(({ name, isSound }) => [name, isSound])).toEqual([
+    expect(chunks.map(({ name, isChecksumValid }) => [name, isChecksumValid])).toEqual([
       ['IHDR', true],
       ['IDAT', true],
       ['IEND', true],
@@ -48,10 +53,10 @@ describe('encodePng', () => {
 
 describe('drawSample', () => {
   const { test: digits } = makeDigits();
-  const truth = (image: number): number => digits.labels[image] ?? 0;
+  const correctLabel = (image: number): number => digits.labels[image] ?? 0;
 
   test('draws at most a hundred images, ten per row, with a guess below each', () => {
-    const { width, height, pixels } = drawSample(digits, (_images, image) => truth(image));
+    const { width, height, pixels } = drawSample(digits, (_images, image) => correctLabel(image));
     const rows = Math.ceil(Math.min(100, digits.images.count) / 10);
     expect([width, height]).toEqual([4 + 10 * (SIDE + 4), 4 + rows * (SIDE + 12 + 4)]);
     expect(pixels).toHaveLength(3 * width * height);
@@ -59,17 +64,19 @@ describe('drawSample', () => {
 
   test('tints wrongly classified images and draws their guess in another colour', () => {
     const picture = drawSample(digits, (_images, image) =>
-      image === 1 ? (truth(1) + 1) % 10 : truth(image),
+      image === 1 ? (correctLabel(1) + 1) % 10 : correctLabel(image),
     );
-    const tileOf = (image: number) => {
+    /** The colours of an image and its guess. */
+    const coloursOf = (image: number) => {
       const colours = new Set<string>();
       const left = 4 + image * (SIDE + 4);
       for (let y = 4; y < 4 + SIDE + 12; y++)
         for (let x = left; x < left + SIDE; x++) colours.add(colourAt(picture, x, y).join());
       return colours;
     };
-    expect([tileOf(0).has('127,29,29'), tileOf(1).has('127,29,29')]).toEqual([false, true]);
-    expect([tileOf(0).has('74,222,128'), tileOf(1).has('248,113,113')]).toEqual([true, true]);
+    // The dark red of a wrong image, and the green and red of its guess.
+    expect([coloursOf(0).has('127,29,29'), coloursOf(1).has('127,29,29')]).toEqual([false, true]);
+    expect([coloursOf(0).has('74,222,128'), coloursOf(1).has('248,113,113')]).toEqual([true, true]);
   });
 
   test('draws a sample when the network predicts no digit', () => {

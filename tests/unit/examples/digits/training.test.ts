@@ -44,6 +44,7 @@ async function trainOn(
   return { outcome, reports, accuracies, saves };
 }
 
+/** Encodes the state as a checkpoint and decodes it again. */
 function throughFile(state: TrainingState): TrainingState {
   const bytes = encodeCheckpoint({ ...state, identity: {} });
   return valueOf(decodeCheckpoint(bytes, {}, countParameters(shape)));
@@ -77,12 +78,13 @@ describe('training', () => {
       const saved = first.saves.at(-1)!;
       expect(saved.step).toBe(stopAfter);
       const second = await trainOn(makeConfig({ checkpointEvery: 24 }), { start: throughFile(saved) });
-      const [end, sameEnd] = [whole.saves.at(-1)!, second.saves.at(-1)!];
-      expect(sameEnd.step).toBe(TOTAL_STEPS);
-      expect(sameEnd.parameters).toEqual(end.parameters);
-      expect(sameEnd.velocity).toEqual(end.velocity);
-      expect(sameEnd.runningLoss).toBe(end.runningLoss);
-      expect(sameEnd.trainSeconds).toBeGreaterThan(saved.trainSeconds);
+      const uninterrupted = whole.saves.at(-1)!;
+      const resumed = second.saves.at(-1)!;
+      expect(resumed.step).toBe(TOTAL_STEPS);
+      expect(resumed.parameters).toEqual(uninterrupted.parameters);
+      expect(resumed.velocity).toEqual(uninterrupted.velocity);
+      expect(resumed.runningLoss).toBe(uninterrupted.runningLoss);
+      expect(resumed.trainSeconds).toBeGreaterThan(saved.trainSeconds);
       expect(second.outcome).toMatchObject({ accuracy: whole.accuracies.at(-1) });
     },
   );
@@ -102,9 +104,9 @@ describe('training', () => {
   });
 
   test('learns other weights with another seed', async () => {
-    const one = await trainOn(makeConfig({ seed: 1 }));
-    const other = await trainOn(makeConfig({ seed: 2 }));
-    expect(one.saves[0]!.parameters).not.toEqual(other.saves[0]!.parameters);
+    const first = await trainOn(makeConfig({ seed: 1 }));
+    const second = await trainOn(makeConfig({ seed: 2 }));
+    expect(first.saves[0]!.parameters).not.toEqual(second.saves[0]!.parameters);
   });
 
   test('stops when the loss diverges, without saving that state', async () => {
@@ -135,7 +137,7 @@ describe('the schedule', () => {
 
   test('visits every image once per epoch, in a different order each time', () => {
     const orders = [0, 8].map(first =>
-      Array.from({ length: 8 }, (_, i) => [...schedule.batchAt(first + i)]).flat(),
+      Array.from({ length: 8 }, (_, index) => [...schedule.batchAt(first + index)]).flat(),
     );
     for (const order of orders) expect(new Set(order).size).toBe(60);
     expect(orders[0]!.length).toBe(60);
