@@ -85,7 +85,7 @@ describe('name of a worker', () => {
 });
 
 describe('labels', () => {
-  const many = (count: number, key = 'k') =>
+  const labelsOf = (count: number, key = 'k') =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`${key}${index}`, 'v']));
 
   test('converts numbers and booleans to text', () => {
@@ -98,7 +98,7 @@ describe('labels', () => {
   });
 
   test.each([
-    ['64 labels', many(64)],
+    ['64 labels', labelsOf(64)],
     ['64 letters in a name', { ['k'.repeat(64)]: 'v' }],
     ['64 letters in a value', { k: 'v'.repeat(64) }],
     ['three stars', { k: '*a*b*' }],
@@ -110,8 +110,8 @@ describe('labels', () => {
   });
 
   test.each([
-    ['65 labels', many(65)],
-    ['10,000 labels', many(10_000)],
+    ['65 labels', labelsOf(65)],
+    ['10,000 labels', labelsOf(10_000)],
     ['an empty name', { '': 'v' }],
     ['65 letters in a name', { ['k'.repeat(65)]: 'v' }],
     ['65 letters in a value', { k: 'v'.repeat(65) }],
@@ -154,20 +154,20 @@ describe('text with control characters', () => {
   );
 
   test('cleans text that an agent sends', () => {
-    const said = workerApi.register.body.parse({ name: 'rig\u001b[31m\n7', gpu_name: 'A100\u202e' });
-    expect(said.host).toBe('rig [31m 7');
-    expect(said.capabilities.gpuName).toBe('A100 ');
+    const registration = workerApi.register.body.parse({ name: 'rig\u001b[31m\n7', gpu_name: 'A100\u202e' });
+    expect(registration.host).toBe('rig [31m 7');
+    expect(registration.capabilities.gpuName).toBe('A100 ');
   });
 
   test('cleans text for a terminal, and escapes it in JSON with the same meaning', () => {
     const text = 'a\u001b[31m\u009b1m\u202e\u2028\r\n\u{e0041}z 機 🦊';
     expect(cleanLine(text)).toBe('a [31m 1m     z 機 🦊');
     const json = JSON.stringify({ text, list: [text] }, null, 2);
-    const shown = escapeInvisible(json);
-    expect(JSON.parse(shown)).toEqual(JSON.parse(json));
-    expect(shown).not.toMatch(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u);
-    expect(shown.split('\n')).toHaveLength(json.split('\n').length);
-    expect(shown).toContain('機 🦊');
+    const escaped = escapeInvisible(json);
+    expect(JSON.parse(escaped)).toEqual(JSON.parse(json));
+    expect(escaped).not.toMatch(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(escaped.split('\n')).toHaveLength(json.split('\n').length);
+    expect(escaped).toContain('機 🦊');
   });
 
   test('refuses unknown keys of a drain', () => {
@@ -176,13 +176,13 @@ describe('text with control characters', () => {
   });
 });
 
-describe('joiners', () => {
-  const joined = [
+describe('joiners (U+200C and U+200D)', () => {
+  const joinedEmoji = [
     '\u{1F469}\u200D\u{1F4BB}',
     '\u{1F3F3}\uFE0F\u200D\u{1F308}',
     '\u{1F469}\u{1F3FD}\u200D\u{1F52C}',
   ];
-  test.each(joined)('accepts the joined emoji %j in a worker name and prints it unchanged', emoji => {
+  test.each(joinedEmoji)('accepts the joined emoji %j in a worker name and prints it unchanged', emoji => {
     expect(NewWorker.parse({ name: `rig ${emoji}` }).name).toBe(`rig ${emoji}`);
     expect(cleanLine(emoji)).toBe(emoji);
   });

@@ -6,7 +6,7 @@ import type { Curves, Dot, Line } from '../../../renderer/pages/jobs/curves/line
 export const bucket = (
   step: number | null,
   value: number | null,
-  more: Partial<MetricBucket> = {},
+  overrides: Partial<MetricBucket> = {},
 ): MetricBucket => ({
   step,
   elapsed_ms: (step ?? 0) * 1_000,
@@ -16,19 +16,19 @@ export const bucket = (
   last: value,
   count: value === null ? 0 : 1,
   gaps: value === null ? 1 : 0,
-  ...more,
+  ...overrides,
 });
 
-/** Curves of several attempts: for each, its start and its points by metric. */
+/** Curves of several attempts. Each attempt has the time of its start and its points by metric. */
 export const curvesOf = (
   ...attempts: readonly (readonly [offsetMs: number, Readonly<Record<string, MetricBucket[]>>])[]
 ): Curves => ({
   job_id: JobId.parse('j_1'),
   keys: [],
-  attempts: attempts.map(([offset_ms, series], at) => ({
-    attempt: at + 1,
-    attempt_id: AttemptId.parse(`at_${at + 1}`),
-    worker_id: WorkerId.parse(`w_${at + 1}`),
+  attempts: attempts.map(([offset_ms, series], index) => ({
+    attempt: index + 1,
+    attempt_id: AttemptId.parse(`at_${index + 1}`),
+    worker_id: WorkerId.parse(`w_${index + 1}`),
     started_at: null,
     ended_at: null,
     offset_ms,
@@ -36,7 +36,7 @@ export const curvesOf = (
   })),
 });
 
-export const dot = (x: number, value: number | null, more: Partial<Dot> = {}): Dot => ({
+export const dot = (x: number, value: number | null, overrides: Partial<Dot> = {}): Dot => ({
   x,
   step: x,
   ms: x * 1_000,
@@ -45,10 +45,10 @@ export const dot = (x: number, value: number | null, more: Partial<Dot> = {}): D
   max: value,
   last: value,
   count: value === null ? 0 : 1,
-  ...more,
+  ...overrides,
 });
 
-export const lineOf = (dots: readonly Dot[], more: Partial<Line> = {}): Line => ({
+export const lineOf = (dots: readonly Dot[], overrides: Partial<Line> = {}): Line => ({
   id: '1/loss',
   job: null,
   attempt: 1,
@@ -56,5 +56,5 @@ export const lineOf = (dots: readonly Dot[], more: Partial<Line> = {}): Line => 
   style: 0,
   withoutStep: 0,
   dots,
-  ...more,
+  ...overrides,
 });

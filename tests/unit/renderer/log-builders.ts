@@ -7,4 +7,4 @@ export const logLine = (line: number, text = `line ${line}`): LogLine => ({
 });
 
 export const logLines = (from: number, to: number): readonly LogLine[] =>
-  Array.from({ length: Math.max(0, to - from) }, (_, at) => logLine(from + at));
+  Array.from({ length: Math.max(0, to - from) }, (_, index) => logLine(from + index));

@@ -1,6 +1,7 @@
 import { JobId, LaunchId, PoolId, WorkerId } from '../../../protocol/ids.ts';
 import { type LaunchView, NewPool, type PoolView } from '../../../protocol/pool.ts';
 
+/** The time this number of seconds after the start of 2026-01-02. */
 export const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 2) + seconds * 1_000).toISOString();
 
 const { name, engine, ...settings } = NewPool.parse({
@@ -17,7 +18,7 @@ type PoolFields = Partial<Omit<PoolView, 'settings' | 'open' | 'usage'>> & {
 };
 
 /** A pool of a Slurm cluster that has ordered nothing. */
-export const poolView = (parts: PoolFields = {}): PoolView => ({
+export const poolView = (overrides: PoolFields = {}): PoolView => ({
   pool_id: PoolId.parse('p_1'),
   name,
   engine,
@@ -25,14 +26,20 @@ export const poolView = (parts: PoolFields = {}): PoolView => ({
   paused: null,
   unreachable: null,
   impossible: [],
-  ...parts,
-  settings: { ...settings, ...parts.settings },
-  open: { launches: 0, waiting: 0, joined: 0, gpus: 0, ...parts.open },
-  usage: { gpu_hours_today: 0, gpu_hours_30_days: 0, cost_today: null, cost_30_days: null, ...parts.usage },
+  ...overrides,
+  settings: { ...settings, ...overrides.settings },
+  open: { launches: 0, waiting: 0, joined: 0, gpus: 0, ...overrides.open },
+  usage: {
+    gpu_hours_today: 0,
+    gpu_hours_30_days: 0,
+    cost_today: null,
+    cost_30_days: null,
+    ...overrides.usage,
+  },
 });
 
 /** A launch that was ordered at second 0 and waits in the engine since second 4. */
-export const launchView = (parts: Partial<LaunchView> = {}): LaunchView => ({
+export const launchView = (overrides: Partial<LaunchView> = {}): LaunchView => ({
   launch_id: LaunchId.parse('a1'),
   pool_id: PoolId.parse('p_1'),
   pool: 'gpu',
@@ -56,5 +63,5 @@ export const launchView = (parts: Partial<LaunchView> = {}): LaunchView => ({
   ended_at: null,
   machines: [],
   gpu_seconds: 0,
-  ...parts,
+  ...overrides,
 });

@@ -2,8 +2,8 @@ import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { WorkerView } from '../../../protocol/worker.ts';
 
 /** A worker as the server returns it: idle, with two GPUs, last seen two seconds ago. */
-export function workerView(change: Partial<WorkerView> = {}): WorkerView {
-  const id = change.id ?? WorkerId.parse('w_one');
+export function workerView(overrides: Partial<WorkerView> = {}): WorkerView {
+  const id = overrides.id ?? WorkerId.parse('w_one');
   const gpu = { name: 'NVIDIA GeForce RTX 4090', vram_gb: 24 };
   return WorkerView.parse({
     id,
@@ -45,7 +45,7 @@ export function workerView(change: Partial<WorkerView> = {}): WorkerView {
     quarantine: null,
     gpu_troubles: [],
     duplicate: null,
-    ...change,
+    ...overrides,
   });
 }
 

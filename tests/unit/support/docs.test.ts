@@ -36,9 +36,9 @@ describe('findBadCommands', () => {
     ['npm run -s trainyard -- jobs list --status sleeping', '--status cannot be sleeping'],
     ['podman exec yard node dist/main/cli.js link now', 'link has no command now'],
     ['/opt/trainyard-worker --pinn sha256:...', 'worker has no option --pinn'],
-  ])('reports what is wrong with "%s"', async (line, problem) => {
-    const [found = ''] = findBadCommands(await createCommands(), block('sh', line)[0]!);
-    expect(found).toMatch(new RegExp(`^page\\.md:1: trainyard .*: ${problem.replaceAll('.', '\\.')}$`));
+  ])('reports the problem of the command "%s"', async (line, problem) => {
+    const [report = ''] = findBadCommands(await createCommands(), block('sh', line)[0]!);
+    expect(report).toMatch(new RegExp(`^page\\.md:1: trainyard .*: ${problem.replaceAll('.', '\\.')}$`));
   });
 
   it('accepts commands with placeholders, quotes, comments and redirections', async () => {
@@ -92,8 +92,12 @@ describe('runPage', () => {
 });
 
 describe('findMissingKeys', () => {
-  const compare = (shown: unknown, real: string) =>
-    findMissingKeys(page('```sh', '```', '```json response', JSON.stringify(shown), '```'), () => real);
+  /** Compares the response in a document with the real output of its command. */
+  const compare = (documented: unknown, realOutput: string) =>
+    findMissingKeys(
+      page('```sh', '```', '```json response', JSON.stringify(documented), '```'),
+      () => realOutput,
+    );
 
   it('reports keys that are missing or have another kind of value', () => {
     expect(compare({ a: 1, b: [{ c: null }] }, '{"a":"1","b":[{"c":1},{"d":2}]}')).toEqual([
@@ -103,7 +107,7 @@ describe('findMissingKeys', () => {
     expect(compare({}, 'no JSON')).toEqual([expect.stringContaining('printed no JSON')]);
   });
 
-  it('accepts a shortened response, and takes the last line of several', () => {
+  it('accepts a shortened response, and compares it with the last line of the output', () => {
     expect(compare({ a: [{ c: 1 }] }, '{}\n{"a":[{"d":2},{"c":7}],"b":true}')).toEqual([]);
   });
 });

@@ -1,73 +1,73 @@
 /**
- * Events that the v1 agent loses, confuses or misses. Numbers in the titles refer to docs/internals/worker-contract.md,
- * section 3.
+ * Tests which events the v1 agent loses or confuses. The contract items in the titles are in
+ * docs/internals/worker-contract.md, section 3.
  */
 import { expect, test } from 'vitest';
 import { createSubmission, reports, useV1Bench } from '../../support/v1-bench.ts';
 import { manualTrainer, scriptedTrainer } from '../../support/v1-trainer.ts';
 
-const bench = useV1Bench();
+const fixture = useV1Bench();
 
 test('the v1 agent drops a job pushed before the response to the terminal report (contract item 4)', async () => {
-  const { events, manual } = await bench.start({ instant: ['poll'] });
-  const report = bench.server.hold('/job/j1/status', reports('completed'));
-  bench.server.push(createSubmission('j1'));
+  const { events, manual } = await fixture.start({ instant: ['poll'] });
+  const report = fixture.server.hold('/job/j1/status', reports('completed'));
+  fixture.server.push(createSubmission('j1'));
   (await manual.run()).exit(0);
   await report.arrived;
-  bench.server.push(createSubmission('j2'));
-  await events.waitFor('jobDropped', seen => seen.jobId === 'j2' && seen.heldJob === 'j1');
+  fixture.server.push(createSubmission('j2'));
+  await events.waitFor('jobDropped', event => event.jobId === 'j2' && event.heldJob === 'j1');
   report.answer();
   await events.waitFor('jobCleared');
-  bench.server.push(createSubmission('j2')); // The orchestrator repeats the offer.
-  await events.waitFor('jobStarted', seen => seen.job.jobId === 'j2');
+  fixture.server.push(createSubmission('j2')); // The orchestrator repeats the offer.
+  await events.waitFor('jobStarted', event => event.job.jobId === 'j2');
 });
 
-test('the v1 agent drops a job pushed after that response and before the old job is cleared (contract item 4)', async () => {
+test('the v1 agent drops a job pushed between the response to the terminal report and the end of the old job (contract item 4)', async () => {
   const clear = Promise.withResolvers<void>();
   const beforeClear = () => clear.promise;
-  const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'], beforeClear });
-  bench.server.push(createSubmission('j1'));
-  await events.waitFor('statusPosted', seen => seen.status === 'completed' && seen.answerStatus === 200);
-  bench.server.push(createSubmission('j2'));
+  const { events } = await fixture.start({ trainer: scriptedTrainer(), instant: ['poll'], beforeClear });
+  fixture.server.push(createSubmission('j1'));
+  await events.waitFor('statusPosted', event => event.status === 'completed' && event.answerStatus === 200);
+  fixture.server.push(createSubmission('j2'));
   await events.waitFor('jobDropped');
   clear.resolve();
   await events.waitFor('jobCleared');
-  expect(bench.statusesOf('j2')).toEqual([]);
+  expect(fixture.statusesOf('j2')).toEqual([]);
 });
 
 test('the v1 agent stops the running job on any cancel, whatever job id it carries (contract item 6)', async () => {
-  const { events, run, waits } = await bench.startBusy();
-  bench.server.push({ type: 'job_cancel', job_id: 'another' });
-  await events.waitFor('jobCleared', seen => seen.jobId === 'j1' && seen.by === 'stop');
+  const { events, run, waits } = await fixture.startBusy();
+  fixture.server.push({ type: 'job_cancel', job_id: 'another' });
+  await events.waitFor('jobCleared', event => event.jobId === 'j1' && event.by === 'stop');
   expect(run.signals).toEqual(['SIGTERM']);
   await waits.release('poll');
-  await events.waitFor('jobCleared', seen => seen.by === 'watcher');
-  expect(bench.statusesOf('j1')).toEqual(['starting', 'training', 'cancelled']);
+  await events.waitFor('jobCleared', event => event.by === 'watcher');
+  expect(fixture.statusesOf('j1')).toEqual(['starting', 'training', 'cancelled']);
 });
 
 test('the v1 agent reports `failed` after `cancelled` for the same job (contract item 7)', async () => {
-  const { events, waits } = await bench.startBusy();
-  const cancelled = bench.server.hold('/job/j1/status', reports('cancelled'));
-  bench.server.push({ type: 'job_cancel' });
+  const { events, waits } = await fixture.startBusy();
+  const cancelled = fixture.server.hold('/job/j1/status', reports('cancelled'));
+  fixture.server.push({ type: 'job_cancel' });
   await cancelled.arrived;
   await waits.release('poll');
-  const failed = await events.waitFor('statusPosted', seen => seen.status === 'failed');
+  const failed = await events.waitFor('statusPosted', event => event.status === 'failed');
   expect(failed).toMatchObject({ jobId: 'j1', error: 'Training exited with code -15' });
   cancelled.answer();
-  await events.waitFor('jobCleared', seen => seen.by === 'stop');
-  expect(bench.statusesOf('j1').slice(2)).toEqual(['cancelled', 'failed']);
+  await events.waitFor('jobCleared', event => event.by === 'stop');
+  expect(fixture.statusesOf('j1').slice(2)).toEqual(['cancelled', 'failed']);
 });
 
 test('the v1 agent reports a job pushed right after a cancel as failed, then loses control of it (contract item 7)', async () => {
-  const { agent, events, manual, waits } = await bench.startBusy();
-  bench.server.push({ type: 'job_cancel' });
+  const { agent, events, manual, waits } = await fixture.startBusy();
+  fixture.server.push({ type: 'job_cancel' });
   await events.waitFor('jobCleared');
-  bench.server.push(createSubmission('j2'));
+  fixture.server.push(createSubmission('j2'));
   const second = await manual.run(1);
   second.print('step 1');
-  await events.waitFor('trainerLine', seen => seen.jobId === 'j2');
+  await events.waitFor('trainerLine', event => event.jobId === 'j2');
   await waits.release('poll'); // The watcher of the first trainer continues.
-  await events.waitFor('jobCleared', seen => seen.by === 'watcher');
+  await events.waitFor('jobCleared', event => event.by === 'watcher');
   expect(events.of('statusPosted').at(-1)).toMatchObject({
     jobId: 'j2',
     status: 'failed',
@@ -76,54 +76,54 @@ test('the v1 agent reports a job pushed right after a cancel as failed, then los
   expect(second.exitCode()).toBeNull();
   expect(agent.currentJob).toBeNull();
 
-  bench.server.push({ type: 'job_cancel', job_id: 'j2' });
-  await events.waitFor('jobCleared', seen => seen.jobId === null);
+  fixture.server.push({ type: 'job_cancel', job_id: 'j2' });
+  await events.waitFor('jobCleared', event => event.jobId === null);
   expect(second.signals).toEqual([]);
 
-  bench.server.push(createSubmission('j3')); // Two trainers run now, and the outcome of j2 is reported as that of j3.
+  fixture.server.push(createSubmission('j3')); // Two trainers run now, and the outcome of j2 is reported as that of j3.
   await manual.run(2);
-  await events.waitFor('statusPosted', seen => seen.jobId === 'j3' && seen.status === 'training');
+  await events.waitFor('statusPosted', event => event.jobId === 'j3' && event.status === 'training');
   (await manual.run(2)).print('step 1');
   second.exit(0);
   await waits.release('poll');
-  await events.waitFor('jobCleared', seen => seen.jobId === 'j3');
-  expect(bench.statusesOf('j2')).toEqual(['starting', 'training', 'failed']);
-  expect(bench.statusesOf('j3')).toEqual(['starting', 'training', 'completed']);
+  await events.waitFor('jobCleared', event => event.jobId === 'j3');
+  expect(fixture.statusesOf('j2')).toEqual(['starting', 'training', 'failed']);
+  expect(fixture.statusesOf('j3')).toEqual(['starting', 'training', 'completed']);
 });
 
 test('the v1 agent starts a job pushed during a late `failed` report and never reports it again', async () => {
-  const { agent, events, manual, waits } = await bench.startBusy();
-  const cancelled = bench.server.hold('/job/j1/status', reports('cancelled'));
-  const failed = bench.server.hold('/job/j1/status', reports('failed'));
-  bench.server.push({ type: 'job_cancel' });
+  const { agent, events, manual, waits } = await fixture.startBusy();
+  const cancelled = fixture.server.hold('/job/j1/status', reports('cancelled'));
+  const failed = fixture.server.hold('/job/j1/status', reports('failed'));
+  fixture.server.push({ type: 'job_cancel' });
   await cancelled.arrived;
   await waits.release('poll');
   await failed.arrived;
   cancelled.answer();
-  await events.waitFor('jobCleared', seen => seen.by === 'stop');
-  bench.server.push(createSubmission('j2'));
+  await events.waitFor('jobCleared', event => event.by === 'stop');
+  fixture.server.push(createSubmission('j2'));
   const second = await manual.run(1);
-  await events.waitFor('statusPosted', seen => seen.jobId === 'j2' && seen.status === 'training');
+  await events.waitFor('statusPosted', event => event.jobId === 'j2' && event.status === 'training');
   second.print('step 1');
-  await events.waitFor('trainerLine', seen => seen.jobId === 'j2');
+  await events.waitFor('trainerLine', event => event.jobId === 'j2');
   failed.answer();
-  await events.waitFor('jobCleared', seen => seen.jobId === 'j2' && seen.by === 'watcher');
+  await events.waitFor('jobCleared', event => event.jobId === 'j2' && event.by === 'watcher');
   expect(agent.currentJob).toBeNull();
   second.exit(0);
   await waits.release('poll');
-  await events.waitFor('jobCleared', seen => seen.jobId === null);
-  expect(bench.statusesOf('j2')).toEqual(['starting', 'training']);
+  await events.waitFor('jobCleared', event => event.jobId === null);
+  expect(fixture.statusesOf('j2')).toEqual(['starting', 'training']);
 });
 
 test('the v1 agent kills a trainer that ignores SIGTERM after 30 s and receives nothing meanwhile', async () => {
   const { trainer, run } = manualTrainer({ onTerm: 'ignore' });
-  const { events, waits } = await bench.start({ trainer });
-  bench.server.push(createSubmission('j1'));
+  const { events, waits } = await fixture.start({ trainer });
+  fixture.server.push(createSubmission('j1'));
   (await run()).print('step 1');
   await events.waitFor('trainerLine');
-  bench.server.push({ type: 'job_cancel' });
+  fixture.server.push({ type: 'job_cancel' });
   await events.waitFor('lineReceived', line => line.event['type'] === 'job_cancel');
-  bench.server.push({ type: 'ping' });
+  fixture.server.push({ type: 'ping' });
   await events.waitFor('lineHeld');
   expect(await waits.release('grace')).toBe(30_000);
   await events.waitFor('lineReceived', line => line.event['type'] === 'ping');
@@ -131,52 +131,52 @@ test('the v1 agent kills a trainer that ignores SIGTERM after 30 s and receives 
 });
 
 test('the v1 agent sends no heartbeat and receives no cancel while its trainer is silent (contract item 10)', async () => {
-  const { events, manual, waits } = await bench.start();
+  const { events, manual, waits } = await fixture.start();
   await events.waitFor('heartbeatSent');
-  bench.server.push(createSubmission('j1'));
+  fixture.server.push(createSubmission('j1'));
   const run = await manual.run();
   await events.waitFor('trainerAwaited');
   await waits.release('heartbeat');
-  bench.server.push({ type: 'ping' });
-  await events.waitFor('lineHeld', seen => seen.text.includes('ping'));
-  expect(bench.server.named('/heartbeat')).toHaveLength(1);
+  fixture.server.push({ type: 'ping' });
+  await events.waitFor('lineHeld', event => event.text.includes('ping'));
+  expect(fixture.server.named('/heartbeat')).toHaveLength(1);
   expect(events.of('lineReceived').map(line => line.event['type'])).toEqual(['job_submit']);
 
   const from = events.mark();
   run.print('step 1');
-  const beat = await events.waitFor('heartbeatSent', seen => seen.currentJobId === 'j1');
-  expect(beat.status).toBe('busy');
+  const heartbeat = await events.waitFor('heartbeatSent', event => event.currentJobId === 'j1');
+  expect(heartbeat.status).toBe('busy');
   await events.waitFor('lineReceived', line => line.event['type'] === 'ping');
 
   await waits.release('poll');
   await events.waitFor('trainerAwaited', () => true, from);
-  bench.server.push({ type: 'job_cancel' });
-  await events.waitFor('lineHeld', seen => seen.text.includes('job_cancel'));
+  fixture.server.push({ type: 'job_cancel' });
+  await events.waitFor('lineHeld', event => event.text.includes('job_cancel'));
   expect(run.signals).toEqual([]);
   run.print('step 2');
-  await events.waitFor('statusPosted', seen => seen.status === 'cancelled');
+  await events.waitFor('statusPosted', event => event.status === 'cancelled');
 });
 
 test('the v1 agent ignores the responses to heartbeats and status posts, even a 401 (contract items 8, 11)', async () => {
-  bench.server.answer('/heartbeat', { status: 401, body: { cancel: 'j1', abandon_job: 'j1' } });
-  bench.server.answer('/status', { status: 409, body: { action: 'stop' } });
-  const { events } = await bench.start({
+  fixture.server.answer('/heartbeat', { status: 401, body: { cancel: 'j1', abandon_job: 'j1' } });
+  fixture.server.answer('/status', { status: 409, body: { action: 'stop' } });
+  const { events } = await fixture.start({
     trainer: scriptedTrainer({ lines: ['step 1'] }),
     instant: ['poll'],
   });
-  await events.waitFor('heartbeatSent', seen => seen.answerStatus === 401);
-  bench.server.push(createSubmission('j1'));
-  await events.waitFor('statusPosted', seen => seen.status === 'completed' && seen.answerStatus === 409);
+  await events.waitFor('heartbeatSent', event => event.answerStatus === 401);
+  fixture.server.push(createSubmission('j1'));
+  await events.waitFor('statusPosted', event => event.status === 'completed' && event.answerStatus === 409);
   await events.waitFor('jobCleared');
   expect(events.of('connectionLost')).toEqual([]);
 });
 
 test('the v1 agent posts a terminal report once and loses it without a response (contract item 8)', async () => {
-  const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
-  const report = bench.server.hold('/job/j1/status', reports('completed'));
-  bench.server.push(createSubmission('j1'));
+  const { events } = await fixture.start({ trainer: scriptedTrainer(), instant: ['poll'] });
+  const report = fixture.server.hold('/job/j1/status', reports('completed'));
+  fixture.server.push(createSubmission('j1'));
   await report.arrived;
-  await bench.server.close();
-  await events.waitFor('statusPosted', seen => seen.status === 'completed' && seen.answerStatus === null);
+  await fixture.server.close();
+  await events.waitFor('statusPosted', event => event.status === 'completed' && event.answerStatus === null);
   await events.waitFor('jobCleared');
 });

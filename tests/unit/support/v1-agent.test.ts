@@ -1,6 +1,6 @@
 /**
- * Registration, stream and jobs of the v1 agent. Numbers in the titles refer to docs/internals/worker-contract.md,
- * section 3.
+ * Tests registration, stream and jobs of the v1 agent. The contract items in the titles are in
+ * docs/internals/worker-contract.md, section 3.
  */
 import os from 'node:os';
 import { expect, test } from 'vitest';
@@ -8,11 +8,11 @@ import { createSubmission, useV1Bench } from '../../support/v1-bench.ts';
 import { createLineSplitter } from '../../support/v1-http.ts';
 import { scriptedTrainer } from '../../support/v1-trainer.ts';
 
-const bench = useV1Bench();
+const fixture = useV1Bench();
 
 test('the v1 agent registers with exactly the fields of the published agent (contract item 13)', async () => {
-  await bench.start({ name: undefined });
-  const [call] = bench.server.named('/register');
+  await fixture.start({ name: undefined });
+  const [call] = fixture.server.named('/register');
   expect(call?.headers['x-worker-token']).toBe('wt_secret');
   expect(call?.body).toEqual({
     name: os.hostname(),
@@ -24,31 +24,31 @@ test('the v1 agent registers with exactly the fields of the published agent (con
 
 test('the v1 agent registers with another GPU and a provider, and reads a compressed response', async () => {
   const gpuInfo = { name: 'Unknown', vram_gb: null, count: 0, accelerator: null };
-  bench.server.answer('/register', { body: { worker_id: 'w_zip' }, isCompressed: true });
-  const { events } = await bench.start({ gpuInfo, provider: 'vast', persistent: false });
+  fixture.server.answer('/register', { body: { worker_id: 'w_zip' }, isCompressed: true });
+  const { events } = await fixture.start({ gpuInfo, provider: 'vast', persistent: false });
   expect(events.of('registered')[0]?.workerId).toBe('w_zip');
-  expect(bench.registrations()).toEqual([
+  expect(fixture.registrations()).toEqual([
     { name: 'rig-1', gpu_info: gpuInfo, persistent: false, provider: 'vast', current_job_id: null },
   ]);
 });
 
-test('the v1 agent opens the stream with its token and sends heartbeats at once and every 30 s', async () => {
-  const { events, waits } = await bench.start();
-  const [stream] = bench.server.named('/stream');
+test('the v1 agent opens the stream with its token and sends heartbeats immediately and every 30 s', async () => {
+  const { events, waits } = await fixture.start();
+  const [stream] = fixture.server.named('/stream');
   expect(stream?.name).toBe('GET /api/workers/stream?worker_id=w_1');
   expect(stream?.headers['x-worker-token']).toBe('wt_secret');
   expect(await waits.release('heartbeat')).toBe(30_000);
   await events.waitFor('heartbeatSent', () => events.of('heartbeatSent').length === 2);
-  expect(bench.server.named('/heartbeat').map(call => call.body)).toEqual([
+  expect(fixture.server.named('/heartbeat').map(call => call.body)).toEqual([
     { worker_id: 'w_1', status: 'idle', current_job_id: null },
     { worker_id: 'w_1', status: 'idle', current_job_id: null },
   ]);
 });
 
 test('the v1 agent exits with a usage error for a token argument that begins with - (contract item 13)', async () => {
-  const exit = await bench.startOnly({ token: '-abc' }).events.waitFor('exited');
+  const exit = await fixture.startOnly({ token: '-abc' }).events.waitFor('exited');
   expect(exit).toEqual({ kind: 'exited', code: 2, cause: 'usage' });
-  await bench.start({ token: '-abc', tokenFrom: 'environment' });
+  await fixture.start({ token: '-abc', tokenFrom: 'environment' });
 });
 
 test.each([
@@ -68,10 +68,12 @@ test.each([
 });
 
 test('the v1 agent handles only `data: ` lines with one JSON object each (contract item 1)', async () => {
-  const { events } = await bench.start();
-  bench.server.write(': comment\nid: 7\nevent: drain\ndata:{"type":"shutdown"}\ndata: {"type":"drain"}\n\n');
-  bench.server.write('data: {"type":\n');
-  bench.server.push({ type: 'ping' });
+  const { events } = await fixture.start();
+  fixture.server.write(
+    ': comment\nid: 7\nevent: drain\ndata:{"type":"shutdown"}\ndata: {"type":"drain"}\n\n',
+  );
+  fixture.server.write('data: {"type":\n');
+  fixture.server.push({ type: 'ping' });
   await events.waitFor('lineReceived', line => line.event['type'] === 'ping');
   expect(events.of('lineReceived').map(line => line.event['type'])).toEqual(['drain', 'ping']);
   expect(events.of('lineUnreadable')).toEqual([{ kind: 'lineUnreadable', text: 'data: {"type":' }]);
@@ -80,12 +82,12 @@ test('the v1 agent handles only `data: ` lines with one JSON object each (contra
 test.each(['\u0085', '\u2028', '\u2029'])(
   'the v1 agent loses a job with a raw %j, but not with an escaped one (contract item 1)',
   async end => {
-    const { events } = await bench.start();
+    const { events } = await fixture.start();
     const config = { caption: `a${end}b` };
-    bench.server.push(createSubmission('raw', { config }));
+    fixture.server.push(createSubmission('raw', { config }));
     const hex = end.charCodeAt(0).toString(16).padStart(4, '0');
     const escaped = JSON.stringify(createSubmission('escaped', { config })).replace(end, `\\u${hex}`);
-    bench.server.write(`data: ${escaped}\n\n`);
+    fixture.server.write(`data: ${escaped}\n\n`);
     const { job } = await events.waitFor('jobStarted');
     expect(job).toMatchObject({ jobId: 'escaped', config });
     expect(events.of('lineUnreadable')).toHaveLength(1);
@@ -93,67 +95,67 @@ test.each(['\u0085', '\u2028', '\u2029'])(
 );
 
 test('the v1 agent decodes a character split in two and a last line without an end (contract item 1)', async () => {
-  const { events } = await bench.start();
+  const { events } = await fixture.start();
   const bytes = Buffer.from('data: {"type":"ping","note":"\u00fc"}');
   const middle = bytes.indexOf(0xc3) + 1;
-  bench.server.write('data: {"type":"ping"}\n');
-  bench.server.write(bytes.subarray(0, middle));
+  fixture.server.write('data: {"type":"ping"}\n');
+  fixture.server.write(bytes.subarray(0, middle));
   await events.waitFor('lineReceived');
-  bench.server.write(bytes.subarray(middle));
-  bench.server.endStream();
+  fixture.server.write(bytes.subarray(middle));
+  fixture.server.endStream();
   await events.waitFor('lineReceived', line => line.event['note'] === '\u00fc');
 });
 
 test('the v1 agent drops the stream and waits 10 s after JSON that is not an object', async () => {
-  const { events, waits } = await bench.start();
+  const { events, waits } = await fixture.start();
   const from = events.mark();
-  bench.server.write('data: []\n\n');
+  fixture.server.write('data: []\n\n');
   expect(await waits.release('reconnect')).toBe(10_000);
   await events.waitFor('streamOpen', () => true, from);
-  await bench.server.named('/stream')[0]?.closed;
+  await fixture.server.named('/stream')[0]?.closed;
 });
 
 test('the v1 agent starts a job with the data of the event and reports it until its end (contract items 2, 3)', async () => {
   const trainer = scriptedTrainer({ lines: ['step 1/2', 'step 2/2'] });
-  const { events } = await bench.start({ trainer, instant: ['poll'] });
-  bench.server.push(createSubmission('j1', { hf_token: 'hf_1' }));
+  const { events } = await fixture.start({ trainer, instant: ['poll'] });
+  fixture.server.push(createSubmission('j1', { hf_token: 'hf_1' }));
   await events.waitFor('jobCleared');
   expect(events.of('jobStarted')[0]?.job).toEqual({
     jobId: 'j1',
     config: { model_type: 'lora' },
     dataloader: null,
     provider: null,
-    uploadUrl: `${bench.server.url}/api/cloud/storage`,
+    uploadUrl: `${fixture.server.url}/api/cloud/storage`,
     uploadToken: 'ut_1',
     hfToken: 'hf_1',
   });
-  expect(events.of('trainerLine').map(seen => seen.line)).toEqual(['step 1/2', 'step 2/2']);
-  const bodies = bench.server.named('/job/j1/status').map(call => call.body);
+  expect(events.of('trainerLine').map(event => event.line)).toEqual(['step 1/2', 'step 2/2']);
+  const bodies = fixture.server.named('/job/j1/status').map(call => call.body);
   expect(bodies).toEqual(['starting', 'training', 'completed'].map(status => ({ status, error: null })));
   expect(events.of('statusPosted')[2]).toMatchObject({ answerStatus: 200, answerBody: { success: true } });
 });
 
 test('the v1 agent reports a trainer with another exit code as failed, with the code (contract item 3)', async () => {
-  const { events } = await bench.start({ trainer: scriptedTrainer({ exitCode: 3 }), instant: ['poll'] });
-  bench.server.push(createSubmission('j1'));
-  const { error } = await events.waitFor('statusPosted', seen => seen.status === 'failed');
+  const { events } = await fixture.start({ trainer: scriptedTrainer({ exitCode: 3 }), instant: ['poll'] });
+  fixture.server.push(createSubmission('j1'));
+  const { error } = await events.waitFor('statusPosted', event => event.status === 'failed');
   expect(error).toBe('Training exited with code 3');
 });
 
 test('the v1 agent runs a job without an upload token with an empty one (contract item 2)', async () => {
-  const { events } = await bench.start();
-  bench.server.push(createSubmission('j1', { upload_token: undefined }));
+  const { events } = await fixture.start();
+  fixture.server.push(createSubmission('j1', { upload_token: undefined }));
   expect((await events.waitFor('jobStarted')).job.uploadToken).toBe('');
 });
 
 test.each(['upload_token', 'hf_token'])(
-  'the v1 agent posts `starting` and then keeps a ghost job for a %s that is no string (contract item 2)',
+  'the v1 agent posts `starting` and then holds a job without a trainer for a %s that is no string (contract item 2)',
   async key => {
-    const { agent, events, waits, manual } = await bench.start();
-    bench.server.push(createSubmission('j1', { [key]: key === 'upload_token' ? null : 1 }));
+    const { agent, events, waits, manual } = await fixture.start();
+    fixture.server.push(createSubmission('j1', { [key]: key === 'upload_token' ? null : 1 }));
     await waits.release('reconnect');
-    await events.waitFor('registered', seen => seen.namedJob === 'j1');
-    expect(bench.statusesOf('j1')).toEqual(['starting']);
+    await events.waitFor('registered', event => event.namedJob === 'j1');
+    expect(fixture.statusesOf('j1')).toEqual(['starting']);
     expect(manual.runs).toEqual([]);
     expect(agent.currentJob).toBe('j1');
   },
@@ -162,37 +164,37 @@ test.each(['upload_token', 'hf_token'])(
 test.each(['config', 'dataloader', 'upload_endpoint'])(
   'the v1 agent accepts a job without %s and never reports it (contract item 2)',
   async key => {
-    const { events, waits } = await bench.start();
-    bench.server.push(createSubmission('j1', { [key]: undefined }));
+    const { events, waits } = await fixture.start();
+    fixture.server.push(createSubmission('j1', { [key]: undefined }));
     expect((await events.waitFor('connectionLost')).message).toContain(key);
-    bench.server.answer('/register', { body: { worker_id: 'w_1', abandon_job: 'j1' } });
+    fixture.server.answer('/register', { body: { worker_id: 'w_1', abandon_job: 'j1' } });
     await waits.release('reconnect');
     await events.waitFor('jobCleared'); // Only abandon_job ends this state.
-    expect(bench.statusesOf('j1')).toEqual(['cancelled']);
+    expect(fixture.statusesOf('j1')).toEqual(['cancelled']);
   },
 );
 
 test('the v1 agent never registers again after a job without job_id (contract item 2)', async () => {
-  const { events, waits } = await bench.start();
-  bench.server.push(createSubmission('j1', { job_id: undefined }));
+  const { events, waits } = await fixture.start();
+  fixture.server.push(createSubmission('j1', { job_id: undefined }));
   for (let tries = 0; tries < 3; tries += 1) await waits.release('reconnect');
-  expect(events.of('connectionLost').every(seen => seen.message.includes('job_id'))).toBe(true);
-  expect(bench.registrations()).toHaveLength(1);
+  expect(events.of('connectionLost').every(event => event.message.includes('job_id'))).toBe(true);
+  expect(fixture.registrations()).toHaveLength(1);
 });
 
 test('the v1 agent reports a job as failed when its config is not an object (contract item 2)', async () => {
-  const { events } = await bench.start();
-  bench.server.push(createSubmission('j1', { config: 'my-config' }));
-  const { error } = await events.waitFor('statusPosted', seen => seen.status === 'failed');
+  const { events } = await fixture.start();
+  fixture.server.push(createSubmission('j1', { config: 'my-config' }));
+  const { error } = await events.waitFor('statusPosted', event => event.status === 'failed');
   expect(error).toBe('Training exited with code 1');
 });
 
 test('the v1 agent ignores a second offer while busy, even of the same job (contract item 5)', async () => {
-  const { events, manual } = await bench.startBusy();
-  bench.server.push(createSubmission('j1'));
-  bench.server.push(createSubmission('j2'));
-  await events.waitFor('jobIgnored', seen => seen.jobId === 'j2');
-  const ignored = events.of('jobIgnored').map(seen => `${seen.jobId} for ${seen.heldJob}`);
+  const { events, manual } = await fixture.startBusy();
+  fixture.server.push(createSubmission('j1'));
+  fixture.server.push(createSubmission('j2'));
+  await events.waitFor('jobIgnored', event => event.jobId === 'j2');
+  const ignored = events.of('jobIgnored').map(event => `${event.jobId} for ${event.heldJob}`);
   expect(ignored).toEqual(['j1 for j1', 'j2 for j1']);
   expect(manual.runs).toHaveLength(1);
 });

@@ -11,7 +11,8 @@ import {
 } from '../../../trainers/index.ts';
 import { aiToolkit, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';
 
-const knownTo = async (trainer: TrainerName) => {
+/** The list of keys that this trainer accepts. */
+const knownArguments = async (trainer: TrainerName) => {
   const known = await loadArguments(trainer);
   if (known === null) throw new Error(`there is no list for ${trainer}`);
   return known;
@@ -22,11 +23,14 @@ describe('checkConfig', () => {
     'finds nothing wrong with a config that its trainer accepts: %j',
     async config => {
       const trainer = trainerFor(config);
-      expect(checkConfig(trainer, config, await knownTo(trainer.name))).toEqual({ keys: [], values: [] });
+      expect(checkConfig(trainer, config, await knownArguments(trainer.name))).toEqual({
+        keys: [],
+        values: [],
+      });
     },
   );
 
-  test('suggests the key or value that was probably meant', async () => {
+  test('suggests the nearest key or value for an unknown one', async () => {
     const config = {
       ...kohya,
       lerning_rate: 1,
@@ -36,7 +40,7 @@ describe('checkConfig', () => {
       xformers: 'true',
       seed: '42',
     };
-    expect(checkConfig(trainerFor(config), config, await knownTo('kohya'))).toEqual({
+    expect(checkConfig(trainerFor(config), config, await knownArguments('kohya'))).toEqual({
       keys: [{ key: 'lerning_rate', nearest: 'learning_rate' }],
       values: [
         { at: ['network_dim'], problem: 'number', value: 'many', nearest: null },
@@ -48,25 +52,34 @@ describe('checkConfig', () => {
 
   test('compares keys with leading dashes, too', async () => {
     const config = { '--model_family': 'flux', '--model_type': 'lorra' };
-    const { values } = checkConfig(trainerFor(config), config, await knownTo('simpletuner'));
+    const { values } = checkConfig(trainerFor(config), config, await knownArguments('simpletuner'));
     expect(values).toMatchObject([{ value: 'lorra', nearest: 'lora' }]);
   });
 
-  test('has no list for a program that Trainyard does not know', async () => {
+  test('returns no list for a program that Trainyard does not know', async () => {
     expect(await loadArguments('command')).toBeNull();
   });
 });
 
-/** Completes at the cursor `|`, and returns the labels with the text after choosing the first of them. */
-async function complete(marked: string, format: ConfigFormat, trainer: TrainerName, isAsked = false) {
-  const caret = marked.indexOf('|');
-  const text = marked.replace('|', '');
-  const found = completionAt({ text, caret, format }, { trainer, known: await knownTo(trainer) }, isAsked);
-  const [first] = found?.options ?? [];
-  if (found === null || first === undefined) return null;
+/** Completes at the cursor `|`. Returns the labels of the options, and the text after choosing the first one. */
+async function complete(
+  textWithCursor: string,
+  format: ConfigFormat,
+  trainer: TrainerName,
+  isRequested = false,
+) {
+  const caret = textWithCursor.indexOf('|');
+  const text = textWithCursor.replace('|', '');
+  const completion = completionAt(
+    { text, caret, format },
+    { trainer, known: await knownArguments(trainer) },
+    isRequested,
+  );
+  const [first] = completion?.options ?? [];
+  if (completion === null || first === undefined) return null;
   return {
-    labels: found.options.map(({ label }) => label),
-    after: text.slice(0, found.from) + first.text + text.slice(found.to),
+    labels: completion.options.map(({ label }) => label),
+    completed: text.slice(0, completion.from) + first.text + text.slice(completion.to),
   };
 }
 
@@ -82,8 +95,8 @@ describe('completionAt', () => {
     ['toml', 'kohya', 'cache_latents = t|', 'cache_latents = true'],
     ['yaml', 'ai-toolkit', '      - folder_pa|', '      - folder_path: '],
     ['yaml', 'ai-toolkit', '  optimizer: "prod|"', '  optimizer: "prodigy"'],
-  ] as const)('completes %s for %s: %s', async (format, trainer, marked, after) => {
-    expect(await complete(marked, format, trainer)).toMatchObject({ after });
+  ] as const)('completes %s for %s: %s', async (format, trainer, textWithCursor, completed) => {
+    expect(await complete(textWithCursor, format, trainer)).toMatchObject({ completed });
   });
 
   test.each([
@@ -91,31 +104,33 @@ describe('completionAt', () => {
     ['a key that no option contains', '{ "zzz|" }'],
     ['the number of a key', '{ "seed": 4| }'],
     ['an empty line', '|'],
-  ])('offers nothing for %s', async (_title, marked) => {
-    expect(await complete(marked, 'json', 'simpletuner')).toBeNull();
+  ])('offers nothing for %s', async (_title, textWithCursor) => {
+    expect(await complete(textWithCursor, 'json', 'simpletuner')).toBeNull();
   });
 
-  test('offers keys on an empty line when the user asks for them, and those that start alike first', async () => {
+  test('offers keys on an empty line when the user requests them, and all keys with the typed start', async () => {
     expect(await complete('|', 'toml', 'kohya', true)).toMatchObject({ labels: { length: 8 } });
-    const found = await complete('max_train|', 'toml', 'kohya');
-    expect(found?.labels).toEqual(['max_train_epochs', 'max_train_steps']);
+    const completion = await complete('max_train|', 'toml', 'kohya');
+    expect(completion?.labels).toEqual(['max_train_epochs', 'max_train_steps']);
   });
 });
 
 describe('likenessOf', () => {
-  test('ignores what changes neither memory nor the time of a step', () => {
-    const like = likenessOf('kohya', kohya, 1);
-    expect(like).not.toBeNull();
-    expect(likenessOf('kohya', { ...kohya, max_train_steps: 9, output_name: 'x', seed: 3 }, 1)).toBe(like);
-    expect(likenessOf('kohya', { args: kohya }, 1)).toBe(like);
-    expect(likenessOf('kohya', { ...kohya, network_dim: '16' }, 1)).toBe(like);
+  test('ignores settings that change neither the memory nor the time of a step', () => {
+    const likeness = likenessOf('kohya', kohya, 1);
+    expect(likeness).not.toBeNull();
+    expect(likenessOf('kohya', { ...kohya, max_train_steps: 9, output_name: 'x', seed: 3 }, 1)).toBe(
+      likeness,
+    );
+    expect(likenessOf('kohya', { args: kohya }, 1)).toBe(likeness);
+    expect(likenessOf('kohya', { ...kohya, network_dim: '16' }, 1)).toBe(likeness);
   });
 
   test('differs with the model, the rank, the resolution and the number of GPUs', () => {
-    const like = likenessOf('kohya', kohya, 1);
-    for (const part of [{ network_dim: 64 }, { resolution: '768' }, { pretrained_model_name_or_path: 'x' }])
-      expect(likenessOf('kohya', { ...kohya, ...part }, 1)).not.toBe(like);
-    expect(likenessOf('kohya', kohya, 2)).not.toBe(like);
+    const likeness = likenessOf('kohya', kohya, 1);
+    for (const change of [{ network_dim: 64 }, { resolution: '768' }, { pretrained_model_name_or_path: 'x' }])
+      expect(likenessOf('kohya', { ...kohya, ...change }, 1)).not.toBe(likeness);
+    expect(likenessOf('kohya', kohya, 2)).not.toBe(likeness);
   });
 
   test.each([

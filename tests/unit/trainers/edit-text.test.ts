@@ -63,14 +63,15 @@ const json = `{
 }
 `;
 
+/** Opens one field of the form over this text. */
 function fieldIn(text: string, format: ConfigFormat, name: string) {
   const open = openConfigText(text, format);
   if (open === null) throw new Error('the text cannot be opened');
   const trainer = trainerFor(open.value).name;
-  const field = formFieldsOf(trainer).find(each => each.name === name);
-  const at = field === undefined ? null : placeOf(field, trainer, open.value);
-  if (field === undefined || at === null) throw new Error(`there is no field ${name}`);
-  return { read: () => open.read(at), write: (typed: string) => open.write(at, field.kind, typed) };
+  const field = formFieldsOf(trainer).find(candidate => candidate.name === name);
+  const place = field === undefined ? null : placeOf(field, trainer, open.value);
+  if (field === undefined || place === null) throw new Error(`there is no field ${name}`);
+  return { read: () => open.read(place), write: (typed: string) => open.write(place, field.kind, typed) };
 }
 
 describe('a form over the text of a config', () => {
@@ -102,9 +103,9 @@ describe('a form over the text of a config', () => {
     ['json', json, 'prompt', 'a cat, "quoted"', 'a dog', '"a cat, \\"quoted\\""', '"a dog"'],
   ] as const)(
     'changes only the value in %s (%#: %s → %s)',
-    (format, text, name, was, typed, before, after) => {
+    (format, text, name, oldValue, typed, before, after) => {
       const field = fieldIn(text, format, name);
-      expect(field.read()).toBe(was);
+      expect(field.read()).toBe(oldValue);
       expect(field.write(typed)).toBe(text.replace(before, after));
     },
   );
@@ -135,7 +136,7 @@ describe('a form over the text of a config', () => {
     expect(fieldIn(text, format, name).write(' ')).toBe(text.replace(line, ''));
   });
 
-  test('leaves the text alone when an empty field stays empty', () => {
+  test('keeps the text unchanged when an empty field stays empty', () => {
     expect(fieldIn(json, 'json', 'seed').write('')).toBe(json);
   });
 
@@ -152,7 +153,7 @@ describe('a form over the text of a config', () => {
     ['a value in a section that the config lacks', yaml.replace(/ {6}network:[^]*?rank\n/, ''), 'rank', '8'],
     ['the first prompt of a list', yaml, 'prompt', ''],
     ['a key beside another one on a line', '{config: {name: a, process: [{type: b}]}, job: c}', 'name', ''],
-  ])('refuses a change that only the text allows: %s', (_title, text, name, typed) => {
+  ])('refuses a change that the form cannot make in the text: %s', (_title, text, name, typed) => {
     expect(fieldIn(text, 'yaml', name).write(typed)).toBeNull();
   });
 

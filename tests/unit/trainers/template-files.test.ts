@@ -28,7 +28,7 @@ describe('writeInFile', () => {
     ['datasets.0.resolution.x', toml, 'd.toml'],
     ['a', 'a: [', 'd.yaml'],
     ['a', 'a', 'captions.txt'],
-  ])('returns null where there is no place for %s', (key, text, path) =>
+  ])('returns null for the key %s, which has no place in the file', (key, text, path) =>
     expect(write(key, 'text', 'x', text, path)).toBeNull(),
   );
 });
@@ -59,7 +59,7 @@ describe('secretsOf', () => {
     { hf_token: '${HF_TOKEN_OF_TEAM}' },
     { tokenizer: 'openai-clip-vit-large' },
     { password: null },
-  ])('accepts %j', config => expect(secretsOf({ config })).toEqual([]));
+  ])('finds no secret in %j', config => expect(secretsOf({ config })).toEqual([]));
 });
 
 describe('writeInFile with lists of tables', () => {
@@ -71,7 +71,7 @@ describe('writeInFile with lists of tables', () => {
     ['a.1.b.0.x', 4],
     ['a.1.b.1.x', 5],
     ['c.x', 6],
-  ])('changes %s', (key, was) =>
-    expect(write(key, 'integer', 9, lists)).toBe(lists.replace(`x = ${was}`, 'x = 9')),
+  ])('changes the value at %s', (key, oldValue) =>
+    expect(write(key, 'integer', 9, lists)).toBe(lists.replace(`x = ${oldValue}`, 'x = 9')),
   );
 });

@@ -72,6 +72,7 @@ describe('checking a config', () => {
   );
 });
 
+/** The files that the configs name. */
 const texts: Readonly<Record<string, string>> = {
   'config/multidatabackend.json': JSON.stringify([
     { id: 'images', type: 'local', instance_data_dir: 'datasets/dog' },
@@ -157,14 +158,13 @@ describe('training data of a config', () => {
     'replaces only the data paths in a copy of %j',
     async config => {
       const bundle = await bundleOf(config);
-      const before = dataOf(bundle, trainerFor(bundle.config));
-      const moved = withPaths(
-        bundle,
-        before.map(found => ({ ...found, path: `/cache${found.path}` })),
+      const original = dataOf(bundle, trainerFor(bundle.config));
+      const moved = original.map(data => ({ ...data, path: `/cache${data.path}` }));
+      const movedBundle = withPaths(bundle, moved);
+      expect(dataOf(movedBundle, trainerFor(movedBundle.config)).map(({ path }) => path)).toEqual(
+        moved.map(({ path }) => path),
       );
-      const after = dataOf(moved, trainerFor(moved.config));
-      expect(after.map(({ path }) => path)).toEqual(before.map(({ path }) => `/cache${path}`));
-      expect(withPaths(moved, before)).toEqual(withPaths(bundle, before));
+      expect(withPaths(movedBundle, original)).toEqual(withPaths(bundle, original));
     },
   );
 });

@@ -1,6 +1,4 @@
-/**
- * Earlier losses are read for visible rows: once each, a few at a time, and not for rows that are only scrolled past.
- */
+/** Tests that the panel reads the earlier losses of visible rows once each, and only a few at a time. */
 import { beforeEach, expect, test } from 'vitest';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { JobId } from '../../../../protocol/ids.ts';
@@ -16,7 +14,7 @@ type Answer =
 const idOf = (n: number) => JobId.parse(`j_${n}`);
 const startedAt = '2026-03-01T12:00:00.000Z';
 
-let requests: { readonly id: string; readonly query: unknown; readonly respond: (given: Answer) => void }[];
+let requests: { readonly id: string; readonly query: unknown; readonly respond: (answer: Answer) => void }[];
 let timers: Set<() => void>;
 let store: FleetStore;
 let earlier: EarlierLosses;
@@ -31,32 +29,33 @@ beforeEach(() => {
           readonly params: { readonly id: string };
           readonly query: unknown;
         };
-        requests.push({ id: params.id, query, respond: resolve as (given: Answer) => void });
+        requests.push({ id: params.id, query, respond: resolve as (answer: Answer) => void });
       }),
   };
-  const after = (_ms: number, then: () => void) => {
-    timers.add(then);
-    return () => void timers.delete(then);
+  const after = (_ms: number, callback: () => void) => {
+    timers.add(callback);
+    return () => void timers.delete(callback);
   };
   earlier = createEarlierLosses({ client, store, after });
 });
 
-const timePasses = (): void => {
-  for (const then of timers) {
-    timers.delete(then);
-    then();
+/** Runs all timers. */
+const runTimers = (): void => {
+  for (const callback of timers) {
+    timers.delete(callback);
+    callback();
   }
 };
 const curve = (...values: readonly (number | null)[]): Answer => {
   const curves = curvesOf([0, { loss: values.map((value, step) => bucket(step, value)) }]);
   return {
     ok: true,
-    value: { ...curves, attempts: curves.attempts.map(each => ({ ...each, started_at: startedAt })) },
+    value: { ...curves, attempts: curves.attempts.map(attempt => ({ ...attempt, started_at: startedAt })) },
   };
 };
-/** Answers the nth request. Resolves when the answer has taken effect. */
-async function answer(nth: number, given: Answer): Promise<void> {
-  requests[nth]?.respond(given);
+/** Answers the request with this index. Resolves when the answer has taken effect. */
+async function answer(index: number, result: Answer): Promise<void> {
+  requests[index]?.respond(result);
   await new Promise(resolve => setImmediate(resolve));
 }
 const pointsIn = (n: number) => {
@@ -66,7 +65,7 @@ const pointsIn = (n: number) => {
 
 test('stores the earlier losses with their times, without gaps', async () => {
   earlier.register(idOf(1), 1);
-  timePasses();
+  runTimers();
   expect(requests[0]).toMatchObject({ id: 'j_1', query: { attempt: 1, keys: 'loss', points: 30 } });
   await answer(0, curve(0.9, null, 0.7));
   expect(pointsIn(1)).toEqual([
@@ -79,26 +78,26 @@ test('requests the losses of each attempt once, however many callers watch it', 
   earlier.register(idOf(1), 1)();
   earlier.register(idOf(1), 1);
   earlier.register(idOf(1), 1);
-  timePasses();
+  runTimers();
   await answer(0, curve(0.9));
   earlier.register(idOf(1), 1);
-  timePasses();
+  runTimers();
   expect(requests).toHaveLength(1);
   earlier.register(idOf(1), 2);
-  timePasses();
+  runTimers();
   expect(requests).toHaveLength(2);
 });
 
-test('requests nothing when the caller stops watching at once', () => {
+test('requests nothing when the caller immediately stops watching', () => {
   const unregister = earlier.register(idOf(1), 1);
   unregister();
-  timePasses();
+  runTimers();
   expect(requests).toEqual([]);
 });
 
 test('reads the losses of four jobs at a time and skips those no longer watched', async () => {
   const unregister = [1, 2, 3, 4, 5, 6].map(n => earlier.register(idOf(n), 1));
-  timePasses();
+  runTimers();
   expect(requests.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
   unregister[4]?.();
   await answer(2, curve(0.9));
@@ -107,7 +106,7 @@ test('reads the losses of four jobs at a time and skips those no longer watched'
 
 test('leaves the store unchanged when losses are unreadable or empty, and reads the next', async () => {
   for (const n of [1, 2, 3, 4, 5]) earlier.register(idOf(n), 1);
-  timePasses();
+  runTimers();
   await answer(0, { ok: false, failure: { kind: 'unreachable', cause: null } });
   await answer(1, { ok: true, value: curvesOf([0, { loss: [bucket(1, 0.5)] }]) });
   expect([pointsIn(1), pointsIn(2)]).toEqual([null, null]);

@@ -1,6 +1,4 @@
-/**
- * A log stream continues after the last line of the page, even when the server stops without closing the connection.
- */
+/** Tests that a log stream continues after the last received line, even when the server stops silently. */
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../protocol/ids.ts';
 import { followLog } from '../../../../renderer/api/follow-log.ts';
@@ -16,7 +14,7 @@ function startFollowing() {
   const connections: Connection[] = [];
   const received: string[] = [];
   let line = 0;
-  let due: (() => void) | null = null;
+  let timer: (() => void) | null = null;
   const connect = (url: string): EventSourceLike => {
     const listeners = new Map<string, (event: { readonly data: string }) => void>();
     const connection: Connection = {
@@ -35,8 +33,8 @@ function startFollowing() {
     };
   };
   const after = (_ms: number, run: () => void): (() => void) => {
-    due = run;
-    return () => void (due = null);
+    timer = run;
+    return () => void (timer = null);
   };
   const stop = followLog({
     baseUrl: 'http://fleet',
@@ -54,14 +52,15 @@ function startFollowing() {
     newest: () => connections.at(-1) ?? expect.fail('no connection was opened'),
     receiveLines: (count: number) => void (line = count),
     fireTimer() {
-      const run = due ?? expect.fail('no timer is set');
-      due = null;
+      const run = timer ?? expect.fail('no timer is set');
+      timer = null;
       run();
     },
-    hasTimer: () => due !== null,
+    hasTimer: () => timer !== null,
   };
 }
 
+// The server announces when to expect the next ping.
 const ping = { kind: 'ping', every_ms: 20_000 };
 const lines = { type: 'lines', lines: [], open_line: null };
 

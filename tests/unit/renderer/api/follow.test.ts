@@ -1,4 +1,4 @@
-/** The panel reads the state, applies events, and shows when its data is not current. */
+/** Tests that the panel reads the state, applies events, and shows when its data is not current. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import type { UiEvent } from '../../../../protocol/events.ts';
@@ -29,7 +29,7 @@ const jobEvent = (seq: number, status = 'running'): StreamMessage => {
   };
   return { kind: 'frame', data: JSON.stringify(event) };
 };
-const refusal: CallFailure = {
+const signedOut: CallFailure = {
   kind: 'problem',
   status: 401,
   problem: { type: 'about:blank', title: 'no', status: 401, code: 'token_invalid', detail: 'signed out' },
@@ -48,7 +48,7 @@ const forbidden: CallFailure = {
 const unreachable: CallFailure = { kind: 'unreachable', cause: null };
 
 /** A server with one job, whose state includes all events up to `seq`. */
-function setUp(granted: readonly Permission[] = permissions) {
+function startFollowing(granted: readonly Permission[] = permissions) {
   const server = {
     seq: 5,
     status: 'pending',
@@ -78,7 +78,7 @@ function setUp(granted: readonly Permission[] = permissions) {
   } as unknown as Client;
   const store = createFleetStore();
   const opened: string[] = [];
-  let tell: StreamListener = () => {};
+  let notify: StreamListener = () => {};
   let isClosed = false;
   const onPerson = vi.fn<(now: Person | null) => void>();
   const close = followFleet({
@@ -89,12 +89,12 @@ function setUp(granted: readonly Permission[] = permissions) {
     onPerson,
     openStream(url, listener) {
       opened.push(url);
-      tell = listener;
+      notify = listener;
       return () => void (isClosed = true);
     },
   });
-  const receive = async (news: StreamMessage): Promise<void> => {
-    tell(news);
+  const receive = async (message: StreamMessage): Promise<void> => {
+    notify(message);
     await vi.advanceTimersByTimeAsync(60);
   };
   const shown = () => [store.getState().stream.kind, store.getState().fleet.jobs.get(id)?.status];
@@ -104,7 +104,7 @@ function setUp(granted: readonly Permission[] = permissions) {
 
 describe('followFleet', () => {
   test('opens the stream, then loads the snapshot, then shows events', async () => {
-    const { receive, shown, opened, workerReads } = setUp();
+    const { receive, shown, opened, workerReads } = startFollowing();
     expect([opened, workerReads(), shown()]).toEqual([
       ['http://fleet/api/events?pings=true'],
       0,
@@ -118,7 +118,7 @@ describe('followFleet', () => {
   });
 
   test('shows events that arrive during the snapshot together with it', async () => {
-    const { server, receive, shown } = setUp();
+    const { server, receive, shown } = startFollowing();
     const opening = receive({ kind: 'open' });
     server.seq = 99;
     await receive(jobEvent(6));
@@ -126,8 +126,8 @@ describe('followFleet', () => {
     expect(shown()).toEqual(['live', 'running']);
   });
 
-  test('shows a lost stream as stale at once and reloads after the reconnect', async () => {
-    const { server, receive, shown, workerReads } = setUp();
+  test('immediately shows a lost stream as stale and reloads after the reconnect', async () => {
+    const { server, receive, shown, workerReads } = startFollowing();
     await receive({ kind: 'open' });
     await receive({ kind: 'lost' });
     expect(shown()).toEqual(['stale', 'pending']);
@@ -137,7 +137,7 @@ describe('followFleet', () => {
   });
 
   test('does not show "live" when the stream breaks during the snapshot', async () => {
-    const { receive, shown } = setUp();
+    const { receive, shown } = startFollowing();
     const opening = receive({ kind: 'open' });
     await receive({ kind: 'lost' });
     await opening;
@@ -145,7 +145,7 @@ describe('followFleet', () => {
   });
 
   test('reloads everything after a gap in the events', async () => {
-    const { server, receive, shown, workerReads } = setUp();
+    const { server, receive, shown, workerReads } = startFollowing();
     await receive({ kind: 'open' });
     Object.assign(server, { seq: 8, status: 'failed' });
     await receive(jobEvent(8));
@@ -155,7 +155,7 @@ describe('followFleet', () => {
   });
 
   test('retries a failed snapshot every two seconds until it succeeds', async () => {
-    const { server, receive, shown, workerReads, onPerson } = setUp();
+    const { server, receive, shown, workerReads, onPerson } = startFollowing();
     server.failure = unreachable;
     await receive({ kind: 'open' });
     expect(shown()[0]).toBe('stale');
@@ -168,7 +168,7 @@ describe('followFleet', () => {
   });
 
   test('ignores late answers after the follower is closed', async () => {
-    const { receive, shown, close, isClosed, workerReads } = setUp();
+    const { receive, shown, close, isClosed, workerReads } = startFollowing();
     await receive({ kind: 'open' });
     const late = receive(jobEvent(6));
     close();
@@ -180,7 +180,7 @@ describe('followFleet', () => {
 
 describe('a signed-out user', () => {
   test('reports a signed-out user when the stream is refused', async () => {
-    const { server, receive, onPerson } = setUp();
+    const { server, receive, onPerson } = startFollowing();
     await receive({ kind: 'open' });
     server.user = null;
     await receive({ kind: 'refused' });
@@ -188,14 +188,14 @@ describe('a signed-out user', () => {
   });
 
   test('reports a signed-out user when every read is refused', async () => {
-    const { server, receive, onPerson } = setUp();
-    server.failure = refusal;
+    const { server, receive, onPerson } = startFollowing();
+    server.failure = signedOut;
     await receive({ kind: 'open' });
     expect(onPerson.mock.calls).toEqual([[null]]);
   });
 
   test('does not report a signed-out user when the stream is refused for another reason', async () => {
-    const { receive, shown, onPerson } = setUp();
+    const { receive, shown, onPerson } = startFollowing();
     await receive({ kind: 'open' });
     await receive({ kind: 'refused' });
     expect([shown()[0], onPerson.mock.lastCall?.[0]]).toMatchObject(['stale', { user: 'ada' }]);
@@ -204,15 +204,15 @@ describe('a signed-out user', () => {
 
 describe('a user with few permissions', () => {
   test('shows the jobs and does not request the workers without admin.workers', async () => {
-    const { receive, shown, workerReads } = setUp(['queue.view']);
+    const { receive, shown, workerReads } = startFollowing(['queue.view']);
     await receive({ kind: 'open' });
     expect([shown(), workerReads()]).toEqual([['live', 'pending'], 0]);
     await receive(jobEvent(6));
     expect(shown()).toEqual(['live', 'running']);
   });
 
-  test('reports a different user found when the stream reopens', async () => {
-    const { server, receive, onPerson } = setUp();
+  test('reports another user when the session has changed before the stream reopens', async () => {
+    const { server, receive, onPerson } = startFollowing();
     await receive({ kind: 'open' });
     expect(onPerson).not.toHaveBeenCalled();
     await receive({ kind: 'lost' });
@@ -221,8 +221,8 @@ describe('a user with few permissions', () => {
     expect(onPerson.mock.lastCall?.[0]).toMatchObject({ user: 'bob' });
   });
 
-  test('reads the session again when fewer calls are allowed than it said', async () => {
-    const { server, calls, receive, onPerson } = setUp();
+  test('reads the session again when the server refuses a call that the session allowed', async () => {
+    const { server, calls, receive, onPerson } = startFollowing();
     server.failure = forbidden;
     await receive({ kind: 'open' });
     expect(calls).toContain('/api/session');

@@ -1,4 +1,4 @@
-/** The list of workers is polled for users who may not read the event stream. */
+/** Tests that the panel polls the list of workers for users who may not read the event stream. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from '../../../../protocol/client.ts';
 import { pollWorkers } from '../../../../renderer/api/refresh.ts';
@@ -8,7 +8,7 @@ import { workerId, workerView } from '../worker-builders.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function setUp() {
+function startPolling() {
   const server = { workers: [workerView()], isReachable: true, reads: 0 };
   const client = {
     call: () => {
@@ -29,8 +29,8 @@ function setUp() {
   return { server, store, page, stop, names, stream };
 }
 
-test('polls the workers at once and then every ten seconds', async () => {
-  const { server, stop, names, stream } = setUp();
+test('polls the workers immediately and then every ten seconds', async () => {
+  const { server, stop, names, stream } = startPolling();
   await vi.advanceTimersByTimeAsync(400);
   expect([names(), stream(), server.reads]).toEqual([['rig-1'], 'polled', 1]);
   server.workers = [workerView(), workerView({ id: workerId('w_two'), name: 'rig-2' })];
@@ -41,8 +41,8 @@ test('polls the workers at once and then every ten seconds', async () => {
   expect(server.reads).toBe(2);
 });
 
-test('polls soon after a change from this page', async () => {
-  const { server, store, names } = setUp();
+test('polls soon after the user has changed something on this page', async () => {
+  const { server, store, names } = startPolling();
   await vi.advanceTimersByTimeAsync(400);
   server.workers = [workerView({ name: 'renamed' })];
   store.setState(({ acted }) => ({ acted: acted + 1 }));
@@ -50,8 +50,8 @@ test('polls soon after a change from this page', async () => {
   expect(names()).toEqual(['renamed']);
 });
 
-test('pauses polling while the page is hidden and polls at once when it is shown', async () => {
-  const { server, page } = setUp();
+test('pauses polling while the page is hidden and polls immediately when it is shown', async () => {
+  const { server, page } = startPolling();
   page.visibilityState = 'hidden';
   await vi.advanceTimersByTimeAsync(60_000);
   expect(server.reads).toBe(0);
@@ -62,7 +62,7 @@ test('pauses polling while the page is hidden and polls at once when it is shown
 });
 
 test('reports an unreachable server and its return', async () => {
-  const { server, stream, names } = setUp();
+  const { server, stream, names } = startPolling();
   await vi.advanceTimersByTimeAsync(400);
   server.isReachable = false;
   await vi.advanceTimersByTimeAsync(10_000);

@@ -1,4 +1,4 @@
-/** Workers are read again page by page, so that a long list blocks neither the browser nor the server. */
+/** Tests that the panel reads workers page by page, so that a long list blocks neither the browser nor the server. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from '../../../../protocol/client.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
@@ -18,7 +18,7 @@ beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
 /** A server with this number of workers, which all report the current load. */
-function setUp(count: number) {
+function startRefreshing(count: number) {
   const server = { load: 10, isDown: false };
   const view = (number: number): WorkerView =>
     workerView({ id: WorkerId.parse(`w_${number}`), gpu_utilization: server.load });
@@ -50,8 +50,8 @@ function setUp(count: number) {
 
 const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-test('reads a small fleet whole every ten seconds', async () => {
-  const { requests, server, loadOf, stop } = setUp(3);
+test('reads all workers of a small fleet every ten seconds', async () => {
+  const { requests, server, loadOf, stop } = startRefreshing(3);
   await advance(400);
   server.load = 80;
   await advance(10_000);
@@ -62,13 +62,13 @@ test('reads a small fleet whole every ten seconds', async () => {
 });
 
 test('reads a large fleet page by page, pausing after each, and starts over after the last', async () => {
-  const { requests, server, loadOf, stop } = setUp(1_000);
+  const { requests, server, loadOf, stop } = startRefreshing(1_000);
   server.load = 80;
   await advance(9_000);
   expect(requests.map(({ cursor }) => cursor)).toEqual([null, 'w_249', 'w_499', 'w_749', 'w_999']);
-  expect(
-    Math.min(...requests.slice(1).map(({ at }, page) => at - (requests[page]?.at ?? 0))),
-  ).toBeGreaterThanOrEqual(500);
+  // `requests[index]` is the request before this one, because the list starts at the second request.
+  const pauses = requests.slice(1).map(({ at }, index) => at - (requests[index]?.at ?? 0));
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(500);
   expect(loadOf(0)).toBe(80);
   expect(loadOf(999)).toBe(80);
   await advance(2_000);
@@ -76,8 +76,8 @@ test('reads a large fleet page by page, pausing after each, and starts over afte
   stop();
 });
 
-test('reads soon after an event, and after the current round during one', async () => {
-  const { requests, emitEvent, stop } = setUp(600);
+test('starts a new round after an event as soon as the current round has ended', async () => {
+  const { requests, emitEvent, stop } = startRefreshing(600);
   await advance(350);
   emitEvent();
   await advance(2_900);
@@ -87,7 +87,7 @@ test('reads soon after an event, and after the current round during one', async 
 });
 
 test('reads a small fleet again within 1.5 seconds of an event', async () => {
-  const { requests, emitEvent, stop } = setUp(3);
+  const { requests, emitEvent, stop } = startRefreshing(3);
   await advance(400);
   emitEvent();
   emitEvent();
@@ -96,8 +96,8 @@ test('reads a small fleet again within 1.5 seconds of an event', async () => {
   stop();
 });
 
-test('reads nothing while the page is hidden and the first page at once when it is shown', async () => {
-  const { requests, page, stop } = setUp(600);
+test('reads nothing while the page is hidden and the first page immediately when it is shown', async () => {
+  const { requests, page, stop } = startRefreshing(600);
   await advance(350);
   page.visibilityState = 'hidden';
   await advance(30_000);
@@ -110,7 +110,7 @@ test('reads nothing while the page is hidden and the first page at once when it 
 });
 
 test('ends the round on a failed page and starts another ten seconds later', async () => {
-  const { requests, server, stop } = setUp(600);
+  const { requests, server, stop } = startRefreshing(600);
   await advance(350);
   server.isDown = true;
   await advance(600);
@@ -123,7 +123,7 @@ test('ends the round on a failed page and starts another ten seconds later', asy
 });
 
 test('reads nothing after it is stopped', async () => {
-  const { requests, emitEvent, stop } = setUp(600);
+  const { requests, emitEvent, stop } = startRefreshing(600);
   await advance(350);
   stop();
   emitEvent();

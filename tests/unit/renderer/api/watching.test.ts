@@ -1,4 +1,4 @@
-/** The client of the pages reports calls that reveal a change of the session. */
+/** Tests that the client of the pages reports refusals that reveal a change of the session, and successful changes. */
 import { expect, test, vi } from 'vitest';
 import { workersApi } from '../../../../protocol/admin-api.ts';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
@@ -11,7 +11,7 @@ const problem = (status: number, code: string): CallFailure => ({
   problem: { type: 'about:blank', title: 'no', status, code, detail: 'no' },
 });
 
-function setUp(failure: CallFailure | null) {
+function createFixture(failure: CallFailure | null) {
   const answer = failure === null ? { ok: true, value: {} } : { ok: false, failure };
   const client = { call: () => Promise.resolve(answer) } as unknown as Client;
   const onRefused = vi.fn<(failure: CallFailure) => void>();
@@ -27,14 +27,14 @@ test.each([
   [problem(409, 'job_final'), 0],
   [{ kind: 'unreachable', cause: null } as const, 0],
 ])('passes the failure %j to onRefused %d times', async (failure, times) => {
-  const { watching, onRefused, onDone } = setUp(failure);
+  const { watching, onRefused, onDone } = createFixture(failure);
   await watching.call(queueApi.pause);
   expect(onRefused).toHaveBeenCalledTimes(times);
   expect(onDone).not.toHaveBeenCalled();
 });
 
 test('reports a successful change, but not a read', async () => {
-  const { watching, onRefused, onDone } = setUp(null);
+  const { watching, onRefused, onDone } = createFixture(null);
   await watching.call(workersApi.list);
   expect(onDone).not.toHaveBeenCalled();
   await watching.call(queueApi.pause);

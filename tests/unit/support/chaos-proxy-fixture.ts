@@ -6,7 +6,7 @@ import { textOf } from '../../support/chaos-proxy-exchange.ts';
 import { type ChaosProxy, startChaosProxy } from '../../support/chaos-proxy.ts';
 import { createNotices, type Notices } from '../../support/notices.ts';
 
-/** The server behind the proxy, and what has arrived there. */
+/** The server behind the proxy. It records the calls that arrive. */
 export interface ProxiedServer {
   readonly calls: readonly string[];
   /** Streams that are open from the server's point of view. */
@@ -17,7 +17,7 @@ export interface ProxiedServer {
   readonly url: string;
 }
 
-/** A client that speaks over a raw socket, with the received text and the end of the socket. */
+/** A client on a raw socket. It records the received text and how the connection ends. */
 export interface RawClient {
   readonly text: () => string;
   /** The end of the connection; null while it is open. */
@@ -27,8 +27,8 @@ export interface RawClient {
   destroy(): void;
 }
 
-export interface ProxyBench {
-  readonly far: ProxiedServer;
+export interface ProxyFixture {
+  readonly server: ProxiedServer;
   readonly proxy: ChaosProxy;
   /** Posts a text and returns the response as `status text`. */
   post(path: string, body?: string): Promise<string>;
@@ -41,40 +41,40 @@ export interface ProxyBench {
  * Provides each test with a proxy in front of a server. The server answers a post with its body, and paths below
  * /stream with a stream.
  */
-export function useProxyBench(): ProxyBench {
-  let far: (ProxiedServer & { close(): Promise<void> }) | null = null;
+export function useProxyFixture(): ProxyFixture {
+  let server: (ProxiedServer & { close(): Promise<void> }) | null = null;
   let proxy: ChaosProxy | null = null;
   const clients: RawClient[] = [];
-  const must = <T>(part: T | null): T => {
-    if (part === null) throw new Error('the bench exists only within a test');
-    return part;
+  const required = <T>(value: T | null): T => {
+    if (value === null) throw new Error('the proxy and its server exist only within a test');
+    return value;
   };
 
   beforeEach(async () => {
-    const started = await startProxiedServer();
-    far = started;
-    proxy = await startChaosProxy(() => started.url);
+    const startedServer = await startProxiedServer();
+    server = startedServer;
+    proxy = await startChaosProxy(() => startedServer.url);
   });
   afterEach(async () => {
     for (const client of clients.splice(0)) client.destroy();
     await proxy?.close();
-    await far?.close();
+    await server?.close();
   });
 
   const connect = async (): Promise<RawClient> => {
-    const client = await openRawClient(Number(new URL(must(proxy).url).port));
+    const client = await openRawClient(Number(new URL(required(proxy).url).port));
     clients.push(client);
     return client;
   };
   return {
-    get far() {
-      return must(far);
+    get server() {
+      return required(server);
     },
     get proxy() {
-      return must(proxy);
+      return required(proxy);
     },
     async post(path, body = '{}') {
-      const answer = await fetch(must(proxy).url + path, {
+      const answer = await fetch(required(proxy).url + path, {
         method: 'POST',
         body,
         headers: { connection: 'close' },
@@ -84,7 +84,7 @@ export function useProxyBench(): ProxyBench {
     connect,
     async stream() {
       const client = await connect();
-      client.send('GET /stream HTTP/1.1\r\nhost: far\r\n\r\n');
+      client.send('GET /stream HTTP/1.1\r\nhost: server\r\n\r\n');
       await client.waitFor('the stream', () => client.text().includes(': open'));
       return client;
     },
@@ -150,12 +150,12 @@ async function openRawClient(port: number): Promise<RawClient> {
     text += chunk.toString('latin1');
     notices.changed();
   });
-  const finish = (how: 'end' | 'reset') => (): void => {
+  const recordEnd = (how: 'end' | 'reset') => (): void => {
     ended ??= how;
     notices.changed();
   };
-  socket.on('error', finish('reset'));
-  socket.on('end', finish('end'));
+  socket.on('error', recordEnd('reset'));
+  socket.on('end', recordEnd('end'));
   return {
     text: () => text,
     ended: () => ended,
