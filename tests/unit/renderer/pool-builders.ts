@@ -1,7 +1,7 @@
 import { JobId, LaunchId, PoolId, WorkerId } from '../../../protocol/ids.ts';
 import { type LaunchView, NewPool, type PoolView } from '../../../protocol/pool.ts';
 
-/** The time this number of seconds after the start of 2026-01-02. */
+/** Returns the time that is this number of seconds after the start of 2026-01-02. */
 export const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 2) + seconds * 1_000).toISOString();
 
 const { name, engine, ...settings } = NewPool.parse({
@@ -17,7 +17,7 @@ type PoolFields = Partial<Omit<PoolView, 'settings' | 'open' | 'usage'>> & {
   readonly usage?: Partial<PoolView['usage']>;
 };
 
-/** A pool of a Slurm cluster that has ordered nothing. */
+/** Returns a pool of a Slurm cluster without launches. */
 export const poolView = (overrides: PoolFields = {}): PoolView => ({
   pool_id: PoolId.parse('p_1'),
   name,
@@ -38,7 +38,7 @@ export const poolView = (overrides: PoolFields = {}): PoolView => ({
   },
 });
 
-/** A launch that was ordered at second 0 and waits in the engine since second 4. */
+/** Returns a launch that was ordered at second 0 and has waited in the engine since second 4. */
 export const launchView = (overrides: Partial<LaunchView> = {}): LaunchView => ({
   launch_id: LaunchId.parse('a1'),
   pool_id: PoolId.parse('p_1'),

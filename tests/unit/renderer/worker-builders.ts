@@ -1,7 +1,7 @@
 import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { WorkerView } from '../../../protocol/worker.ts';
 
-/** A worker as the server returns it: idle, with two GPUs, last seen two seconds ago. */
+/** Returns an idle worker with two GPUs whose last contact was two seconds ago. */
 export function workerView(overrides: Partial<WorkerView> = {}): WorkerView {
   const id = overrides.id ?? WorkerId.parse('w_one');
   const gpu = { name: 'NVIDIA GeForce RTX 4090', vram_gb: 24 };

@@ -109,12 +109,12 @@ describe('processes of SimpleTuner', () => {
   const direct = ['-m', 'simpletuner.train'];
   const launcher = ['-m', 'accelerate.commands.launch'];
 
-  it('starts one SimpleTuner process for one GPU, whatever the config says', () => {
+  it('starts one SimpleTuner process for one GPU, independent of the config', () => {
     expect(argvOf({ num_processes: 4 }, [0])).toEqual(direct);
     expect(argvOf({}, null)).toEqual(direct);
   });
 
-  it('starts as many SimpleTuner processes as the config says when it also names the GPUs', () => {
+  it('starts as many SimpleTuner processes as the config sets when it also selects the GPUs', () => {
     expect(argvOf({ accelerate_visible_devices: [2, 3] }, [2, 3])).toEqual(direct);
     expect(argvOf({ '--accelerate_visible_devices': '2,3', num_processes: 2 }, [2, 3])).toContain(
       '--num_processes=2',
@@ -262,7 +262,7 @@ describe('OneTrainer', () => {
 });
 
 describe('accelerate scripts', () => {
-  it('starts one process of an accelerate script per GPU, whatever the config says', () => {
+  it('starts one process of an accelerate script per GPU, independent of the config', () => {
     const optionsOf = (num_processes: number, gpus: number[] | null): readonly string[] =>
       prepare(rigWith('diffusers').rig, { config: { ...diffusers, num_processes }, gpus }).argv.filter(word =>
         /gpu|processes/.test(word),

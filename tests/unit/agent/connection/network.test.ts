@@ -44,7 +44,7 @@ async function expectNothingSent(listener: Listener, connections = 1): Promise<v
 }
 
 describe('connections with a pin', () => {
-  it('accepts a server with the pinned key, whatever its issuer and names', async () => {
+  it('accepts a server with the pinned key, independent of its issuer and names', async () => {
     const identity = await makeIdentity({ names: ['elsewhere.test'] });
     const listener = await startListener(identity);
     expect(await call(listener.url, trustPinned(identity))).toBe('none');

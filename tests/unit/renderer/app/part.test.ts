@@ -1,4 +1,4 @@
-/** Parts of the panel that load when they are needed. */
+/** Tests the parts of the panel that load only when they are needed. */
 import { expect, test } from 'vitest';
 import { loadPart, mayReload, PartUnavailable } from '../../../../renderer/app/part.ts';
 
@@ -18,11 +18,11 @@ test('rejects when a part of the panel does not load in time', async () => {
   );
 });
 
-test('reloads the page once, and again only after a while', () => {
-  const kept = new Map<string, string>();
+test('reloads the page once, and again only 30 s later', () => {
+  const stored = new Map<string, string>();
   const storage = {
-    getItem: (key: string) => kept.get(key) ?? null,
-    setItem: (key: string, value: string) => void kept.set(key, value),
+    getItem: (key: string) => stored.get(key) ?? null,
+    setItem: (key: string, value: string) => void stored.set(key, value),
   };
   expect(mayReload(storage, 1_000_000)).toBe(true);
   expect(mayReload(storage, 1_010_000)).toBe(false);

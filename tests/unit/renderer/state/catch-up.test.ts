@@ -1,4 +1,4 @@
-/** Lists that are read in parts are combined with events that arrive during the reads. */
+/** Tests that lists that are read in parts are combined with the events that arrive during the reads. */
 import { beforeEach, expect, test } from 'vitest';
 import type { UiEvent } from '../../../../protocol/events.ts';
 import { JobId } from '../../../../protocol/ids.ts';
@@ -43,18 +43,18 @@ beforeEach(() => {
   catchUp.begin();
 });
 
-const shown = (): Readonly<Record<string, string>> =>
+const shownStatuses = (): Readonly<Record<string, string>> =>
   Object.fromEntries([...store.getState().fleet.jobs].map(([id, { status }]) => [id, status]));
 const badge = (): string => store.getState().stream.kind;
 const addSnapshot = (seq: number, ...jobs: readonly JobView[]): void =>
   catchUp.addSnapshot({ workers: [], jobs, queue, hasAllEndedJobs: true, seq });
 
-test('shows each part of the first load at once, while the badge says that it loads', () => {
+test('shows each part of the first load immediately, with the badge "loading"', () => {
   expect(badge()).toBe('connecting');
   addSnapshot(5, job('j_1'));
-  expect([shown(), badge()]).toEqual([{ j_1: 'pending' }, 'loading']);
+  expect([shownStatuses(), badge()]).toEqual([{ j_1: 'pending' }, 'loading']);
   catchUp.addPage({ jobs: [job('j_2')], seq: 5 });
-  expect([shown(), badge()]).toEqual([{ j_1: 'pending', j_2: 'pending' }, 'loading']);
+  expect([shownStatuses(), badge()]).toEqual([{ j_1: 'pending', j_2: 'pending' }, 'loading']);
   catchUp.finish();
   expect(badge()).toBe('live');
 });
@@ -63,10 +63,10 @@ test('shows events from before the first part together with it', () => {
   catchUp.enqueue(event(5, 'j_1', 'completed'));
   catchUp.enqueue(event(6, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(true);
-  expect(shown()).toEqual({});
+  expect(shownStatuses()).toEqual({});
   addSnapshot(5, job('j_1'));
   expect(catchUp.flush()).toBe(true);
-  expect([shown(), store.getState().fleet.seq]).toEqual([{ j_1: 'running' }, 6]);
+  expect([shownStatuses(), store.getState().fleet.seq]).toEqual([{ j_1: 'running' }, 6]);
 });
 
 test('keeps newer events over an older page and accepts newer rows from it', () => {
@@ -76,11 +76,11 @@ test('keeps newer events over an older page and accepts newer rows from it', () 
   catchUp.enqueue(event(8, 'j_gone', null));
   catchUp.flush();
   catchUp.addPage({ jobs: [job('j_old', 'starting'), job('j_new', 'cancelling'), job('j_gone')], seq: 7 });
-  expect(shown()).toEqual({ j_1: 'pending', j_old: 'starting', j_new: 'cancelling' });
+  expect(shownStatuses()).toEqual({ j_1: 'pending', j_old: 'starting', j_new: 'cancelling' });
   catchUp.enqueue(event(9, 'j_late', 'completed'));
   catchUp.flush();
   catchUp.addPage({ jobs: [job('j_late', 'running')], seq: 8 });
-  expect(shown()['j_late']).toBe('completed');
+  expect(shownStatuses()['j_late']).toBe('completed');
 });
 
 test('shows the old fleet until the new one is complete, including events since', () => {
@@ -91,9 +91,9 @@ test('shows the old fleet until the new one is complete, including events since'
   catchUp.enqueue(event(10, 'j_2', 'completed'));
   catchUp.flush();
   catchUp.addPage({ jobs: [job('j_3')], seq: 10 });
-  expect(shown()).toEqual({ j_1: 'pending', j_2: 'pending' });
+  expect(shownStatuses()).toEqual({ j_1: 'pending', j_2: 'pending' });
   catchUp.finish();
-  expect([shown(), badge()]).toEqual([{ j_2: 'completed', j_3: 'pending' }, 'live']);
+  expect([shownStatuses(), badge()]).toEqual([{ j_2: 'completed', j_3: 'pending' }, 'live']);
 });
 
 test('reports a gap without changes and forgets queued events on a restart', () => {
@@ -101,13 +101,13 @@ test('reports a gap without changes and forgets queued events on a restart', () 
   catchUp.finish();
   catchUp.enqueue(event(7, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(false);
-  expect(shown()).toEqual({ j_1: 'pending' });
+  expect(shownStatuses()).toEqual({ j_1: 'pending' });
   catchUp.enqueue(event(9, 'j_1', 'failed'));
   catchUp.begin();
   addSnapshot(9, job('j_1', 'completed'));
   expect(catchUp.flush()).toBe(true);
   catchUp.finish();
-  expect(shown()).toEqual({ j_1: 'completed' });
+  expect(shownStatuses()).toEqual({ j_1: 'completed' });
 });
 
 test('notifies subscribers once for a batch of events', () => {
@@ -120,5 +120,5 @@ test('notifies subscribers once for a batch of events', () => {
   catchUp.enqueue(event(6, 'j_1', 'running'));
   catchUp.enqueue(event(7, 'j_2', 'running'));
   catchUp.flush();
-  expect([notifications, shown()]).toEqual([1, { j_1: 'running', j_2: 'running' }]);
+  expect([notifications, shownStatuses()]).toEqual([1, { j_1: 'running', j_2: 'running' }]);
 });

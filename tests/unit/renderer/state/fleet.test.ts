@@ -1,4 +1,4 @@
-/** The panel applies snapshots and events, and notices when events are missing. */
+/** Tests that the panel applies snapshots and events, and detects missing events. */
 import { expect, test } from 'vitest';
 import { advance, emptyFleet, type Fleet, fromSnapshot } from '../../../../renderer/state/fleet.ts';
 import type { UiEvent } from '../../../../protocol/events.ts';
@@ -37,7 +37,7 @@ const jobEvent = (seq: number, changes: Readonly<Record<string, unknown>> | null
     job: changes && jobView(changes),
   }) as UiEvent;
 
-test('replaces the row an event is about and lists the event as recent', () => {
+test('replaces the row of the object of an event and lists the event as recent', () => {
   const { fleet, missed } = advance(start(), [jobEvent(8, { status: 'running' })]);
   expect(missed).toBe(false);
   expect(fleet.jobs.get(id)?.status).toBe('running');

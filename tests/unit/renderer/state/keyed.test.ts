@@ -1,4 +1,4 @@
-/** A map whose versions are immutable: a change does not affect older versions. */
+/** Tests the map with immutable versions: a change does not affect older versions. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keyed, type Keyed } from '../../../../renderer/state/keyed.ts';
@@ -57,7 +57,7 @@ test('keeps unchanged rows identical and in order', () => {
   const after = before.with(new Map([['row 700', changed]]));
   const values = [...after.values()];
   expect(values[700]).toBe(changed);
-  expect(values.filter((row, at) => row !== rows[at])).toEqual([changed]);
+  expect(values.filter((row, index) => row !== rows[index])).toEqual([changed]);
 });
 
 test('behaves like a map after any changes', () => {

@@ -15,9 +15,9 @@ const id = JobId.parse('j_1');
 const start = Date.parse('2026-03-01T12:00:00.000Z');
 const none: Losses = new Map();
 
-const job = (change: Readonly<Record<string, unknown>> = {}) =>
-  jobView({ status: 'running', attempt: 1, ...change });
-const jobs = (change: Readonly<Record<string, unknown>> = {}) => new Map([[id, job(change)]]);
+const job = (overrides: Readonly<Record<string, unknown>> = {}) =>
+  jobView({ status: 'running', attempt: 1, ...overrides });
+const jobs = (overrides: Readonly<Record<string, unknown>> = {}) => new Map([[id, job(overrides)]]);
 
 /** A progress event, `seconds` after the start. */
 const progress = (seconds: number, loss: number | undefined, attempt = 1): UiEvent => ({
@@ -55,12 +55,12 @@ test('bounds a long series, keeping its beginning and the newest points', () => 
   let losses = none;
   for (let second = 0; second < 5_000; second += 1)
     losses = withEvents(losses, [progress(second, 0.5)], jobs());
-  const kept = seconds(losses);
-  expect(kept.length).toBeGreaterThan(25);
-  expect(kept.length).toBeLessThanOrEqual(60);
-  expect(kept[0]).toBe(0);
-  expect(kept.at(-1)).toBe(4_999);
-  const gaps = kept.slice(1, -1).map((second, index) => second - (kept[index] ?? 0));
+  const keptSeconds = seconds(losses);
+  expect(keptSeconds.length).toBeGreaterThan(25);
+  expect(keptSeconds.length).toBeLessThanOrEqual(60);
+  expect(keptSeconds[0]).toBe(0);
+  expect(keptSeconds.at(-1)).toBe(4_999);
+  const gaps = keptSeconds.slice(1, -1).map((second, index) => second - (keptSeconds[index] ?? 0));
   expect(Math.max(...gaps)).toBeLessThanOrEqual(4 * Math.min(...gaps));
 });
 
@@ -135,7 +135,7 @@ test('keeps the earlier losses at the beginning however many more arrive', () =>
   let losses = withEarlier(none, id, 1, [at(-2, 0.9), at(-1, 0.8)]);
   for (let second = 0; second < 500; second += 1)
     losses = withEvents(losses, [progress(second, 0.5)], jobs());
-  const kept = shownSeconds(losses);
-  expect(kept.slice(0, 3)).toEqual([-2, -1, 0]);
-  expect(kept.length).toBeLessThanOrEqual(62);
+  const keptSeconds = shownSeconds(losses);
+  expect(keptSeconds.slice(0, 3)).toEqual([-2, -1, 0]);
+  expect(keptSeconds.length).toBeLessThanOrEqual(62);
 });

@@ -1,20 +1,20 @@
-/** The preferences of a browser and their storage. */
+/** Tests the preferences of a browser and their storage. */
 import { beforeEach, expect, test } from 'vitest';
 import { perLocale } from '../../../../renderer/i18n/formats.ts';
 import { createPreferences } from '../../../../renderer/state/stores.ts';
 
-let kept: Map<string, string>;
+let stored: Map<string, string>;
 beforeEach(() => {
-  kept = new Map();
+  stored = new Map();
 });
 
 const storage = (): Storage => ({
   length: 0,
-  clear: () => kept.clear(),
+  clear: () => stored.clear(),
   key: () => null,
-  getItem: key => kept.get(key) ?? null,
-  setItem: (key, value) => void kept.set(key, value),
-  removeItem: key => void kept.delete(key),
+  getItem: key => stored.get(key) ?? null,
+  setItem: (key, value) => void stored.set(key, value),
+  removeItem: key => void stored.delete(key),
 });
 
 test('follows the browser at first', () => {
@@ -48,7 +48,7 @@ test.each([
   '{"theme":"pink","language":"tlh","zone":"mars","jobColumns":[1,null]}',
   '{"theme":1',
 ])('ignores invalid saved preferences: %j', text => {
-  kept.set('trainyard.preferences', text);
+  stored.set('trainyard.preferences', text);
   expect(createPreferences(storage(), ['en']).getState()).toEqual({
     theme: 'system',
     language: 'en',
@@ -60,8 +60,8 @@ test.each([
 test('formats a time in the chosen zone', () => {
   const at = Date.UTC(2026, 0, 31, 23, 5);
   const options = { dateStyle: 'medium', timeStyle: 'long' } as const;
-  const written = perLocale(options);
-  expect(written({ language: 'en', zone: 'utc' }).format(at)).toMatch(/^Jan 31, 2026, 11:05:00\sPM UTC$/);
+  const formatOf = perLocale(options);
+  expect(formatOf({ language: 'en', zone: 'utc' }).format(at)).toMatch(/^Jan 31, 2026, 11:05:00\sPM UTC$/);
   const local = new Intl.DateTimeFormat('en', options).format(at);
-  expect(written({ language: 'en', zone: 'local' }).format(at)).toBe(local);
+  expect(formatOf({ language: 'en', zone: 'local' }).format(at)).toBe(local);
 });

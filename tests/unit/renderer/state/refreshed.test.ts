@@ -1,4 +1,4 @@
-/** A list of workers is read again and merged into the fleet. */
+/** Tests that a repeated read of the workers is merged into the fleet. */
 import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../../protocol/events.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
@@ -20,11 +20,11 @@ const workerEvent = (seq: number, worker: WorkerView): UiEvent => ({
   worker_id: worker.id,
   worker,
 });
-const fleetOf = (workers: readonly WorkerView[], change: Partial<Fleet> = {}): Fleet => ({
+const fleetOf = (workers: readonly WorkerView[], overrides: Partial<Fleet> = {}): Fleet => ({
   ...emptyFleet,
   seq: 10,
   workers: keyed(workers.map(worker => [worker.id, worker] as const)),
-  ...change,
+  ...overrides,
 });
 
 const known = workerView();

@@ -1,4 +1,4 @@
-/** Rows are sorted again only when a change requires it. */
+/** Tests that rows are sorted again only when a change requires it. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createArrangement } from '../../../../renderer/ui/table-order.ts';
@@ -9,18 +9,18 @@ interface Row {
   readonly note?: string;
 }
 
-/** Sorts rows by size, and counts how often it sorts. */
-function setUp() {
-  let times = 0;
+/** Returns an arrangement that sorts rows by size, and the number of its sorts. */
+function createCountingArrangement() {
+  let sorts = 0;
   const arrange = createArrangement<Row>({
     idOf: ({ id }) => id,
     arrange(rows) {
-      times += 1;
+      sorts += 1;
       return rows.toSorted((a, b) => a.size - b.size);
     },
     keepsPosition: (now, before) => now.size === before.size,
   });
-  return { arrange, times: () => times };
+  return { arrange, countSorts: () => sorts };
 }
 
 const a = { id: 'a', size: 3 };
@@ -28,26 +28,26 @@ const b = { id: 'b', size: 1 };
 const c = { id: 'c', size: 2 };
 
 test('replaces a changed row that does not move without sorting again', () => {
-  const { arrange, times } = setUp();
+  const { arrange, countSorts } = createCountingArrangement();
   expect(arrange([a, b, c])).toEqual([b, c, a]);
   const before = arrange([a, b, c]);
-  const updated = { ...b, note: 'told' };
+  const updated = { ...b, note: 'changed' };
   const later = { ...a, note: 'later' };
   expect(arrange([a, updated, c])).toEqual([updated, c, a]);
   expect(arrange([later, updated, c])).toEqual([updated, c, later]);
   expect(before).toEqual([b, c, a]);
-  expect(times()).toBe(1);
+  expect(countSorts()).toBe(1);
 });
 
 test('returns the same list without a change', () => {
-  const { arrange, times } = setUp();
+  const { arrange, countSorts } = createCountingArrangement();
   const first = arrange([a, b, c]);
   expect(arrange([a, b, c])).toBe(first);
-  expect(times()).toBe(1);
+  expect(countSorts()).toBe(1);
 });
 
 test('sorts again when rows are added, removed or moved', () => {
-  const { arrange } = setUp();
+  const { arrange } = createCountingArrangement();
   arrange([a, b, c]);
   const d = { id: 'd', size: 0 };
   expect(arrange([a, b, c, d])).toEqual([d, b, c, a]);
@@ -60,9 +60,9 @@ test('sorts again when rows are added, removed or moved', () => {
 });
 
 test('replaces a changed row at its new place after a sort', () => {
-  const { arrange } = setUp();
+  const { arrange } = createCountingArrangement();
   arrange([a, b, c]);
-  arrange([{ ...a, note: 'told' }, b, c]);
+  arrange([{ ...a, note: 'changed' }, b, c]);
   const grown = { ...b, size: 9 };
   arrange([a, grown, c]);
   const last = { ...grown, note: 'the last one' };
@@ -78,11 +78,11 @@ test('matches a full sort after any changes', () => {
   const rows = fc.uniqueArray(row, { selector: ({ id }) => id });
   fc.assert(
     fc.property(fc.array(fc.tuple(rows, fc.boolean())), steps => {
-      const { arrange } = setUp();
+      const { arrange } = createCountingArrangement();
       let current: readonly Row[] = [];
-      for (const [wanted, isSameRows] of steps) {
-        const byId = new Map(wanted.map(each => [each.id, each]));
-        current = isSameRows ? current.map(old => byId.get(old.id) ?? old) : wanted;
+      for (const [newRows, isSameRows] of steps) {
+        const byId = new Map(newRows.map(row => [row.id, row]));
+        current = isSameRows ? current.map(old => byId.get(old.id) ?? old) : newRows;
         expect(arrange(current)).toEqual(current.toSorted((x, y) => x.size - y.size));
       }
     }),

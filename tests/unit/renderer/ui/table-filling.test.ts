@@ -1,4 +1,4 @@
-/** The cells of new rows are rendered a few rows per frame. */
+/** Tests that the cells of new rows are rendered a few rows per frame. */
 import { beforeEach, expect, test } from 'vitest';
 import { createCellScheduler } from '../../../../renderer/ui/table-rendering.ts';
 
@@ -6,41 +6,41 @@ let frames: (() => void)[] = [];
 beforeEach(() => {
   frames = [];
 });
-const later = (run: () => void): void => void frames.push(run);
+const requestFrame = (run: () => void): void => void frames.push(run);
 
-const frame = (): void => {
-  const due = frames;
+const runFrame = (): void => {
+  const callbacks = frames;
   frames = [];
-  for (const run of due) run();
+  for (const run of callbacks) run();
 };
 
-/** A table whose first screen has a single row, which is already rendered. */
-function tableWithOneRow() {
-  const scheduler = createCellScheduler(later);
+/** Creates a table whose first screen has only one row, which is already rendered. */
+function createOneRowTable() {
+  const scheduler = createCellScheduler(requestFrame);
   const rendered: number[] = [];
   const scrollIntoView = (row: number) => scheduler.schedule(() => void rendered.push(row));
   scrollIntoView(0);
-  frame();
+  runFrame();
   return { rendered, scrollIntoView };
 }
 
 test('renders the cells of the first screen in one frame', () => {
-  const scheduler = createCellScheduler(later);
+  const scheduler = createCellScheduler(requestFrame);
   let count = 0;
   for (let row = 0; row < 25; row += 1) scheduler.schedule(() => void (count += 1));
   expect(count).toBe(0);
-  frame();
+  runFrame();
   expect(count).toBe(25);
   expect(frames).toHaveLength(0);
 });
 
 test('renders the cells of later rows in order, a few rows per frame', () => {
-  const { rendered, scrollIntoView } = tableWithOneRow();
+  const { rendered, scrollIntoView } = createOneRowTable();
   for (let row = 1; row <= 14; row += 1) scrollIntoView(row);
   const after: number[] = [];
   while (frames.length > 0) {
     expect(frames).toHaveLength(1);
-    frame();
+    runFrame();
     after.push(rendered.length - 1);
   }
   expect(after).toEqual([6, 12, 14]);
@@ -48,11 +48,11 @@ test('renders the cells of later rows in order, a few rows per frame', () => {
 });
 
 test('renders no cells of rows that have left the screen again', () => {
-  const { rendered, scrollIntoView } = tableWithOneRow();
+  const { rendered, scrollIntoView } = createOneRowTable();
   const cancels = [1, 2, 3, 4, 5, 6].map(scrollIntoView);
   for (const cancel of cancels) cancel();
   scrollIntoView(7);
   expect(frames).toHaveLength(1);
-  frame();
+  runFrame();
   expect(rendered).toEqual([0, 7]);
 });

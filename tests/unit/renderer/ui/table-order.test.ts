@@ -1,4 +1,4 @@
-/** The order of rows in a table. */
+/** Tests the order of rows in a table. */
 import { expect, test } from 'vitest';
 import { sortRows, arrangeByPosition } from '../../../../renderer/ui/table-order.ts';
 
@@ -36,8 +36,8 @@ test('sorts texts by locale and treats infinite numbers as equal', () => {
   expect(ids(sortRows([row('Zeta'), row('émile'), row('alpha'), row('Echo')], byName))).toBe(
     'alpha Echo émile Zeta',
   );
-  const never = [row('x', Number.POSITIVE_INFINITY), row('y', 1), row('z', Number.POSITIVE_INFINITY)];
-  expect(ids(sortRows(never, { ...bySize, before: [] }))).toBe('y x z');
+  const rows = [row('x', Number.POSITIVE_INFINITY), row('y', 1), row('z', Number.POSITIVE_INFINITY)];
+  expect(ids(sortRows(rows, { ...bySize, before: [] }))).toBe('y x z');
 });
 
 test('sorts unknown values last in both directions', () => {

@@ -1,4 +1,4 @@
-/** The stream of one tab: the messages that it reports, and when it treats its connection as dead. */
+/** Tests the stream of one tab: which messages it reports, and when it treats its connection as lost. */
 import { beforeEach, expect, test } from 'vitest';
 import {
   createOwnStream,
@@ -41,16 +41,16 @@ beforeEach(() => {
       return source;
     },
     after(ms, run) {
-      const own = { at: now + ms, run };
-      timer = own;
+      const scheduled = { at: now + ms, run };
+      timer = scheduled;
       return () => {
-        if (timer === own) timer = null;
+        if (timer === scheduled) timer = null;
       };
     },
-  })('http://fleet/api/events', news => messages.push(news.kind));
+  })('http://fleet/api/events', message => messages.push(message.kind));
 });
 
-const newest = (): FakeSource => {
+const newestSource = (): FakeSource => {
   const source = sources.at(-1);
   if (source === undefined) throw new Error('no connection was opened');
   return source;
@@ -68,32 +68,32 @@ function advance(ms: number): void {
 const ping = '{"kind":"ping","every_ms":20000}';
 
 test('reopens a pinging stream after two missed pings', () => {
-  newest().emit('open');
-  newest().emit('message', ping);
+  newestSource().emit('open');
+  newestSource().emit('message', ping);
   advance(20_000);
-  newest().emit('message', ping);
+  newestSource().emit('message', ping);
   advance(44_999);
   expect(messages).toEqual(['open']);
   advance(1);
-  expect([messages, newest().isClosed]).toEqual([['open', 'lost'], true]);
+  expect([messages, newestSource().isClosed]).toEqual([['open', 'lost'], true]);
   advance(2_000);
   expect(sources).toHaveLength(2);
-  newest().emit('open');
+  newestSource().emit('open');
   expect(messages).toEqual(['open', 'lost', 'open']);
 });
 
-test('counts any frame as a sign of life', () => {
-  newest().emit('open');
-  newest().emit('message', ping);
+test('keeps a stream open while it receives any frames', () => {
+  newestSource().emit('open');
+  newestSource().emit('message', ping);
   advance(40_000);
-  newest().emit('message', '{"kind":"queue"}');
+  newestSource().emit('message', '{"kind":"queue"}');
   advance(40_000);
   expect(messages).toEqual(['open', 'frame']);
 });
 
 test('leaves a stream open when the server sends no pings', () => {
-  newest().emit('open');
-  newest().emit('message', '{"kind":"queue"}');
+  newestSource().emit('open');
+  newestSource().emit('message', '{"kind":"queue"}');
   advance(3_600_000);
   expect([messages, sources.length]).toEqual([['open', 'frame'], 1]);
 });
@@ -106,9 +106,9 @@ test('retries a connection that gets no answer', () => {
 });
 
 test('allows the same time for a reconnect by the browser itself', () => {
-  newest().emit('open');
-  newest().emit('message', ping);
-  newest().emit('error');
+  newestSource().emit('open');
+  newestSource().emit('message', ping);
+  newestSource().emit('error');
   advance(9_999);
   expect([messages, sources.length]).toEqual([['open', 'lost'], 1]);
   advance(2_001);
@@ -116,11 +116,11 @@ test('allows the same time for a reconnect by the browser itself', () => {
 });
 
 test('retries a refused stream until it is closed', () => {
-  newest().readyState = 2;
-  newest().emit('error');
+  newestSource().readyState = 2;
+  newestSource().emit('error');
   advance(2_000);
   expect([messages, sources.length]).toEqual([['refused'], 2]);
   stop();
   advance(60_000);
-  expect([sources.length, newest().isClosed]).toEqual([2, true]);
+  expect([sources.length, newestSource().isClosed]).toEqual([2, true]);
 });

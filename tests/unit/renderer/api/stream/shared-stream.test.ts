@@ -1,4 +1,4 @@
-/** The shared stream as a tab uses it: when the tab joins, when it leaves, and when it opens a stream of its own. */
+/** Tests the shared stream of a tab: when the tab joins and leaves, and when it opens its own stream. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   type HubMessage,
@@ -20,14 +20,14 @@ interface TestConnection {
   isClosed: boolean;
 }
 
-function setUp({ isSilent = false, refused = false } = {}) {
+function startTab({ isSilent = false, isRefused = false } = {}) {
   let staysSilent = isSilent;
   const connections: TestConnection[] = [];
-  const ownStreams: { readonly tell: StreamListener; isClosed: boolean }[] = [];
+  const ownStreams: { readonly emit: StreamListener; isClosed: boolean }[] = [];
   const messages: StreamMessage[] = [];
   const page = new EventTarget();
   const connect = (onMessage: (message: HubMessage) => void, onBroken: () => void): HubConnection => {
-    if (refused) throw new Error('a browser may refuse');
+    if (isRefused) throw new Error('a browser may refuse');
     const connection: TestConnection = { sent: [], receive: onMessage, fail: onBroken, isClosed: false };
     connections.push(connection);
     return {
@@ -38,12 +38,12 @@ function setUp({ isSilent = false, refused = false } = {}) {
       close: () => void (connection.isClosed = true),
     };
   };
-  const openOwn = (_: string, tell: StreamListener) => {
-    const stream = { tell, isClosed: false };
+  const openOwn = (_: string, emit: StreamListener) => {
+    const stream = { emit, isClosed: false };
     ownStreams.push(stream);
     return () => void (stream.isClosed = true);
   };
-  const close = sharedStream({ connect, openOwn, page })(url, news => void messages.push(news));
+  const close = sharedStream({ connect, openOwn, page })(url, message => void messages.push(message));
   const stopAnswering = (): void => void (staysSilent = true);
   return {
     connections,
@@ -51,12 +51,12 @@ function setUp({ isSilent = false, refused = false } = {}) {
     messages,
     close,
     stopAnswering,
-    emit: (name: string) => page.dispatchEvent(new Event(name)),
+    dispatch: (name: string) => page.dispatchEvent(new Event(name)),
   };
 }
 
-test('sends the stream URL to the hub and passes on what the hub sends', () => {
-  const { connections, messages } = setUp();
+test('sends the stream URL to the hub and forwards what the hub sends', () => {
+  const { connections, messages } = startTab();
   expect(connections[0]?.sent).toEqual([{ kind: 'here', url }]);
   connections[0]?.receive({ kind: 'heard' });
   connections[0]?.receive({ kind: 'open' });
@@ -64,8 +64,8 @@ test('sends the stream URL to the hub and passes on what the hub sends', () => {
   expect(messages).toEqual([{ kind: 'open' }, { kind: 'frame', data: '1' }]);
 });
 
-test('sends heartbeats to the hub while it follows, and a goodbye when it closes', async () => {
-  const { connections, ownStreams, close } = setUp();
+test('sends heartbeats to the hub while it is open, and a leave message when it closes', async () => {
+  const { connections, ownStreams, close } = startTab();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(connections[0]?.sent).toHaveLength(7);
   expect(ownStreams).toHaveLength(0);
@@ -77,21 +77,21 @@ test('sends heartbeats to the hub while it follows, and a goodbye when it closes
 });
 
 test('leaves and turns stale when its page is cached, and rejoins when it is shown', () => {
-  const { connections, messages, emit } = setUp();
+  const { connections, messages, dispatch } = startTab();
   connections[0]?.receive({ kind: 'open' });
-  emit('pageshow');
+  dispatch('pageshow');
   expect(connections).toHaveLength(1);
-  emit('pagehide');
+  dispatch('pagehide');
   expect(connections[0]?.sent.at(-1)).toEqual({ kind: 'leave' });
   expect(messages).toEqual([{ kind: 'open' }, { kind: 'lost' }]);
-  emit('pageshow');
+  dispatch('pageshow');
   expect(connections[1]?.sent).toEqual([{ kind: 'here', url }]);
   connections[1]?.receive({ kind: 'open' });
   expect(messages.at(-1)).toEqual({ kind: 'open' });
 });
 
 test('opens its own stream within three heartbeats when the hub stops answering', async () => {
-  const { connections, ownStreams, stopAnswering } = setUp();
+  const { connections, ownStreams, stopAnswering } = startTab();
   await vi.advanceTimersByTimeAsync(15_000);
   stopAnswering();
   await vi.advanceTimersByTimeAsync(24_000);
@@ -102,13 +102,13 @@ test('opens its own stream within three heartbeats when the hub stops answering'
 });
 
 test('opens its own stream and reports possible loss when the hub never answers', async () => {
-  const { connections, ownStreams, messages, close } = setUp({ isSilent: true });
+  const { connections, ownStreams, messages, close } = startTab({ isSilent: true });
   await vi.advanceTimersByTimeAsync(4_000);
   expect(ownStreams).toHaveLength(0);
   await vi.advanceTimersByTimeAsync(2_000);
   expect(ownStreams).toHaveLength(1);
   expect(connections[0]?.isClosed).toBe(true);
-  ownStreams[0]?.tell({ kind: 'open' });
+  ownStreams[0]?.emit({ kind: 'open' });
   connections[0]?.receive({ kind: 'frame', data: 'late' });
   expect(messages).toEqual([{ kind: 'lost' }, { kind: 'open' }]);
   await vi.advanceTimersByTimeAsync(60_000);
@@ -117,18 +117,18 @@ test('opens its own stream and reports possible loss when the hub never answers'
   expect(ownStreams[0]?.isClosed).toBe(true);
 });
 
-test('opens one own stream at once when the worker script fails to load', () => {
-  const { connections, ownStreams, emit } = setUp();
+test('immediately opens one own stream when the worker script fails to load', () => {
+  const { connections, ownStreams, dispatch } = startTab();
   connections[0]?.fail();
   connections[0]?.fail();
-  emit('pageshow');
+  dispatch('pageshow');
   expect(ownStreams).toHaveLength(1);
   expect(connections).toHaveLength(1);
 });
 
 test('opens its own stream when the browser allows no shared worker', () => {
-  const { ownStreams, messages } = setUp({ refused: true });
+  const { ownStreams, messages } = startTab({ isRefused: true });
   expect(ownStreams).toHaveLength(1);
-  ownStreams[0]?.tell({ kind: 'open' });
+  ownStreams[0]?.emit({ kind: 'open' });
   expect(messages).toEqual([{ kind: 'open' }]);
 });

@@ -33,14 +33,14 @@ beforeAll(async () => {
   t = await loadTexts('en', 'utc');
 });
 
-const job = (id: string, part: Partial<JobView> = {}): JobView =>
-  jobView({ id, job_id: id, gpu_count: 1, queued_at: '2026-01-01T00:00:00.000Z', ...part });
+const job = (id: string, overrides: Partial<JobView> = {}): JobView =>
+  jobView({ id, job_id: id, gpu_count: 1, queued_at: '2026-01-01T00:00:00.000Z', ...overrides });
 
 const rig3 = { worker_id: WorkerId.parse('w-3'), worker_name: 'Rig-3' };
 
 describe('the job filter', () => {
-  const matches = (text: string, part: Partial<JobView>): boolean =>
-    createMatcher(parseSearch(text))(job('j-1', part));
+  const matches = (text: string, overrides: Partial<JobView>): boolean =>
+    createMatcher(parseSearch(text))(job('j-1', overrides));
 
   it('parses states, aliases, users, workers and free text', () => {
     const text = 'State:failed,queued user:CI worker:rig-* tag:Base group:Lr-* "Two Words" color:red';
@@ -63,10 +63,11 @@ describe('the job filter', () => {
   });
 
   it('matches a group by pattern, every tag, and a part of the name', () => {
-    const part = { name: 'Tulips', tags: ['Base', 'b'], group: 'Lr-1' };
+    const overrides = { name: 'Tulips', tags: ['Base', 'b'], group: 'Lr-1' };
     for (const text of ['tulip', 'group:lr-*', 'group:LR-1', 'tag:base tag:b'])
-      expect(matches(text, part)).toBe(true);
-    for (const text of ['group:lr', 'tag:bas', 'tag:base tag:c']) expect(matches(text, part)).toBe(false);
+      expect(matches(text, overrides)).toBe(true);
+    for (const text of ['group:lr', 'tag:bas', 'tag:base tag:c'])
+      expect(matches(text, overrides)).toBe(false);
     expect(matches('group:*', { group: null })).toBe(false);
   });
 
@@ -161,15 +162,15 @@ describe('job actions', () => {
   });
 
   it('offers approve and reject only while approval is pending', () => {
-    const may = () => true;
-    expect(isOffered('approve', job('a', { approval: 'wanted' }), may)).toBe(true);
-    expect(isOffered('reject', job('a', { approval: 'given' }), may)).toBe(false);
-    expect(isOffered('approve', job('a', { approval: 'wanted', status: 'failed' }), may)).toBe(false);
-    expect(isOffered('cancel', job('a'), may)).toBe(true);
+    const allow = () => true;
+    expect(isOffered('approve', job('a', { approval: 'wanted' }), allow)).toBe(true);
+    expect(isOffered('reject', job('a', { approval: 'given' }), allow)).toBe(false);
+    expect(isOffered('approve', job('a', { approval: 'wanted', status: 'failed' }), allow)).toBe(false);
+    expect(isOffered('cancel', job('a'), allow)).toBe(true);
     const supporting: Partial<JobView> = { status: 'running', requests: ['sample'] };
-    expect(isOffered('sample', job('a', supporting), may)).toBe(true);
-    expect(isOffered('save', job('a', supporting), may)).toBe(false);
-    expect(isOffered('sample', job('a', { ...supporting, status: 'completed' }), may)).toBe(false);
+    expect(isOffered('sample', job('a', supporting), allow)).toBe(true);
+    expect(isOffered('save', job('a', supporting), allow)).toBe(false);
+    expect(isOffered('sample', job('a', { ...supporting, status: 'completed' }), allow)).toBe(false);
     expect(isOffered('sample', job('a', supporting), () => false)).toBe(false);
   });
 });
@@ -252,8 +253,8 @@ describe('the job form', () => {
   });
 
   it('reports invalid fields before sending', () => {
-    const wrong = { ...emptyDraft, gpus: 'two', labels: [{ id: 1, key: '', pattern: 'x' }] };
-    expect(checkDraft(wrong, withPageTexts(t, submit))).toEqual({
+    const invalid = { ...emptyDraft, gpus: 'two', labels: [{ id: 1, key: '', pattern: 'x' }] };
+    expect(checkDraft(invalid, withPageTexts(t, submit))).toEqual({
       ok: false,
       errors: {
         config_name: 'Choose a configuration, or write one.',
@@ -266,16 +267,16 @@ describe('the job form', () => {
       ok: false,
       errors: { config: 'Invalid JSON at line 1, column 2.' },
     });
-    const twice = [1, 2].map(id => ({ id, key: 'a', pattern: 'x' }));
+    const repeatedLabels = [1, 2].map(id => ({ id, key: 'a', pattern: 'x' }));
     expect(
-      checkDraft({ ...emptyDraft, configName: 'a', labels: twice }, withPageTexts(t, submit)),
+      checkDraft({ ...emptyDraft, configName: 'a', labels: repeatedLabels }, withPageTexts(t, submit)),
     ).toMatchObject({
       errors: { worker_labels: 'Enter each label only once.' },
     });
   });
 
   it('starts with the values of the job it duplicates', () => {
-    const like = job('a', {
+    const original = job('a', {
       worker_labels: { gpu: 'a*' },
       timeout_s: 3600,
       max_attempts: 2,
@@ -288,7 +289,7 @@ describe('the job form', () => {
       on_lost_contact: 'stop',
       target: 'worker',
     });
-    const draft = toDraft(like, { own: null, inFolder: null });
+    const draft = toDraft(original, { own: null, inFolder: null });
     expect(draft).toMatchObject({ config: '', configName: 'digits', retries: '1', timeoutHours: '1' });
     expect(checkDraft(draft, withPageTexts(t, submit))).toMatchObject({
       ok: true,
@@ -317,8 +318,8 @@ describe('the job form', () => {
       detail: 'no such config',
       code: 'invalid_request',
     };
-    const failure = (part: object) =>
-      ({ kind: 'problem', status: 400, problem: { ...problem, ...part } }) as const;
+    const failure = (overrides: object) =>
+      ({ kind: 'problem', status: 400, problem: { ...problem, ...overrides } }) as const;
     expect(toFieldErrors(failure({ code: 'config_not_found' }))).toEqual({ config_name: 'no such config' });
     expect(
       toFieldErrors(failure({ errors: [{ field: 'worker_labels.gpu', message: 'too many stars' }] })),
@@ -335,15 +336,19 @@ describe('the job form', () => {
 });
 
 describe('the queue', () => {
-  const ids = (jobs: readonly JobView[], order: readonly string[] | null, places?: readonly number[]) =>
+  const idsWithPlaces = (
+    jobs: readonly JobView[],
+    order: readonly string[] | null,
+    places?: readonly number[],
+  ) =>
     toQueueRows(
-      new Map(jobs.map(each => [each.id, each])),
+      new Map(jobs.map(entry => [entry.id, entry])),
       order && { ids: order.map(id => JobId.parse(id)), places },
       createRowCache(),
     ).map(({ job: { id }, place }) => `${id} ${place}`);
 
   it('lists jobs in the order given by the server', () => {
-    expect(ids([job('a'), job('b', { priority: 50 }), job('c')], ['c', 'a', 'b'])).toEqual([
+    expect(idsWithPlaces([job('a'), job('b', { priority: 50 }), job('c')], ['c', 'a', 'b'])).toEqual([
       'c 1',
       'a 2',
       'b 3',
@@ -352,11 +357,11 @@ describe('the queue', () => {
 
   it('skips jobs that left the queue and moves the others up', () => {
     const jobs = [job('a', { status: 'running' }), job('b'), job('c', { approval: 'wanted' }), job('d')];
-    expect(ids(jobs, ['a', 'gone', 'b', 'c', 'd'])).toEqual(['b 1', 'd 2']);
+    expect(idsWithPlaces(jobs, ['a', 'gone', 'b', 'c', 'd'])).toEqual(['b 1', 'd 2']);
   });
 
   it("shows the server's positions when jobs of other users are hidden", () => {
-    expect(ids([job('a'), job('b')], ['a', 'b'], [2, 7])).toEqual(['a 2', 'b 7']);
+    expect(idsWithPlaces([job('a'), job('b')], ['a', 'b'], [2, 7])).toEqual(['a 2', 'b 7']);
   });
 
   it("appends jobs without a position, sorted by the server's rule", () => {
@@ -370,11 +375,11 @@ describe('the queue', () => {
       job('listed', { priority: 0 }),
     ];
     const unlisted = ['top null', 'most null', 'raised-low null', 'raised null', 'early null', 'late null'];
-    expect(ids(jobs, ['listed'])).toEqual(['listed 1', ...unlisted]);
-    expect(ids(jobs.slice(0, -1), null)).toEqual(unlisted);
+    expect(idsWithPlaces(jobs, ['listed'])).toEqual(['listed 1', ...unlisted]);
+    expect(idsWithPlaces(jobs.slice(0, -1), null)).toEqual(unlisted);
   });
 
-  it('lists jobs that wait for other jobs last, whatever their priority', () => {
+  it('lists jobs that wait for other jobs last, independent of their priority', () => {
     const parent = {
       job_id: JobId.parse('listed'),
       name: 'base',
@@ -387,11 +392,11 @@ describe('the queue', () => {
       job('free', { after: after(true) }),
       job('listed'),
     ];
-    expect(ids(jobs, ['listed'])).toEqual(['listed 1', 'free null', 'child null']);
+    expect(idsWithPlaces(jobs, ['listed'])).toEqual(['listed 1', 'free null', 'child null']);
   });
 
   it('reuses the row of a job that neither changed nor moved', () => {
-    const jobs = new Map([job('a'), job('b'), job('c')].map(each => [each.id, each]));
+    const jobs = new Map([job('a'), job('b'), job('c')].map(entry => [entry.id, entry]));
     const order = { ids: [...jobs.keys()], places: undefined };
     const cache = createRowCache();
     const [a, b, c] = toQueueRows(jobs, order, cache);

@@ -1,4 +1,4 @@
-/** The texts of each language have the same keys and placeholders as the English ones, and can be formatted. */
+/** Tests that the texts of each language have the keys and placeholders of the English ones and can be formatted. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,7 +39,8 @@ function namesIn(text: string): readonly string[] {
       if (!Array.isArray(token)) continue;
       const [name, , cases] = token as readonly unknown[];
       if (typeof name === 'string') names.add(name);
-      if (typeof cases === 'object' && cases !== null) for (const each of Object.values(cases)) walk(each);
+      if (typeof cases === 'object' && cases !== null)
+        for (const variant of Object.values(cases)) walk(variant);
     }
   };
   walk(compileMessage(text));
@@ -81,8 +82,8 @@ function withoutArguments(values: string): string {
 
 test('gives a value to every placeholder of a message', () => {
   const incomplete = literalCalls.filter(({ key, values }) => {
-    const given = [...values.matchAll(/(?:^|,)\s*(\w+)/g)].map(([, name]) => name);
-    return namesIn(textIn('en', key)).some(name => !given.includes(name));
+    const names = [...values.matchAll(/(?:^|,)\s*(\w+)/g)].map(([, name]) => name);
+    return namesIn(textIn('en', key)).some(name => !names.includes(name));
   });
   expect(literalCalls.length).toBeGreaterThan(100);
   expect(incomplete).toEqual([]);

@@ -5,10 +5,10 @@ import { computeFigures, findNeeds, type Need } from '../../../../../renderer/pa
 import { jobView } from '../../../../support/job-view.ts';
 import { jobId, workerId, workerView } from '../../worker-builders.ts';
 
-const job = (id: string, change: Readonly<Record<string, unknown>> = {}): JobView =>
-  jobView({ id, job_id: id, ...change });
+const job = (id: string, overrides: Readonly<Record<string, unknown>> = {}): JobView =>
+  jobView({ id, job_id: id, ...overrides });
 const jobsOf = (...jobs: readonly JobView[]): ReadonlyMap<JobId, JobView> =>
-  new Map(jobs.map(each => [each.id, each]));
+  new Map(jobs.map(view => [view.id, view]));
 
 const statsWith = (unsatisfiable: { job_id: JobId; count: number }[], failed = 0) => ({
   unsatisfiable,
@@ -106,22 +106,22 @@ test('sorts needs by urgency, a silent worker with a job first', () => {
 
 test('lists offline workers unless somebody planned their absence', () => {
   const drain = { reason: null, by: 'ada', since: '2026-03-02T10:00:00.000Z', deadline: null };
-  const away = (id: string, change: object) =>
+  const offlineWorker = (id: string, overrides: object) =>
     workerView({
       id: workerId(id),
       status: 'offline',
       status_reason: 'goodbye',
       last_heartbeat: '2026-02-28T11:00:00.000Z',
-      ...change,
+      ...overrides,
     });
   const workers = [
-    away('w_left', {}),
-    away('w_drained', { drain }),
-    away('w_drained_lost', { drain, status_reason: 'silent' }),
-    away('w_once', { worker_type: 'ephemeral' }),
-    away('w_here', { local: true }),
-    away('w_never', { last_heartbeat: null, status_reason: 'never_registered' }),
-    away('w_lost', { status_reason: 'silent' }),
+    offlineWorker('w_left', {}),
+    offlineWorker('w_drained', { drain }),
+    offlineWorker('w_drained_lost', { drain, status_reason: 'silent' }),
+    offlineWorker('w_once', { worker_type: 'ephemeral' }),
+    offlineWorker('w_here', { local: true }),
+    offlineWorker('w_never', { last_heartbeat: null, status_reason: 'never_registered' }),
+    offlineWorker('w_lost', { status_reason: 'silent' }),
   ];
   const needs = findNeeds(workers, new Map(), null, now);
   expect(needs.map(need => [need.kind, 'worker' in need && need.worker.id])).toEqual([
@@ -163,8 +163,8 @@ test('lists an offline worker once when jobs wait only for it, whether it was lo
     job_id: jobId(id),
     count: 2,
   });
-  const needs = (...all: readonly ReturnType<typeof waiting>[]) =>
-    findNeeds(workers, jobs, { ...statsWith([]), waiting_for_offline: [...all] }, now);
+  const needs = (...waitingJobs: readonly ReturnType<typeof waiting>[]) =>
+    findNeeds(workers, jobs, { ...statsWith([]), waiting_for_offline: [...waitingJobs] }, now);
   expect(needs(waiting('w_lost', 'j_1'), waiting('w_left', 'j_1'))).toMatchObject([
     { kind: 'waitsForOffline', worker: { id: 'w_lost' }, others: 0, count: 2 },
     { kind: 'waitsForOffline', worker: { id: 'w_left' }, others: 0, count: 2 },

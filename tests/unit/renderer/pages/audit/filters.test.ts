@@ -1,4 +1,4 @@
-/** The filters of the audit page, in its URL and in its requests. */
+/** Tests the filters of the audit page, in its URL and in its requests. */
 import { expect, test } from 'vitest';
 import {
   isEmpty,

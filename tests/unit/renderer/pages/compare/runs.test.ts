@@ -9,8 +9,8 @@ import {
 import { parseSelection } from '../../../../../renderer/pages/compare/use-runs.ts';
 import { jobView } from '../../../../support/job-view.ts';
 
-const run = (id: string, more: object = {}, config: object | null = null): Run => ({
-  job: jobView({ id, job_id: id, ...more }),
+const run = (id: string, overrides: object = {}, config: object | null = null): Run => ({
+  job: jobView({ id, job_id: id, ...overrides }),
   config: config && flatConfig(config, null),
 });
 const withLoss = (id: string, loss: number, sweep: object | null = null): Run =>
@@ -21,7 +21,7 @@ describe('variedKeys', () => {
     const runs = [run('j_1', {}, { a: 1, b: { c: 1 } }), run('j_2', {}, { a: 1, b: { c: 2 } }), run('j_3')];
     const { keys, valueOf } = variedKeys(runs);
     expect(keys).toEqual(['b.c']);
-    expect(runs.map(each => valueOf(each, 'b.c'))).toEqual([1, 2, undefined]);
+    expect(runs.map(entry => valueOf(entry, 'b.c'))).toEqual([1, 2, undefined]);
   });
 
   test('returns the keys that a sweep has varied, without reading configs', () => {
@@ -35,22 +35,22 @@ describe('variedKeys', () => {
 
 describe('whyNoneDiffers', () => {
   const same = run('j_1', {}, { a: 1 });
-  const why = (runs: readonly Run[], mayAll = true) =>
+  const reasonFor = (runs: readonly Run[], mayAll = true) =>
     whyNoneDiffers(runs, variedKeys(runs), ({ id }) => mayAll || id === 'j_1');
 
-  test('says that configs are the same only if each of them is known', () => {
-    expect(why([same, run('j_2', {}, { a: 1 })])).toBe('same');
-    expect(why([same, run('j_2')])).toBe('unread');
-    expect(why([same, run('j_2')], false)).toBe('hidden');
+  test('returns "same" only if every config is known', () => {
+    expect(reasonFor([same, run('j_2', {}, { a: 1 })])).toBe('same');
+    expect(reasonFor([same, run('j_2')])).toBe('unread');
+    expect(reasonFor([same, run('j_2')], false)).toBe('hidden');
   });
 
-  test('says nothing about one job, or when values differ', () => {
-    expect(why([same])).toBeNull();
-    expect(why([same, run('j_2', {}, { a: 2 })])).toBeNull();
+  test('returns null for one job, or when values differ', () => {
+    expect(reasonFor([same])).toBeNull();
+    expect(reasonFor([same, run('j_2', {}, { a: 2 })])).toBeNull();
   });
 
-  test('knows the values of a sweep without reading configs', () => {
-    expect(why(['j_1', 'j_2'].map(id => run(id, { sweep: { lr: 1 } })))).toBe('same');
+  test('compares the values of a sweep without reading configs', () => {
+    expect(reasonFor(['j_1', 'j_2'].map(id => run(id, { sweep: { lr: 1 } })))).toBe('same');
   });
 });
 
@@ -66,7 +66,7 @@ test('parallelAxes spaces values evenly in order of size, and the loss by its va
     { text: '10', at: 0.5 },
     { text: 'auto', at: 1 },
   ]);
-  expect(runs.map(each => loss?.positionOf(each))).toEqual([0, 0.25, 1]);
+  expect(runs.map(entry => loss?.positionOf(entry))).toEqual([0, 0.25, 1]);
   expect(loss?.positionOf(run('j_4'))).toBeNull();
 });
 
@@ -74,7 +74,7 @@ test('parseSelection reads a group, or at most eight different valid ids', () =>
   const read = (query: string) => parseSelection(new URLSearchParams(query));
   expect(read('group=a')).toEqual({ kind: 'group', group: 'a' });
   expect(read('jobs=j_a,j_a,j_b')).toEqual({ kind: 'jobs', ids: ['j_a', 'j_b'] });
-  const many = Array.from({ length: 10 }, (_, at) => `j_${at}`).join();
+  const many = Array.from({ length: 10 }, (_, index) => `j_${index}`).join();
   expect(read(`jobs=${many}`)).toMatchObject({ ids: { length: 8 } });
   expect(read('')).toEqual({ kind: 'jobs', ids: [] });
 });

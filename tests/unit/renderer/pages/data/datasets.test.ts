@@ -7,23 +7,23 @@ import {
   computeUnused,
 } from '../../../../../renderer/pages/data/datasets.ts';
 
-const view = (given: Partial<DatasetView> & { readonly id: number }): DatasetView => ({
+const view = (fields: Partial<DatasetView> & { readonly id: number }): DatasetView => ({
   name: 'photos',
   owner: 'ada',
-  version: String(given.id).padStart(64, 'a'),
+  version: String(fields.id).padStart(64, 'a'),
   files: 10,
   bytes: 1_000,
   created_at: '2026-01-02T03:04:05.678Z',
   pinned: false,
   jobs: 0,
   newest: false,
-  ...given,
+  ...fields,
 });
 
 const names = (views: readonly DatasetView[], text: string): readonly string[] =>
   matching(groupVersions(views), text).map(({ name, owner }) => `${name} of ${owner}`);
 
-describe('datasetsOf', () => {
+describe('groupVersions', () => {
   test('returns one row per owner and name, ordered by newest version', () => {
     const datasets = groupVersions([
       view({ id: 5, newest: true }),
@@ -40,7 +40,7 @@ describe('datasetsOf', () => {
     expect(new Set(datasets.map(({ key }) => key)).size).toBe(3);
   });
 
-  test('keeps owner and name apart when both join to the same text', () => {
+  test('keeps owner and name apart when their combined text is the same', () => {
     const datasets = groupVersions([
       view({ id: 2, owner: 'a","b', name: 'c' }),
       view({ id: 1, owner: 'a', name: 'b","c' }),
@@ -86,8 +86,8 @@ describe('the dataset search', () => {
     ['wedding eve', []],
     ['ffee', []],
     ['.*', []],
-  ])('finds for "%s" the datasets %j', (text, found) => {
-    expect(names(views, text)).toEqual(found);
+  ])('finds for "%s" the datasets %j', (text, expected) => {
+    expect(names(views, text)).toEqual(expected);
   });
 
   test('finds a dataset by one of its older versions', () => {
@@ -96,7 +96,7 @@ describe('the dataset search', () => {
   });
 });
 
-describe('unusedOf', () => {
+describe('computeUnused', () => {
   test('excludes versions that are pinned or used by jobs', () => {
     const views = [view({ id: 3 }), view({ id: 2, pinned: true }), view({ id: 1, jobs: 1 })];
     expect(computeUnused(views, 10_000)).toEqual({ count: 1, bytes: 1_000 });

@@ -1,4 +1,4 @@
-/** The gallery arranges the samples of several jobs by job, prompt and step. */
+/** Tests that the gallery arranges the samples of several jobs by job, prompt and step. */
 import { describe, expect, test } from 'vitest';
 import { kindOf } from '../../../../../protocol/artifact.ts';
 import type { SampleView } from '../../../../../protocol/artifacts-api.ts';
@@ -40,10 +40,10 @@ function view(job: JobId, key: string, order: number): SampleView {
 }
 const sample = (step: number, prompt: string): string => `step_${step}_${prompt}_0_64x64.png`;
 const samplesOf = (...views: readonly SampleView[]) => mergeSamples([], views);
-const keysOf = (samples: readonly (GallerySample | null)[]) => samples.map(each => each?.view.key ?? null);
+const keysOf = (samples: readonly (GallerySample | null)[]) => samples.map(entry => entry?.view.key ?? null);
 
 /** Two jobs that share a prompt but not their steps. */
-const all = samplesOf(
+const allSamples = samplesOf(
   view(a, sample(100, 'cat'), 1),
   view(a, sample(100, 'dog'), 2),
   view(b, sample(150, 'cat'), 3),
@@ -53,16 +53,18 @@ const all = samplesOf(
 
 describe('reading samples', () => {
   test('sorts samples newest first, and replaces a file that was stored again', () => {
-    const more = mergeSamples(all, [view(a, sample(100, 'cat'), 6), view(b, sample(300, 'cat'), 7)]);
-    expect(more.map(({ view: { order } }) => order)).toEqual([7, 6, 5, 4, 3, 2]);
+    const merged = mergeSamples(allSamples, [view(a, sample(100, 'cat'), 6), view(b, sample(300, 'cat'), 7)]);
+    expect(merged.map(({ view: { order } }) => order)).toEqual([7, 6, 5, 4, 3, 2]);
   });
 
   test('keeps the list when nothing is new, also when an older page repeats a file', () => {
-    expect(mergeSamples(all, [view(a, sample(200, 'cat'), 4), view(a, sample(200, 'cat'), 0)])).toBe(all);
+    expect(mergeSamples(allSamples, [view(a, sample(200, 'cat'), 4), view(a, sample(200, 'cat'), 0)])).toBe(
+      allSamples,
+    );
   });
 
   test('groups samples by job, the job with the newest sample first', () => {
-    expect(groupByJob(all).map(({ job, name, samples }) => [job, name, samples.length])).toEqual([
+    expect(groupByJob(allSamples).map(({ job, name, samples }) => [job, name, samples.length])).toEqual([
       [a, 'config of j_a', 4],
       [b, 'config of j_b', 1],
     ]);
@@ -70,7 +72,7 @@ describe('reading samples', () => {
 });
 
 describe('comparing jobs', () => {
-  const { positions, rows, unplaced } = compareSamples(all, 'step');
+  const { positions, rows, unplaced } = compareSamples(allSamples, 'step');
 
   test('has the steps of all jobs, a row per prompt, and counts samples without a step', () => {
     expect(positions).toEqual([100, 150, 200]);
@@ -93,13 +95,15 @@ describe('comparing jobs', () => {
   });
 
   test('prefers the later upload of the same prompt and step', () => {
-    const twice = samplesOf(view(a, `1/${sample(5, 'cat')}`, 2), view(a, `2/${sample(5, 'cat')}`, 1));
-    const [row] = compareSamples(twice, 'step').rows;
+    const sameStep = samplesOf(view(a, `1/${sample(5, 'cat')}`, 2), view(a, `2/${sample(5, 'cat')}`, 1));
+    const [row] = compareSamples(sameStep, 'step').rows;
     expect(sampleAt(row?.byJob.get(a) ?? [], 5)?.view.order).toBe(2);
   });
 
   test('sorts prompts by their numbers', () => {
-    const prompts = [10, 2, 0].map((n, at) => view(a, `1713012345678__000000250_${n}.jpg`, at));
+    const prompts = [10, 2, 0].map((prompt, order) =>
+      view(a, `1713012345678__000000250_${prompt}.jpg`, order),
+    );
     expect(compareSamples(samplesOf(...prompts), 'step').rows.map(row => row.first.prompt_index)).toEqual([
       0, 2, 10,
     ]);
@@ -113,7 +117,7 @@ describe('comparing jobs', () => {
     expect(unitsOf(epochs)).toEqual(['epoch']);
     expect(compareSamples(epochs, 'epoch').positions).toEqual([1, 2]);
     expect(compareSamples(epochs, 'step')).toEqual({ positions: [], rows: [], unplaced: 2 });
-    expect(unitsOf([...epochs, ...all])).toEqual(['step', 'epoch']);
+    expect(unitsOf([...epochs, ...allSamples])).toEqual(['step', 'epoch']);
   });
 
   test.each([
@@ -129,12 +133,12 @@ describe('comparing jobs', () => {
 
 describe('moving in full screen', () => {
   const byKey = (key: string): GallerySample => {
-    const found = all.find(each => each.view.key === key);
-    if (found === undefined) throw new Error(`there is no ${key}`);
-    return found;
+    const match = allSamples.find(entry => entry.view.key === key);
+    if (match === undefined) throw new Error(`no sample has the key ${key}`);
+    return match;
   };
   const neighbourKeys = (key: string) => {
-    const { before, after, above, below } = neighboursOf(byKey(key), all);
+    const { before, after, above, below } = neighboursOf(byKey(key), allSamples);
     return keysOf([before, after, above, below]);
   };
 
@@ -150,7 +154,7 @@ describe('moving in full screen', () => {
 });
 
 describe('the wall', () => {
-  const rows = wallRows(groupByJob(all), 3);
+  const rows = wallRows(groupByJob(allSamples), 3);
 
   test('lays out a heading per job and rows of tiles', () => {
     expect(rows.map(row => (row.kind === 'job' ? row.group.job : row.samples.length))).toEqual([
@@ -186,9 +190,9 @@ describe('the address', () => {
     'jobs=j_a&choose=',
     'jobs=j_a&at=epoch-3',
     '',
-  ])('survives being read and written: "%s"', text => {
-    const written = writeView(readView(new URLSearchParams(text)));
-    expect(written.toString().replaceAll('%2C', ',')).toBe(text);
+  ])('is the same after reading and writing: "%s"', text => {
+    const address = writeView(readView(new URLSearchParams(text)));
+    expect(address.toString().replaceAll('%2C', ',')).toBe(text);
   });
 
   test('ignores invalid jobs, repeated jobs, more than four jobs, and invalid positions', () => {

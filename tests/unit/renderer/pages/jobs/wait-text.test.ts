@@ -52,8 +52,8 @@ test.each<[JobWait, string]>([
     ]),
     'Waiting for a matching worker: 4 busy, 2 offline',
   ],
-])('translates the wait %j', (given, text) => {
-  expect(waitText(given, en)).toBe(text);
+])('translates the wait %j', (jobWait, text) => {
+  expect(waitText(jobWait, en)).toBe(text);
 });
 
 test('translates a wait into the chosen language', () => {

@@ -23,9 +23,9 @@ const jobs = ['j_2', 'j_3'].map(id => ({
   status: 'pending' as const,
   user: 'ada',
 }));
-const outlook = (more: Partial<Outlook>): Outlook => ({ bars: [], predictions: [], jobs, ...more });
+const outlook = (overrides: Partial<Outlook>): Outlook => ({ bars: [], predictions: [], jobs, ...overrides });
 
-test('is busy until the end that the server predicts, or else until the end by the progress', () => {
+test('is busy until the predicted end, or otherwise until the end estimated from the progress', () => {
   const bar = { worker_id: busy.id, job_id: running.id, expected_end_at: inMinutes(5) };
   const predicted = outlook({ bars: [bar as Outlook['bars'][number]] });
   expect(availabilityOf(busy, running, predicted, now)).toEqual({
@@ -37,7 +37,7 @@ test('is busy until the end that the server predicts, or else until the end by t
   expect(availabilityOf(busy, undefined, null, now).endsAt).toBeNull();
 });
 
-test('names the next job of this worker', () => {
+test('returns the next job of this worker', () => {
   const predictions = [prediction('j_3', 9), prediction('j_2', 5), prediction('j_9', 1, 'w_2')];
   expect(availabilityOf(busy, running, outlook({ predictions }), now).next).toEqual({
     id: 'j_2',
@@ -47,8 +47,8 @@ test('names the next job of this worker', () => {
 
 test('is free without a job, and closed when it accepts no more jobs', () => {
   const drain = { reason: null, by: 'ada', since: inMinutes(-1), deadline: null };
-  const kindOf = (change: object) =>
-    availabilityOf(workerView({ id: workerId('w_1'), ...change }), undefined, null, now).kind;
+  const kindOf = (overrides: object) =>
+    availabilityOf(workerView({ id: workerId('w_1'), ...overrides }), undefined, null, now).kind;
   expect(kindOf({})).toBe('free');
   expect(kindOf({ drain })).toBe('closed');
   expect(kindOf({ status: 'offline' })).toBe('closed');

@@ -10,14 +10,14 @@ import {
 } from '../../../../../renderer/pages/overview/fleet/gpu-cells.ts';
 import { jobId, workerId, workerView } from '../../worker-builders.ts';
 
-const gpu = (index: number, change: Partial<GpuFigures> = {}): GpuFigures => ({
+const gpu = (index: number, overrides: Partial<GpuFigures> = {}): GpuFigures => ({
   index,
   utilization: 97,
   vram_used_gb: 20,
   temperature_c: 70,
   power_w: 400,
   power_limit_w: 450,
-  ...change,
+  ...overrides,
 });
 const busy = { status: 'busy', current_job_id: jobId('j_1') } as const;
 const states = (worker: WorkerView, allocated: readonly number[] | null = null) =>
@@ -72,10 +72,10 @@ describe('cells of a worker', () => {
       'reported',
       'hot',
     ]);
-    // AMD reports the hottest spot, which may have up to 105 degrees.
+    // AMD reports its hottest spot, for which up to 105 °C are normal.
     expect(troubleOf(workerView({ gpu_figures: hot, accelerator_type: 'rocm' }))).toEqual([null, null]);
-    const none = [gpu(0, { temperature_c: null }), gpu(1, { temperature_c: 89 })];
-    expect(troubleOf(workerView({ gpu_figures: none }))).toEqual([null, null]);
+    const notHot = [gpu(0, { temperature_c: null }), gpu(1, { temperature_c: 89 })];
+    expect(troubleOf(workerView({ gpu_figures: notHot }))).toEqual([null, null]);
   });
 
   test('are numbered when the agent reports only a number of GPUs', () => {
@@ -110,23 +110,28 @@ test('leaves the square of a GPU without a job empty', () => {
     expect(gpuCells(worker, null).map(fillLevel)).toEqual([0, 0]);
 });
 
-const named = (name: string, change: Partial<WorkerView> = {}): WorkerView =>
-  workerView({ id: workerId(`w_${name}`), name, ...change });
+const createWorker = (name: string, overrides: Partial<WorkerView> = {}): WorkerView =>
+  workerView({ id: workerId(`w_${name}`), name, ...overrides });
 const names = (workers: readonly WorkerView[]) => workers.map(({ name }) => name);
 
 test('maps workers with GPUs in the order of their names and numbers', () => {
-  const workers = [named('rig-10'), named('rig-9'), named('cpu', { gpu_count: 0 }), named('rig-1')];
+  const workers = [
+    createWorker('rig-10'),
+    createWorker('rig-9'),
+    createWorker('cpu', { gpu_count: 0 }),
+    createWorker('rig-1'),
+  ];
   expect(names(mappedWorkers(workers, 'en'))).toEqual(['rig-1', 'rig-9', 'rig-10']);
 });
 
 describe('workers with a card', () => {
   const fleet = [
-    named('a-idle'),
-    named('b-offline', { status: 'offline' }),
-    named('c-busy', busy),
-    named('d-trouble', { gpu_troubles: [{ gpu: 0, kind: 'missing', detail: 'x' }] }),
-    named('e-silent', { status: 'offline', current_job_id: jobId('j_2') }),
-    named('f-quarantined', {
+    createWorker('a-idle'),
+    createWorker('b-offline', { status: 'offline' }),
+    createWorker('c-busy', busy),
+    createWorker('d-trouble', { gpu_troubles: [{ gpu: 0, kind: 'missing', detail: 'x' }] }),
+    createWorker('e-silent', { status: 'offline', current_job_id: jobId('j_2') }),
+    createWorker('f-quarantined', {
       quarantine: { reason: 'x', since: '2026-03-01T12:00:00Z', retry_at: '2026-03-01T13:00:00Z' },
     }),
   ];
@@ -149,12 +154,12 @@ describe('workers with a card', () => {
 
 test('adds up the power of connected GPUs, and returns null when none reports it', () => {
   const workers = [
-    named('a', { gpu_figures: [gpu(0), gpu(1, { power_w: null })] }),
-    named('b', { gpu_figures: [gpu(0)], status: 'offline' }),
-    named('c', { gpu_figures: [gpu(0, { power_w: 50 })] }),
+    createWorker('a', { gpu_figures: [gpu(0), gpu(1, { power_w: null })] }),
+    createWorker('b', { gpu_figures: [gpu(0)], status: 'offline' }),
+    createWorker('c', { gpu_figures: [gpu(0, { power_w: 50 })] }),
   ];
   expect(totalPower(workers)).toBe(450);
-  expect(totalPower([named('d')])).toBeNull();
+  expect(totalPower([createWorker('d')])).toBeNull();
 });
 
 test.each([
@@ -170,8 +175,8 @@ test.each([
   ['ArrowUp', [0, 1], [0, 0]],
   ['Home', [2, 3], [0, 0]],
   ['End', [0, 1], [2, 0]],
-] as const)('moves with %s from %j to %j', (key, [worker, at], [nextWorker, nextGpu]) => {
-  expect(movedPlace({ worker, gpu: at }, key, [2, 1, 4])).toEqual({ worker: nextWorker, gpu: nextGpu });
+] as const)('moves with %s from %j to %j', (key, [worker, gpuIndex], [nextWorker, nextGpu]) => {
+  expect(movedPlace({ worker, gpu: gpuIndex }, key, [2, 1, 4])).toEqual({ worker: nextWorker, gpu: nextGpu });
 });
 
 test('does not move with any other key', () => {

@@ -36,7 +36,7 @@ describe('share of a figure', () => {
     expect(shareOf(cell({ power_w: 900 }), 'power')).toBe(1);
   });
 
-  test('changes in steps, so that small changes of a figure draw nothing again', () => {
+  test('changes in steps, so that small changes of a figure cause no rendering', () => {
     expect(shareOf(cell({ utilization: 51 }), 'load')).toBe(shareOf(cell({ utilization: 49 }), 'load'));
     expect(shareOf(cell({ utilization: 60 }), 'load')).toBe(0.6);
   });
@@ -53,7 +53,7 @@ describe('share of a figure', () => {
   });
 });
 
-test('accepts a stored figure that it knows, and shows the state otherwise', () => {
+test('accepts a known stored figure, and uses the state otherwise', () => {
   expect(parseMapFigure('power')).toBe('power');
-  for (const odd of ['humidity', null, 7, {}]) expect(parseMapFigure(odd)).toBe('state');
+  for (const unknownFigure of ['humidity', null, 7, {}]) expect(parseMapFigure(unknownFigure)).toBe('state');
 });

@@ -22,7 +22,8 @@ const event = (second: number, type: 'worker.connected' | 'worker.offline', ms =
   worker_id: WorkerId.parse('w_1'),
   worker: workerView({ name: 'rig-1' }),
 });
-const types = (all: ReturnType<typeof mergeActivity>): readonly string[] => all.map(({ type }) => type);
+const types = (activity: ReturnType<typeof mergeActivity>): readonly string[] =>
+  activity.map(({ type }) => type);
 
 test('merges stream events with the audit log in order, without duplicates', () => {
   const rows = [row(20, 'worker.connected'), row(10, 'worker.created')];
@@ -74,7 +75,7 @@ test('shows only the newest, omits sign-ins and links no queue events', () => {
   ]);
 });
 
-test('names the pool of an event or a launch as another entry names it', () => {
+test('takes the name of the pool of an event or a launch from another entry', () => {
   const created: TrailRow = {
     at: at(10),
     event_type: 'pool.created',
@@ -105,7 +106,7 @@ test('names the pool of an event or a launch as another entry names it', () => {
   ]);
 });
 
-test('leaves out the steps of a start that the next seconds repeat', () => {
+test('omits the steps of a start that later events repeat within seconds', () => {
   const rows = [row(3, 'job.dispatched'), row(4, 'job.starting'), row(5, 'job.running')];
   expect(types(mergeActivity(rows, [], 10))).toEqual(['job.running']);
 });
@@ -118,14 +119,14 @@ async function sentence(type: string, language: Language = 'en', worker: string 
   return parts?.map(part => (part.kind === 'text' ? part.text : `<${part.kind}>`)).join('') ?? null;
 }
 
-test('says which job started on which worker, and leaves out an unknown worker', async () => {
+test('contains the job and its worker, and omits an unknown worker', async () => {
   expect(await sentence('job.running')).toBe('<target> started on <worker>');
   expect(await sentence('job.running', 'en', null)).toBe('<target> started');
   expect(await sentence('worker.offline')).toBe('<target> went offline');
   expect(await sentence('settings.tls_changed')).toBe('Settings were changed');
 });
 
-test('puts the links where each language needs them', async () => {
+test('places the links as each language requires', async () => {
   expect(await sentence('job.running', 'ja')).toBe('<target> が <worker> で開始しました');
   for (const language of Object.keys(languages) as Language[])
     expect((await sentence('job.failed', language))?.match(/<target>|<worker>/g)).toHaveLength(2);
@@ -146,7 +147,7 @@ test('returns no sentence for an unknown type, or when the object is unknown', a
   expect(sentenceOf(lost, t)).toBeNull();
 });
 
-test('leaves out the uploads of a training, and keeps what happens to its files otherwise', () => {
+test('omits the uploads of a training, and keeps other changes of its files', () => {
   const rows = ['artifact.stored', 'artifact.deleted'].map(type => ({
     ...row(10, type, 'j_1'),
     target_type: 'job' as const,

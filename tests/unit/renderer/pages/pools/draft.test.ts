@@ -7,8 +7,8 @@ const draft = (values: Readonly<Record<string, string>> = {}, parts: Partial<Dra
   const empty = emptyDraft('Europe/Berlin');
   return { ...empty, ...parts, values: { ...empty.values, name: 'gpu', ...values } };
 };
-const errorsOf = (given: Draft) => {
-  const checked = checkDraft(given);
+const errorsOf = (input: Draft) => {
+  const checked = checkDraft(input);
   return checked.ok ? {} : checked.errors;
 };
 
@@ -44,7 +44,7 @@ describe('checkDraft', () => {
     expect(errorsOf(draft({}, { kind: 'kubernetes' }))).toEqual({ image: { name: 'required' } });
   });
 
-  it('says for each field what is wrong', () => {
+  it('reports the error of each invalid field', () => {
     expect(
       errorsOf(
         draft({
@@ -82,7 +82,7 @@ describe('checkDraft', () => {
 });
 
 describe('toDraft', () => {
-  it('gives back the same pool when nothing is changed', () => {
+  it('returns the same pool when nothing is changed', () => {
     const {
       pool_id: _id,
       name,

@@ -10,8 +10,8 @@ import {
 } from '../../../../../renderer/pages/pools/launch-facts.ts';
 import { at, launchView } from '../../pool-builders.ts';
 
-const phases = (parts: Partial<LaunchView>, nowS: number) =>
-  phasesOf(launchView(parts), Date.parse(at(nowS))).map(({ seconds, state }) => [seconds, state]);
+const phases = (overrides: Partial<LaunchView>, nowS: number) =>
+  phasesOf(launchView(overrides), Date.parse(at(nowS))).map(({ seconds, state }) => [seconds, state]);
 
 describe('phasesOf', () => {
   it('counts the current phase up to now', () => {
@@ -23,7 +23,7 @@ describe('phasesOf', () => {
     ]);
   });
 
-  it('shows each phase of a launch that has worked', () => {
+  it('shows each phase of a successful launch', () => {
     const times = { started_at: at(64), joined_at: at(70), ended_at: at(100) };
     expect(phases({ ...times, state: 'ended', outcome: 'finished' }, 500)).toEqual([
       [4, 'done'],
@@ -59,27 +59,27 @@ describe('phasesOf', () => {
 });
 
 describe('weightOf', () => {
-  it('keeps seconds visible beside hours, and gives phases ahead the least', () => {
+  it('gives a short phase a visible width beside long ones, and the smallest to future phases', () => {
     const [first, second, third] = phasesOf(launchView({ started_at: at(3_604) }), Date.parse(at(3_605)));
     expect([first, second, third].map(phase => phase && weightOf(phase))).toEqual([2, 60, 1]);
   });
 });
 
 describe('inOrder', () => {
-  it('puts open launches first, then the newest', () => {
+  it('lists open launches first, then the newest', () => {
     const launch = (id: string, seconds: number, state: LaunchView['state']) =>
       launchView({ launch_id: LaunchId.parse(id), ordered_at: at(seconds), state });
-    const all = [launch('a', 1, 'joined'), launch('b', 3, 'ended'), launch('c', 2, 'waiting')];
-    expect(inOrder(all).map(({ launch_id: id }) => id)).toEqual(['c', 'a', 'b']);
+    const launches = [launch('a', 1, 'joined'), launch('b', 3, 'ended'), launch('c', 2, 'waiting')];
+    expect(inOrder(launches).map(({ launch_id: id }) => id)).toEqual(['c', 'a', 'b']);
   });
 });
 
 describe('iconOf', () => {
-  it('shows trouble only for outcomes that are one', () => {
-    const of = (outcome: LaunchView['outcome']) => iconOf({ state: 'ended', outcome });
-    expect(of('finished')).toBe('completed');
-    expect(of('not_needed')).toBe('cancelled');
-    expect(of('preempted')).toBe('failed');
+  it('shows a failure only for outcomes that are one', () => {
+    const iconOfOutcome = (outcome: LaunchView['outcome']) => iconOf({ state: 'ended', outcome });
+    expect(iconOfOutcome('finished')).toBe('completed');
+    expect(iconOfOutcome('not_needed')).toBe('cancelled');
+    expect(iconOfOutcome('preempted')).toBe('failed');
     expect(iconOf({ state: 'waiting', outcome: null })).toBe('pending');
   });
 });

@@ -15,7 +15,7 @@ const impossible = [{ shape: '8 GPUs', message: 'no such node', since: at(0) }];
 const unreachable = { since: at(0), detail: 'timed out' };
 
 describe('stateOf', () => {
-  it('names what stops the pool before what it does', () => {
+  it('prefers the reason why a pool is stopped to its activity', () => {
     const open = { launches: 2 };
     expect(stateOf(poolView())).toBe('ready');
     expect(stateOf(poolView({ open }))).toBe('ordering');
@@ -29,7 +29,7 @@ describe('stateOf', () => {
 });
 
 describe('resumeActOf', () => {
-  it('offers to try again what the engine refused or the pool gave up', () => {
+  it('offers a retry after the engine refused a shape or the pool paused itself', () => {
     expect(resumeActOf(poolView())).toBeNull();
     expect(resumeActOf(poolView({ impossible }))).toBe('tryAgain');
     expect(resumeActOf(poolView({ paused, impossible }))).toBe('resume');
@@ -54,14 +54,14 @@ describe('metersOf', () => {
 });
 
 describe('queueOf', () => {
-  it('names the queue as its engine does', () => {
+  it('uses the name of the queue from its engine', () => {
     expect(queueOf(poolView().engine)).toBe('a100');
     expect(queueOf({ kind: 'command', programs: 'runpod' })).toBe('runpod');
   });
 });
 
 describe('daysText', () => {
-  it('lists the days in the order of the week, and nothing for every day', () => {
+  it('lists the days in the order of the week, and returns null for every day', () => {
     const hours = (days?: string[]) => Hours.parse({ from: '20:00', to: '08:00', ...(days && { days }) });
     expect(daysText(hours(['fri', 'mon']), 'en')).toBe('Mon, Fri');
     expect(daysText(hours(['mon']), 'ja')).toBe('月');

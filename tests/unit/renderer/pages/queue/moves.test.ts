@@ -1,4 +1,4 @@
-/** The positions to which a job can be moved in the table of pending jobs. */
+/** Tests to which positions in the table of pending jobs a job can be moved. */
 import { describe, expect, test } from 'vitest';
 import {
   allowedGap,
@@ -12,8 +12,8 @@ import type { QueueRow } from '../../../../../renderer/pages/queue/order.ts';
 import { speedAt } from '../../../../../renderer/pages/queue/use-edge-scroll.ts';
 import { jobView } from '../../../../support/job-view.ts';
 
-const row = (id: string, part: object = {}): QueueRow => ({
-  job: jobView({ id, job_id: id, status: 'pending', priority: 10, ...part }),
+const row = (id: string, overrides: object = {}): QueueRow => ({
+  job: jobView({ id, job_id: id, status: 'pending', priority: 10, ...overrides }),
   place: null,
 });
 const top = row('j_top', { is_top: true });
@@ -23,7 +23,7 @@ const [one, two, three] = [row('j_1'), row('j_2'), row('j_3')];
 const rows = [top, high, boosted, one, two, three] as const;
 
 describe('planMove', () => {
-  test('moves a job before or after jobs that go first for the same reason', () => {
+  test('moves a job before or after jobs of the same rank', () => {
     expect(planMove(rows, three.job, 3)).toEqual({ kind: 'move', target: { id: 'j_1', side: 'before' } });
     expect(planMove(rows, one.job, 6)).toEqual({ kind: 'move', target: { id: 'j_3', side: 'after' } });
     expect(planMove(rows, boosted.job, 1)).toEqual({
@@ -72,7 +72,7 @@ describe('stepFrom', () => {
     ['pageDown', 0, 6],
     ['first', 3, 0],
     ['last', 3, 6],
-  ])('%s from gap %d leads to gap %d', (step, gap, to) => {
+  ])('%s moves from gap %d to gap %d', (step, gap, to) => {
     expect(stepFrom(gap, { step, from: 3, count: 6 })).toBe(to);
   });
 });

@@ -29,8 +29,8 @@ async function translatorOf(language: 'en' | 'es') {
   return withPageTexts(t, language === 'en' ? english : spanish);
 }
 const [en, es] = [await translatorOf('en'), await translatorOf('es')];
-const hrefs = (query: string, t = en, among: Topics = topics): readonly string[] =>
-  findSettings(among, query, t).map(({ href }) => href);
+const hrefs = (query: string, t = en, topicsToSearch: Topics = topics): readonly string[] =>
+  findSettings(topicsToSearch, query, t).map(({ href }) => href);
 
 describe('the search of the settings', () => {
   it('finds a setting by its label, a description, an option or its topic', () => {
@@ -59,9 +59,9 @@ describe('the search of the settings', () => {
     expect(findSettings(topics, 'theme', en)).toMatchObject([{ label: 'Theme', text: null }]);
   });
 
-  it('lists labels before descriptions, and at most a few settings', () => {
+  it('lists matching labels before other texts, and a limited number of settings', () => {
     const many = Array.from({ length: 20 }, (_, n) => ({ id: `b${n}`, label: 'settings.theme' }) as const);
-    const found = hrefs('light', en, [
+    const results = hrefs('light', en, [
       {
         name: 'one',
         title: 'nav.jobs',
@@ -69,7 +69,7 @@ describe('the search of the settings', () => {
       },
       { name: 'two', title: 'nav.jobs', entries: [{ id: 'b', label: 'settings.theme.light' }] },
     ]);
-    expect(found).toEqual(['/settings/two#b', '/settings/one#a']);
+    expect(results).toEqual(['/settings/two#b', '/settings/one#a']);
     expect(hrefs('theme', en, [{ name: 'x', title: 'nav.jobs', entries: many }])).toHaveLength(maxFound);
   });
 

@@ -11,10 +11,10 @@ import {
 } from '../../../../../renderer/pages/timeline/layout.ts';
 
 const now = 1_000;
-const rig = (id: string, name: string | null = id): RowWorker => ({ id, name, isDeleted: false });
-const workers = [rig('w_1'), rig('w_2'), rig('w_3')];
+const createRow = (id: string, name: string | null = id): RowWorker => ({ id, name, isDeleted: false });
+const workers = [createRow('w_1'), createRow('w_2'), createRow('w_3')];
 
-const makeBar = (worker: string, from: number, to: number | null, more: Partial<Bar> = {}): Bar => ({
+const createBar = (worker: string, from: number, to: number | null, overrides: Partial<Bar> = {}): Bar => ({
   key: `${worker} ${from}`,
   jobId: JobId.parse(`j_${worker}_${from}`),
   workerId: WorkerId.parse(worker),
@@ -26,7 +26,7 @@ const makeBar = (worker: string, from: number, to: number | null, more: Partial<
   to,
   expectedTo: null,
   isFirst: true,
-  ...more,
+  ...overrides,
 });
 
 const layoutOf = (bars: readonly Bar[], hasNamesAbove = false) =>
@@ -64,7 +64,7 @@ describe('bars of a response', () => {
     expect(live).toMatchObject({ startedAt: 12_000, expectedTo: 99_000 });
     const ended = { ...bar, ended_at: at(20), outcome: 'given_up' };
     expect(toBars({ ...timeline, bars: [ended] })).toMatchObject([{ state: 'given_up', to: 20_000 }]);
-    const [named] = timeline.jobs.map(each => ({ ...each, name: 'warm tones' }));
+    const [named] = timeline.jobs.map(entry => ({ ...entry, name: 'warm tones' }));
     expect(toBars({ ...timeline, jobs: named === undefined ? [] : [named] })).toMatchObject([
       { name: 'warm tones' },
     ]);
@@ -88,11 +88,11 @@ describe('bars of a response', () => {
   });
 
   test('end now or at the predicted end while they are live', () => {
-    expect(shownEnd(makeBar('w_1', 0, null), now)).toBe(now);
-    expect(shownEnd(makeBar('w_1', 0, null, { expectedTo: 1_500 }), now)).toBe(1_500);
-    expect(shownEnd(makeBar('w_1', 0, null, { expectedTo: 500 }), now)).toBe(now);
-    expect(shownEnd(makeBar('w_1', 0, 7), now)).toBe(7);
-    const predicted = makeBar('w_1', 2_000, null, { state: 'predicted' });
+    expect(shownEnd(createBar('w_1', 0, null), now)).toBe(now);
+    expect(shownEnd(createBar('w_1', 0, null, { expectedTo: 1_500 }), now)).toBe(1_500);
+    expect(shownEnd(createBar('w_1', 0, null, { expectedTo: 500 }), now)).toBe(now);
+    expect(shownEnd(createBar('w_1', 0, 7), now)).toBe(7);
+    const predicted = createBar('w_1', 2_000, null, { state: 'predicted' });
     expect(shownEnd(predicted, now)).toBe(2_000 + 600_000);
     expect(shownEnd({ ...predicted, to: 3_000 }, now)).toBe(3_000);
   });
@@ -100,7 +100,7 @@ describe('bars of a response', () => {
 
 describe('rows and lanes', () => {
   test('have a row for each worker, also without bars', () => {
-    const { rows, height } = layoutOf([makeBar('w_2', 0, 10)]);
+    const { rows, height } = layoutOf([createBar('w_2', 0, 10)]);
     expect(rows.map(row => [row.id, row.bars.length])).toEqual([
       ['w_1', 0],
       ['w_2', 1],
@@ -111,7 +111,7 @@ describe('rows and lanes', () => {
   });
 
   test('put bars that overlap into lanes, and reuse a lane as soon as it is free', () => {
-    const bars = [makeBar('w_1', 0, 10), makeBar('w_1', 5, 20), makeBar('w_1', 10, 30)];
+    const bars = [createBar('w_1', 0, 10), createBar('w_1', 5, 20), createBar('w_1', 10, 30)];
     const { rows } = layoutOf(bars);
     const [first, second] = rows;
     const tops = first?.bars.map(({ top }) => top) ?? [];
@@ -121,8 +121,8 @@ describe('rows and lanes', () => {
     expect(second?.top).toBe(first?.height);
   });
 
-  test('leave room above the bars for the names on a phone', () => {
-    const [beside, above] = [layoutOf([makeBar('w_1', 0, 1)]), layoutOf([makeBar('w_1', 0, 1)], true)];
+  test('leave space above the bars for the names on a phone', () => {
+    const [beside, above] = [layoutOf([createBar('w_1', 0, 1)]), layoutOf([createBar('w_1', 0, 1)], true)];
     expect(above.bars[0]?.top).toBeGreaterThan((beside.bars[0]?.top ?? 0) + 10);
     expect(above.height).toBeGreaterThan(beside.height);
   });
@@ -135,11 +135,11 @@ describe('rows and lanes', () => {
     expect(rowsWithin(rows, top - 1, bottom + 1)).toHaveLength(3);
   });
 
-  test('sort workers by name, deleted ones last, and add those that only bars name', () => {
-    const gone = { ...rig('w_9', 'a-gone'), isDeleted: true };
+  test('sort workers by name, deleted ones last, and add those that only bars have', () => {
+    const deleted = { ...createRow('w_9', 'a-deleted'), isDeleted: true };
     const shown = workersToShow(
-      [rig('w_10', 'rig-10'), rig('w_2', 'rig-2')],
-      [gone, rig('w_2'), rig('w_x', null)],
+      [createRow('w_10', 'rig-10'), createRow('w_2', 'rig-2')],
+      [deleted, createRow('w_2'), createRow('w_x', null)],
     );
     expect(shown.map(({ id }) => id)).toEqual(['w_2', 'w_10', 'w_x', 'w_9']);
   });
@@ -150,10 +150,10 @@ describe('moves', () => {
 
   test('connect each attempt of a job to the next one, and the last one to its prediction', () => {
     const bars = [
-      makeBar('w_2', 20, 30, { jobId: job, attempt: 2 }),
-      makeBar('w_1', 0, 10, { jobId: job, attempt: 1 }),
-      makeBar('w_3', 40, 50, { jobId: job, attempt: null, state: 'predicted' }),
-      makeBar('w_3', 0, 10),
+      createBar('w_2', 20, 30, { jobId: job, attempt: 2 }),
+      createBar('w_1', 0, 10, { jobId: job, attempt: 1 }),
+      createBar('w_3', 40, 50, { jobId: job, attempt: null, state: 'predicted' }),
+      createBar('w_3', 0, 10),
     ];
     const { moves } = layoutOf(bars);
     expect(moves.map(({ from, to }) => [from.bar.workerId, to.bar.workerId])).toEqual([
@@ -164,15 +164,15 @@ describe('moves', () => {
 
   test('ignore the other workers of an attempt', () => {
     const bars = [
-      makeBar('w_1', 0, 10, { jobId: job }),
-      makeBar('w_2', 0, 10, { jobId: job, isFirst: false }),
+      createBar('w_1', 0, 10, { jobId: job }),
+      createBar('w_2', 0, 10, { jobId: job, isFirst: false }),
     ];
     expect(layoutOf(bars).moves).toEqual([]);
   });
 });
 
 describe('finding bars', () => {
-  const bars = [makeBar('w_1', 0, 10), makeBar('w_1', 100, 200), makeBar('w_3', 90, 95)];
+  const bars = [createBar('w_1', 0, 10), createBar('w_1', 100, 200), createBar('w_3', 90, 95)];
   const layout = layoutOf(bars);
   const [first, second, third] = layout.bars;
 

@@ -57,7 +57,7 @@ describe('the visible range', () => {
     expect(reveal(view, -200, -100)).toEqual({ from: -210, to: -110 });
   });
 
-  test('reads more than it shows, and the same while it moves a little', () => {
+  test('reads more than it shows, and the same range after a small move', () => {
     const view = { from: 1_010, to: 1_110 };
     expect(readRange(view)).toEqual({ from: 950, to: 1_200 });
     expect(readRange(pan(view, 10))).toEqual(readRange(view));
@@ -66,8 +66,8 @@ describe('the visible range', () => {
 });
 
 describe('ticks', () => {
-  const at = (span: number, width = 1_000) => ticksOf({ ...windowAround(noon, span), width }, utcDays);
-  const times = (span: number, width?: number) => at(span, width).map(tick => iso(tick.at));
+  const ticksFor = (span: number, width = 1_000) => ticksOf({ ...windowAround(noon, span), width }, utcDays);
+  const times = (span: number, width?: number) => ticksFor(span, width).map(tick => iso(tick.at));
 
   test.each([
     ['hour', ['2026-03-04T11:15', '2026-03-04T11:20']],
@@ -81,7 +81,7 @@ describe('ticks', () => {
 
   test('mark the start of a day', () => {
     expect(
-      at(zooms.day)
+      ticksFor(zooms.day)
         .filter(({ kind }) => kind === 'day')
         .map(tick => iso(tick.at)),
     ).toEqual(['2026-03-04T00:00']);

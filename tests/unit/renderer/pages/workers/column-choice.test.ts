@@ -7,7 +7,7 @@ import {
 
 const all = ['select', 'state', 'name', 'power', 'acts'].map(id => ({ id }));
 
-test('shows the chosen columns in their own order, and always those that name and change a worker', () => {
+test('shows the chosen columns in the order of the table, and always those for selection, name and actions', () => {
   expect(visibleColumns(all, ['power', 'state', 'gone']).map(({ id }) => id)).toEqual([
     'select',
     'state',
@@ -20,5 +20,5 @@ test('shows the chosen columns in their own order, and always those that name an
 
 test('accepts a stored list of columns, and uses the default for anything else', () => {
   expect(parseColumns(['power', 7])).toEqual(['power']);
-  for (const odd of [null, 'power', {}, 7]) expect(parseColumns(odd)).toBe(defaultColumns);
+  for (const invalid of [null, 'power', {}, 7]) expect(parseColumns(invalid)).toBe(defaultColumns);
 });

@@ -3,8 +3,8 @@ import type { WorkerView } from '../../../../../protocol/worker.ts';
 import { workerId, workerView } from '../../worker-builders.ts';
 import { parseQuery, withState } from '../../../../../renderer/pages/workers/filter.tsx';
 
-const worker = (name: string, change: Partial<WorkerView>): WorkerView =>
-  workerView({ id: workerId(`w_${name}`), name, host: null, ...change });
+const worker = (name: string, overrides: Partial<WorkerView>): WorkerView =>
+  workerView({ id: workerId(`w_${name}`), name, host: null, ...overrides });
 
 const since = '2026-03-01T12:00:00.000Z';
 const fleet = [
@@ -14,7 +14,7 @@ const fleet = [
   worker('delta', { gpu_count: 0, gpu_vram_gb: null, quarantine: { reason: 'x', since, retry_at: since } }),
   worker('epsilon', { labels: { Team: 'NLP-2' }, duplicate: { at: since, host: null, address: null } }),
 ];
-const found = (text: string): string[] => fleet.filter(parseQuery(text).fits).map(({ name }) => name);
+const matchingNames = (text: string): string[] => fleet.filter(parseQuery(text).fits).map(({ name }) => name);
 
 test.each([
   ['', ['alpha', 'beta', 'gamma', 'delta', 'epsilon']],
@@ -45,23 +45,23 @@ test.each([
   ['  ta   gpu:>=1 ', ['beta']],
   ['state:busy beta', []],
 ])('finds for %j the workers %j', (text, names) => {
-  expect(found(text)).toEqual(names);
+  expect(matchingNames(text)).toEqual(names);
   expect(parseQuery(text).unknown).toEqual([]);
 });
 
 test('reports an invalid part and matches no worker', () => {
   for (const part of ['gpu:many', 'gpu:>=', 'vram:-1', 'state:asleep', 'state:busy,asleep', 'type:big']) {
     expect(parseQuery(`alpha ${part}`).unknown).toEqual([part]);
-    expect(found(part)).toEqual([]);
+    expect(matchingNames(part)).toEqual([]);
   }
 });
 
 test('ignores a filter that is still being typed', () => {
-  for (const part of ['state:', 'label:', 'gpu:']) expect(found(`alpha ${part}`)).toEqual(['alpha']);
+  for (const part of ['state:', 'label:', 'gpu:']) expect(matchingNames(`alpha ${part}`)).toEqual(['alpha']);
 });
 
 test('searches a word with an unknown prefix as plain text', () => {
-  expect(found('al:pha')).toEqual([]);
+  expect(matchingNames('al:pha')).toEqual([]);
   expect(parseQuery('al:pha').unknown).toEqual([]);
 });
 

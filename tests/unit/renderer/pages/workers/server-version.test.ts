@@ -2,17 +2,17 @@ import { expect, test } from 'vitest';
 import { updateLine } from '../../../../../protocol/join-line.ts';
 import { compareAgentVersion } from '../../../../../renderer/pages/workers/server-version.ts';
 
-const ours = { protocol: 2, agent_version: '1.2.0', local: false } as const;
+const currentWorker = { protocol: 2, agent_version: '1.2.0', local: false } as const;
 
 test.each([
-  ['the same bundle', ours, '1.2.0', null],
-  ['an older agent', ours, '1.10.0', 'older'],
-  ['a newer agent', ours, '1.2.0-rc.1', 'newer'],
-  ["SimpleTuner's own, which counts for itself", { ...ours, protocol: 1 as const }, '9.0.0', null],
-  ['an agent without a version', { ...ours, agent_version: null }, '9.0.0', null],
-  ['an agent with an unknown version', { ...ours, agent_version: 'dev' }, '9.0.0', null],
-  ["the server's own worker", { ...ours, local: true }, '9.0.0', null],
-  ['an unreachable server', ours, null, null],
+  ['the same bundle', currentWorker, '1.2.0', null],
+  ['an older agent', currentWorker, '1.10.0', 'older'],
+  ['a newer agent', currentWorker, '1.2.0-rc.1', 'newer'],
+  ["SimpleTuner's own, which counts for itself", { ...currentWorker, protocol: 1 as const }, '9.0.0', null],
+  ['an agent without a version', { ...currentWorker, agent_version: null }, '9.0.0', null],
+  ['an agent with an unknown version', { ...currentWorker, agent_version: 'dev' }, '9.0.0', null],
+  ["the server's own worker", { ...currentWorker, local: true }, '9.0.0', null],
+  ['an unreachable server', currentWorker, null, null],
 ] as const)('compares the versions for %s', (_title, worker, server, expected) => {
   expect(compareAgentVersion(worker, server)).toBe(expected);
 });

@@ -79,13 +79,13 @@ test('warns about losing the job on token rotation only for a busy protocol 1 ag
 });
 
 test('binds a job by labels only when no other worker has all of them', () => {
-  const one = workerView({ labels: { team: 'nlp', rack: '4' } });
-  const two = workerView({ id: workerId('w_two'), labels: { team: 'nlp' } });
-  expect(identifyingLabels(one, [one, two])).toEqual({ team: 'nlp', rack: '4' });
-  expect(identifyingLabels(two, [one, two])).toBeNull();
-  const bare = workerView();
-  expect(identifyingLabels(bare, [bare])).toEqual({});
-  expect(identifyingLabels(bare, [bare, two])).toBeNull();
+  const labelled = workerView({ labels: { team: 'nlp', rack: '4' } });
+  const partlyLabelled = workerView({ id: workerId('w_two'), labels: { team: 'nlp' } });
+  expect(identifyingLabels(labelled, [labelled, partlyLabelled])).toEqual({ team: 'nlp', rack: '4' });
+  expect(identifyingLabels(partlyLabelled, [labelled, partlyLabelled])).toBeNull();
+  const unlabelled = workerView();
+  expect(identifyingLabels(unlabelled, [unlabelled])).toEqual({});
+  expect(identifyingLabels(unlabelled, [unlabelled, partlyLabelled])).toBeNull();
 });
 
 test('ignores labels that would act as a pattern', () => {

@@ -39,7 +39,7 @@ test('sorts the charts: loss, learning rate, speed, other trainer metrics, GPUs'
   expect(chartsOf([])).toEqual([]);
 });
 
-test('places attempts by step on the step axis and one after the other on time', () => {
+test('places attempts by step on the step axis and consecutively on the time axis', () => {
   const curves = curvesOf(
     [0, { loss: [bucket(0, 3), bucket(10, 2)] }],
     [60_000, { loss: [bucket(5, 2.5), bucket(15, 1)] }],
@@ -70,8 +70,8 @@ test('shows only the chosen attempts and keeps the style of each', () => {
     [1, 0],
     [3, 2],
   ]);
-  const [only, ...rest] = toLines(curves, loss, 'step', new Set([3]));
-  expect([only?.style, rest]).toEqual([2, []]);
+  const [shownLine, ...others] = toLines(curves, loss, 'step', new Set([3]));
+  expect([shownLine?.style, others]).toEqual([2, []]);
   // Attempt 3 is the first one that is shown, so it has no break.
   expect(breaksOf(curves, 'step', new Set([3]))).toEqual([]);
   expect(spanOf(curves, 'step', new Set([9]))).toBeNull();
@@ -80,8 +80,8 @@ test('shows only the chosen attempts and keeps the style of each', () => {
 test('gives every line of a chart a different style', () => {
   const [gpus] = chartsOf(['gpu.0.power_w', 'gpu.1.power_w']);
   if (gpus === undefined) throw new Error('no chart');
-  const both = { 'gpu.0.power_w': [bucket(0, 1)], 'gpu.1.power_w': [bucket(0, 1)] };
-  const lines = toLines(curvesOf([0, both], [1, both]), gpus, 'step', null);
+  const powerOfBothGpus = { 'gpu.0.power_w': [bucket(0, 1)], 'gpu.1.power_w': [bucket(0, 1)] };
+  const lines = toLines(curvesOf([0, powerOfBothGpus], [1, powerOfBothGpus]), gpus, 'step', null);
   expect(lines.map(({ gpu, style }) => [gpu, style])).toEqual([
     [0, 0],
     [1, 1],
@@ -96,12 +96,12 @@ test('places a point without a step only on the time axis', () => {
   expect(toLines(curves, loss, 'time', null)).toMatchObject([
     { withoutStep: 0, dots: [{ x: 9 }, { x: 1_000 }] },
   ]);
-  const nowhere = curvesOf([0, {}], [1, { loss: [bucket(null, 5)] }]);
-  expect(breaksOf(nowhere, 'step', null)).toEqual([]);
-  expect(spanOf(nowhere, 'step', null)).toBeNull();
+  const withoutSteps = curvesOf([0, {}], [1, { loss: [bucket(null, 5)] }]);
+  expect(breaksOf(withoutSteps, 'step', null)).toEqual([]);
+  expect(spanOf(withoutSteps, 'step', null)).toBeNull();
 });
 
-test('draws no line backwards and merges points at the same step', () => {
+test('sorts points by step and merges points at the same step', () => {
   const points = [
     bucket(2, 4, { count: 3, min: 1, max: 9 }),
     bucket(1, 7),
@@ -118,14 +118,14 @@ test('draws no line backwards and merges points at the same step', () => {
   ]);
 });
 
-test('draws curves of other jobs next to this one in colours of their own', () => {
-  const own = curvesOf([0, { loss: [bucket(1, 1)] }], [5, { loss: [bucket(2, 1)] }]);
+test('draws curves of other jobs next to this one with different styles', () => {
+  const ownCurves = curvesOf([0, { loss: [bucket(1, 1)] }], [5, { loss: [bucket(2, 1)] }]);
   const other = (id: string) => ({
     id,
     name: `roses (${id})`,
     curves: curvesOf([0, { loss: [bucket(3, 1)] }], [9, { loss: [bucket(4, 1)], reward: [bucket(1, 1)] }]),
   });
-  const lines = toComparedLines(own, [other('j_2'), other('j_3')], loss, 'step');
+  const lines = toComparedLines(ownCurves, [other('j_2'), other('j_3')], loss, 'step');
   expect(lines.map(({ id, job, attempt, style }) => [id, job, attempt, style])).toEqual([
     ['j_2/1/loss', 'roses (j_2)', 1, 2],
     ['j_2/2/loss', 'roses (j_2)', 2, 3],
@@ -138,7 +138,7 @@ test('draws curves of other jobs next to this one in colours of their own', () =
     figure: 'power_w',
     keys: [{ key: 'gpu.0.power_w', gpu: 0 }],
   };
-  expect(toComparedLines(own, [other('j_2')], gpus, 'step')).toEqual([]);
+  expect(toComparedLines(ownCurves, [other('j_2')], gpus, 'step')).toEqual([]);
 });
 
 test('covers the ranges of several jobs, from the first to the last position', () => {

@@ -9,7 +9,7 @@ import { toggled, parseView, withView } from '../../../../../../renderer/pages/j
 import { createClient } from '../../../../../../protocol/client.ts';
 import { bucket, curvesOf } from '../../../curves-builders.ts';
 
-const other = JobId.parse('j_2');
+const otherJob = JobId.parse('j_2');
 const view = (text: string) => parseView(new URLSearchParams(text));
 
 test('round-trips the view through the URL', () => {
@@ -19,7 +19,7 @@ test('round-trips the view through the URL', () => {
     isLog: true,
     attempts: new Set([3, 1]),
     zoom: [100.4, 2_000],
-    others: [other, JobId.parse('j_3')],
+    others: [otherJob, JobId.parse('j_3')],
   });
   expect(params.toString()).toBe(
     'tab=metrics&axis=time&smooth=0.6&scale=log&attempts=1%2C3&zoom=100-2000&with=j_2%2Cj_3',
@@ -30,7 +30,7 @@ test('round-trips the view through the URL', () => {
     isLog: true,
     attempts: new Set([1, 3]),
     zoom: [100, 2_000],
-    others: [other, JobId.parse('j_3')],
+    others: [otherJob, JobId.parse('j_3')],
   });
   const plain = { axis: 'step', smoothing: 0, isLog: false, attempts: null, zoom: null, others: [] } as const;
   expect(withView(params, plain).toString()).toBe('tab=metrics');
@@ -63,16 +63,16 @@ test.each([
 test('compares a job with at most four others, each once, and never with itself', () => {
   const params = new URLSearchParams('with=j_1,j_2,j_2,j_3,j_4,j_5');
   expect(parseView(params).others).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
-  expect(parseView(params, other).others).toEqual(['j_1', 'j_3', 'j_4']);
+  expect(parseView(params, otherJob).others).toEqual(['j_1', 'j_3', 'j_4']);
 });
 
 test('toggles single attempts and treats all or none as no choice', () => {
   const all = [1, 2, 3];
-  const two = toggled(null, 2, all);
-  expect(two).toEqual(new Set([1, 3]));
-  expect(toggled(two, 3, all)).toEqual(new Set([1]));
+  const withoutSecond = toggled(null, 2, all);
+  expect(withoutSecond).toEqual(new Set([1, 3]));
+  expect(toggled(withoutSecond, 3, all)).toEqual(new Set([1]));
   expect(toggled(new Set([1]), 1, all)).toBeNull();
-  expect(toggled(two, 2, all)).toBeNull();
+  expect(toggled(withoutSecond, 2, all)).toBeNull();
 });
 
 test('requests one point per pixel, within the limit of a response', () => {
@@ -98,25 +98,25 @@ test('requests a step range once and a time range per attempt on its own clock',
   ]);
 });
 
-/** Reads a curve with these answers, one per request. Null stands for an unreachable server. */
+/** Reads curves from a server that gives these answers in order. Null means that it is unreachable. */
 async function readWith(zoom: readonly [number, number] | null, answers: readonly (object | null)[]) {
   const queries: string[] = [];
-  const rest = [...answers];
+  const remainingAnswers = [...answers];
   const client = createClient({
     baseUrl: 'http://panel.test',
     headers: () => ({}),
     timeoutMs: 10_000,
     fetch: url => {
       queries.push(url.search);
-      const answer = rest.shift();
+      const answer = remainingAnswers.shift();
       return answer === null || answer === undefined
         ? Promise.reject(new TypeError('no server'))
         : Promise.resolve(Response.json(answer));
     },
   });
-  const wanted = { axis: 'step', zoom, points: 400 } as const;
+  const request = { axis: 'step', zoom, points: 400 } as const;
   return {
-    result: await readCurves(client, JobId.parse('j_1'), wanted, new AbortController().signal),
+    result: await readCurves(client, JobId.parse('j_1'), request, new AbortController().signal),
     queries,
   };
 }
@@ -127,11 +127,11 @@ test('requests the whole range once', async () => {
   expect(queries).toEqual(['?points=400']);
 });
 
-test('requests a zoomed range next to the whole and keeps the positions of the other attempts', async () => {
+test('requests a zoomed range together with the whole one and keeps the positions of the other attempts', async () => {
   const part = { ...whole, attempts: whole.attempts.slice(1, 2) };
   const { result, queries } = await readWith([5, 10], [whole, part]);
   expect(queries).toEqual(['?points=50', '?from_step=5&to_step=10&points=400']);
-  if (!result.ok) throw new Error('not read');
+  if (!result.ok) throw new Error('the curves could not be read');
   expect(result.value.whole).toEqual(whole);
   expect(result.value.shown.attempts.map(({ attempt, series }) => [attempt, series.length])).toEqual([
     [1, 0],

@@ -14,7 +14,7 @@ test('smooths with an exponential mean without bias towards zero at the start', 
   expect(smooth([], 0.5)).toEqual([]);
 });
 
-test('leaves values unchanged without smoothing and keeps any mean within their bounds', () => {
+test('leaves values unchanged without smoothing and keeps every mean within their bounds', () => {
   const values = [1, null, 3];
   expect(smooth(values, 0)).toBe(values);
   expect(smooth(values, -4)).toBe(values);
@@ -23,11 +23,11 @@ test('leaves values unchanged without smoothing and keeps any mean within their 
     fc.property(
       fc.array(value, { minLength: 1 }),
       fc.double({ min: 0, max: 5, noNaN: true }),
-      (some, weight) => {
-        const slack = 1e-6 * Math.max(1, ...some.map(Math.abs));
-        for (const mean of smooth(some, weight)) {
-          expect(mean).toBeGreaterThanOrEqual(Math.min(...some) - slack);
-          expect(mean).toBeLessThanOrEqual(Math.max(...some) + slack);
+      (numbers, weight) => {
+        const slack = 1e-6 * Math.max(1, ...numbers.map(Math.abs));
+        for (const mean of smooth(numbers, weight)) {
+          expect(mean).toBeGreaterThanOrEqual(Math.min(...numbers) - slack);
+          expect(mean).toBeLessThanOrEqual(Math.max(...numbers) + slack);
         }
       },
     ),

@@ -18,7 +18,7 @@ const chartOf = (...keys: readonly string[]) => {
   return chart;
 };
 
-test('summarises the latest value of the last attempt and the bounds of all points', () => {
+test('summarizes the latest value of the last attempt and the bounds of all points', () => {
   const first = lineOf([dot(1, 9, { max: 40 }), dot(2, 5)]);
   const second = lineOf([dot(2, 4, { last: 3.5 }), dot(1_500, null)], { attempt: 2 });
   const summary = summarize([first, second]);
@@ -52,7 +52,7 @@ test('names charts, lines and positions', () => {
 });
 
 test('lists every point up to the row limit, then samples each line including its ends', () => {
-  const dots = (count: number) => Array.from({ length: count }, (_, at) => dot(at, at));
+  const dots = (count: number) => Array.from({ length: count }, (_, step) => dot(step, step));
   const long = lineOf(dots(300));
   const short = lineOf(dots(100), { id: '2/loss', attempt: 2 });
   expect(rowsOf([lineOf(dots(200))], 200).rows).toHaveLength(200);

@@ -1,4 +1,4 @@
-/** The reasons why a worker cannot take a job, in the language of the panel. */
+/** Tests the texts of the reasons why a worker cannot run a job. */
 import { expect, test } from 'vitest';
 import type { WorkerReason } from '../../../../../../protocol/explain.ts';
 import { loadTexts } from '../../../../../support/texts.ts';
@@ -9,8 +9,8 @@ const ja = await loadTexts('ja', 'utc');
 const reason = (
   code: WorkerReason['code'],
   wanted: string | null = null,
-  there: string | null = null,
-): WorkerReason => ({ code, wanted, there, detail: 'in the words of the server' });
+  actual: string | null = null,
+): WorkerReason => ({ code, wanted, there: actual, detail: 'in the words of the server' });
 
 test.each<[WorkerReason, string]>([
   [reason('offline', null, 'silent'), 'offline: no heartbeat'],
@@ -22,8 +22,8 @@ test.each<[WorkerReason, string]>([
   [reason('target', 'another machine'), 'the job must not run on the server’s machine'],
   [reason('gpu_count', '4', '2'), 'needs 4 GPUs, has 2'],
   [reason('label', 'site=hall-*', 'none'), 'needs label site=hall-*, has none'],
-])('translates the reason %j', (given, text) => {
-  expect(checkText(given, en)).toBe(text);
+])('translates the reason %j', (workerReason, text) => {
+  expect(checkText(workerReason, en)).toBe(text);
 });
 
 test('translates a reason into the chosen language', () => {

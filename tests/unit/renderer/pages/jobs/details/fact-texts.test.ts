@@ -1,4 +1,4 @@
-/** Facts about a job that must not contradict each other. */
+/** Tests the texts for the assigned GPUs of a job and for its attempts. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Translator } from '../../../../../../renderer/i18n/index.ts';
 import { loadTexts } from '../../../../../support/texts.ts';
@@ -31,7 +31,7 @@ describe('attemptText', () => {
       expect(attemptText(null, jobView({ status }), t)).toBe(status);
   });
 
-  it('names the outcome of an attempt that ended, whatever its job does now', () => {
+  it('returns the outcome of an attempt that ended, independent of the current job status', () => {
     expect(attemptText('given_up', jobView({ status: 'running' }), t)).toBe('lost');
   });
 

@@ -1,4 +1,4 @@
-/** The panel sorts the files of a job into samples by step, checkpoints and others, without leaving any out. */
+/** Tests that the panel sorts all files of a job into samples by step, checkpoints and other files. */
 import { describe, expect, test } from 'vitest';
 import { type ArtifactView, type CheckpointView, kindOf } from '../../../../../../protocol/artifact.ts';
 import { JobId } from '../../../../../../protocol/ids.ts';
@@ -184,7 +184,7 @@ test('compares a sample with those of the same name at other steps', () => {
     'cat.png',
   ].map(key => sampleOf(file(key)));
   const [first, , , , , loose] = samples;
-  if (first === undefined || loose === undefined) throw new Error('there are six');
+  if (first === undefined || loose === undefined) throw new Error('a sample is missing');
   expect(comparable(first, samples).map(({ file: { key } }) => key)).toEqual([
     's/step_5_cat.png',
     's/step_10_cat.png',

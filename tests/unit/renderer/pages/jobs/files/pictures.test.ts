@@ -1,4 +1,4 @@
-/** Pictures are read a few at a time, each one once, and only while they are visible. */
+/** Tests that each picture is read only once and while it is visible, and only a few at a time. */
 import { beforeEach, expect, test } from 'vitest';
 import { JobId } from '../../../../../../protocol/ids.ts';
 import {
@@ -21,27 +21,27 @@ interface Read {
   readonly answer: PromiseWithResolvers<Blob>;
 }
 let reads: Read[];
-let made: Blob[];
-let alive: Set<string>;
+let createdBlobs: Blob[];
+let openUrls: Set<string>;
 let pictures: Pictures;
 beforeEach(() => {
   reads = [];
-  made = [];
-  alive = new Set();
+  createdBlobs = [];
+  openUrls = new Set();
   pictures = createPictures({
-    read(wanted, signal) {
+    read(requested, signal) {
       const answer = Promise.withResolvers<Blob>();
-      reads.push({ picture: wanted, signal, answer });
+      reads.push({ picture: requested, signal, answer });
       return answer.promise;
     },
     urls: {
       createObjectURL(bytes) {
-        made.push(bytes);
-        const url = `blob:${made.length}`;
-        alive.add(url);
+        createdBlobs.push(bytes);
+        const url = `blob:${createdBlobs.length}`;
+        openUrls.add(url);
         return url;
       },
-      revokeObjectURL: url => void alive.delete(url),
+      revokeObjectURL: url => void openUrls.delete(url),
     },
     maxParallel: 2,
     maxUnused: 1,
@@ -49,19 +49,19 @@ beforeEach(() => {
 });
 
 interface Subscription {
-  readonly reported: readonly Shown[];
+  readonly states: readonly Shown[];
   readonly release: () => void;
 }
-function subscribe(wanted: Picture): Subscription {
-  const reported: Shown[] = [];
-  return { reported, release: pictures.subscribe(wanted, shown => reported.push(shown)) };
+function subscribe(requested: Picture): Subscription {
+  const states: Shown[] = [];
+  return { states, release: pictures.subscribe(requested, shown => states.push(shown)) };
 }
-/** Completes the nth read. Resolves when that has taken effect. */
+/** Completes the read with this index, and waits until the pictures have handled it. */
 async function complete(
-  nth: number,
+  index: number,
   bytes: Blob | Error = new Blob(['x'], { type: 'text/html' }),
 ): Promise<void> {
-  const answer = reads[nth]?.answer;
+  const answer = reads[index]?.answer;
   if (bytes instanceof Error) answer?.reject(bytes);
   else answer?.resolve(bytes);
   await new Promise(resolve => setImmediate(resolve));
@@ -69,37 +69,37 @@ async function complete(
 const keysRead = (): readonly string[] => reads.map(({ picture: { key } }) => key);
 
 test('reads a requested picture and reports it with the media type of its file name', async () => {
-  const { reported } = subscribe(picture('a'));
-  expect(reported).toEqual([{ state: 'waiting' }]);
+  const { states } = subscribe(picture('a'));
+  expect(states).toEqual([{ state: 'waiting' }]);
   await complete(0);
-  expect(reported.at(-1)).toEqual({ state: 'there', url: 'blob:1' });
-  expect(made[0]?.type).toBe('image/png');
+  expect(states.at(-1)).toEqual({ state: 'there', url: 'blob:1' });
+  expect(createdBlobs[0]?.type).toBe('image/png');
 });
 
 test('reads a limited number of pictures at a time and starts the next after a failure', async () => {
-  const held = ['a', 'b', 'c', 'd'].map(key => subscribe(picture(key)));
+  const subscriptions = ['a', 'b', 'c', 'd'].map(key => subscribe(picture(key)));
   expect(keysRead()).toEqual(['a', 'b']);
   await complete(1, new Error('gone'));
-  expect(held[1]?.reported.at(-1)).toEqual({ state: 'failed' });
+  expect(subscriptions[1]?.states.at(-1)).toEqual({ state: 'failed' });
   expect(keysRead()).toEqual(['a', 'b', 'c']);
   await complete(0);
   expect(keysRead()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('reads a picture with several subscribers once and reports it to later ones at once', async () => {
+test('reads a picture with several subscribers once and reports it immediately to later ones', async () => {
   const first = subscribe(picture('a'));
   subscribe(picture('a'));
   await complete(0);
   expect(reads).toHaveLength(1);
   first.release();
-  expect(subscribe(picture('a')).reported).toEqual([{ state: 'there', url: 'blob:1' }]);
+  expect(subscribe(picture('a')).states).toEqual([{ state: 'there', url: 'blob:1' }]);
 });
 
 test('reads a picture again when its name has another checksum', async () => {
   subscribe(picture('a', 'old'));
   await complete(0);
-  const { reported } = subscribe(picture('a', 'new'));
-  expect(reported).toEqual([{ state: 'waiting' }]);
+  const { states } = subscribe(picture('a', 'new'));
+  expect(states).toEqual([{ state: 'waiting' }]);
   expect(reads).toHaveLength(2);
 });
 
@@ -109,16 +109,16 @@ test('aborts the read of a released picture and starts the next', async () => {
   expect(reads[0]?.signal.aborted).toBe(true);
   expect(keysRead()).toEqual(['a', 'b', 'c']);
   await complete(0);
-  expect(alive.size).toBe(0);
+  expect(openUrls.size).toBe(0);
 });
 
 test('keeps the pictures that were released last and revokes the URLs of others', async () => {
-  const held = ['a', 'b', 'c'].map(key => subscribe(picture(key)));
+  const subscriptions = ['a', 'b', 'c'].map(key => subscribe(picture(key)));
   await complete(0);
   await complete(1);
   await complete(2);
-  for (const { release } of held) release();
-  expect([...alive]).toEqual(['blob:3']);
+  for (const { release } of subscriptions) release();
+  expect([...openUrls]).toEqual(['blob:3']);
   subscribe(picture('c'));
   expect(reads).toHaveLength(3);
   subscribe(picture('a'));
@@ -129,7 +129,7 @@ test('retries a failed picture for the next subscriber', async () => {
   const { release } = subscribe(picture('a'));
   await complete(0, new Error('gone'));
   release();
-  expect(subscribe(picture('a')).reported).toEqual([{ state: 'waiting' }]);
+  expect(subscribe(picture('a')).states).toEqual([{ state: 'waiting' }]);
   expect(reads).toHaveLength(2);
 });
 
@@ -139,5 +139,5 @@ test('revokes every URL on close and creates none for late answers', async () =>
   await complete(0);
   pictures.close();
   await complete(1);
-  expect(alive.size).toBe(0);
+  expect(openUrls.size).toBe(0);
 });

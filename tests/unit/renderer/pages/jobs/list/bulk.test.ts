@@ -1,4 +1,4 @@
-/** The jobs that "Select all" selects. */
+/** Tests which jobs "Select all" selects. */
 import { describe, expect, it } from 'vitest';
 import type { Permission } from '../../../../../../protocol/call.ts';
 import { createMay } from '../../../../../../renderer/api/session.ts';
@@ -32,7 +32,7 @@ describe('selectableJobs', () => {
 });
 
 describe('maySelect', () => {
-  it('allows to select a job that the user may cancel or retry', () => {
+  it('allows the selection of a job that the user may cancel or retry', () => {
     const [job] = rows;
     expect(maySelect(job, may('queue.cancel'))).toBe(true);
     expect(maySelect(job, may('queue.submit'))).toBe(true);

@@ -1,4 +1,4 @@
-/** Failed jobs grouped by cause: what varies between equal failures is removed from their errors. */
+/** Tests that failed jobs are grouped by cause, without the parts of an error that differ between jobs. */
 import { describe, expect, it } from 'vitest';
 import type { JobView } from '../../../../../../protocol/job.ts';
 import {
@@ -40,7 +40,7 @@ describe('normaliseError', () => {
     expect(text.endsWith('…')).toBe(true);
   });
 
-  it('stays fast on a line of one million slashes, digits or letters', () => {
+  it('is fast for a line of one million slashes, digits or letters', () => {
     const start = performance.now();
     for (const part of ['/', '1', 'a', '-', ' #', '/a'])
       normaliseError(`ValueError: ${part.repeat(1_000_000)} end`);
@@ -84,14 +84,14 @@ describe('groupFailures', () => {
     ]);
   });
 
-  it('leaves out jobs that did not fail, and reads each job only once', () => {
+  it('omits jobs that did not fail, and reads each job only once', () => {
     const causes: string[] = [];
     const counting = createCauseReader(cause => {
       causes.push(cause);
       return cause;
     });
     const jobs = [failed(null, 'timeout'), jobView({ status: 'completed' })];
-    for (let turn = 0; turn < 2; turn += 1)
+    for (let pass = 0; pass < 2; pass += 1)
       expect(countsOf(groupFailures(jobs, counting))).toEqual([{ cause: 'timeout', count: 1 }]);
     expect(causes).toEqual(['timeout']);
   });

@@ -1,4 +1,4 @@
-/** The jobs in the list and their order, when the server has more jobs than the panel keeps in memory. */
+/** Tests which jobs the list shows and in which order, when the server has more jobs than the panel keeps in memory. */
 import { describe, expect, it } from 'vitest';
 import { WorkerId } from '../../../../../../protocol/ids.ts';
 import type { JobView } from '../../../../../../protocol/job.ts';
@@ -19,14 +19,14 @@ import {
 } from '../../../../../../renderer/pages/jobs/list/job-rows.ts';
 
 const usualOrder = { sort: 'submitted', isDescending: true } as const;
-const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
-const job = (id: string, n: number, part: Partial<JobView> = {}): JobView =>
-  jobView({ id, job_id: id, queued_at: day(n), ...part });
+const day = (dayOfMonth: number): string => `2026-01-0${dayOfMonth}T00:00:00.000Z`;
+const job = (id: string, dayOfMonth: number, overrides: Partial<JobView> = {}): JobView =>
+  jobView({ id, job_id: id, queued_at: day(dayOfMonth), ...overrides });
 
 describe('the listed jobs', () => {
   const listed = (live: readonly JobView[], found: FoundJobs, text = ''): readonly string[] =>
     jobsToList({
-      live: new Map(live.map(one => [one.id, one])),
+      live: new Map(live.map(liveJob => [liveJob.id, liveJob])),
       found,
       matches: createMatcher(parseSearch(text)),
       compare: compareBy(usualOrder),
@@ -55,19 +55,22 @@ describe('the listed jobs', () => {
 });
 
 describe('the job order', () => {
-  const on = (name: string): Partial<JobView> => ({ worker_id: WorkerId.parse('w'), worker_name: name });
+  const onWorker = (name: string): Partial<JobView> => ({
+    worker_id: WorkerId.parse('w'),
+    worker_name: name,
+  });
   const jobs = [
     job('a', 1, { config_name: 'beta', progress: { percent: 20 } }),
     job('b', 2, {
       config_name: 'Alpha',
       status: 'running',
-      ...on('Rig'),
+      ...onWorker('Rig'),
       progress: { percent: 40, eta_s: 9, loss: 2 },
     }),
     job('c', 3, {
       config_name: 'alpha',
       status: 'completed',
-      ...on('ant'),
+      ...onWorker('ant'),
       progress: { percent: 90, loss: 1 },
     }),
     job('d', 4, { config_name: 'zeta', status: 'failed', priority: 40 }),
@@ -92,9 +95,9 @@ describe('the job order', () => {
   });
 
   it('round-trips through the URL, where the default is omitted', () => {
-    const address = (text: string) => parseOrder(new URLSearchParams(text));
-    expect(address('sort=name&order=asc')).toEqual({ sort: 'name', isDescending: false });
-    expect(address('sort=nonsense&order=asc')).toEqual(usualOrder);
+    const orderOf = (text: string) => parseOrder(new URLSearchParams(text));
+    expect(orderOf('sort=name&order=asc')).toEqual({ sort: 'name', isDescending: false });
+    expect(orderOf('sort=nonsense&order=asc')).toEqual(usualOrder);
     expect(withOrder(new URLSearchParams('q=a'), { sort: 'eta', isDescending: true }).toString()).toBe(
       'q=a&sort=eta',
     );

@@ -7,7 +7,7 @@ import {
 import { createLogPages, pageLines } from '../../../../../../renderer/pages/jobs/logs/log-pages.ts';
 import { logLine, logLines } from '../../../log-builders.ts';
 
-/** Searches as the server does: only forwards, with at most a thousand lines per answer. */
+/** Searches like the server: only forwards, and returns at most 1,000 lines. */
 function searchIn(lines: readonly number[]): { readonly search: SearchLines; readonly calls: () => number } {
   let calls = 0;
   return {
@@ -43,12 +43,12 @@ test('finds the previous match, near or far, and wraps to the last', async () =>
 });
 
 test('finds the previous of many matches in a few requests', async () => {
-  const each = searchIn(Array.from({ length: 50_000 }, (_, at) => at));
-  expect(await findPrevious(each.search, 'x', 40_000, million)).toBe(39_999);
-  expect(each.calls()).toBe(1);
-  const block = searchIn(Array.from({ length: 5_000 }, (_, at) => at));
-  expect(await findPrevious(block.search, 'x', 40_000, million)).toBe(4_999);
-  expect(block.calls()).toBeLessThan(15);
+  const everyLine = searchIn(Array.from({ length: 50_000 }, (_, line) => line));
+  expect(await findPrevious(everyLine.search, 'x', 40_000, million)).toBe(39_999);
+  expect(everyLine.calls()).toBe(1);
+  const firstLines = searchIn(Array.from({ length: 5_000 }, (_, line) => line));
+  expect(await findPrevious(firstLines.search, 'x', 40_000, million)).toBe(4_999);
+  expect(firstLines.calls()).toBeLessThan(15);
 });
 
 const wholeLog = { first_line: 0, total_lines: million };

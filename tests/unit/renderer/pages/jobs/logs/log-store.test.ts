@@ -10,13 +10,13 @@ type Query = Parameters<LogSource['read']>[0];
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A server with a log of this number of lines. The test decides when its answers arrive. */
-function openServer(total: number, part: Partial<PageRead> = {}) {
+/** Returns a test server whose log has this number of lines. */
+function createLogServer(total: number, overrides: Partial<PageRead> = {}) {
   const queries: Query[] = [];
   const followed: { readonly attempt: number; readonly line: number }[] = [];
-  let tell: ((news: LogUpdate) => void) | null = null;
+  let sendUpdate: ((update: LogUpdate) => void) | null = null;
   let failure: CallFailure | null = null;
-  const state = { total, part };
+  const state = { total, overrides };
   const source: LogSource = {
     async read(query) {
       queries.push(query);
@@ -33,15 +33,15 @@ function openServer(total: number, part: Partial<PageRead> = {}) {
         is_complete: false,
         open_line: null,
         lines,
-        ...state.part,
+        ...state.overrides,
       };
       return { ok: true, value };
     },
     follow(attempt, line, onUpdate) {
       followed.push({ attempt, line: line() });
-      tell = onUpdate;
+      sendUpdate = onUpdate;
       return () => {
-        tell = null;
+        sendUpdate = null;
       };
     },
   };
@@ -50,8 +50,8 @@ function openServer(total: number, part: Partial<PageRead> = {}) {
     queries,
     followed,
     state,
-    isFollowed: () => tell !== null,
-    send: (news: LogUpdate) => tell?.(news),
+    isFollowed: () => sendUpdate !== null,
+    send: (update: LogUpdate) => sendUpdate?.(update),
     failWith(next: CallFailure | null) {
       failure = next;
     },
@@ -66,7 +66,7 @@ const problem = (code: 'log_not_begun' | 'log_not_found'): CallFailure => ({
 });
 
 test('opens the log at its end and reads only the visible part of its middle', async () => {
-  const server = openServer(1_000_000);
+  const server = createLogServer(1_000_000);
   const store = createLogStore(server.source);
   await settle();
   expect(server.queries).toEqual([{ limit: 500 }]);
@@ -83,7 +83,7 @@ test('opens the log at its end and reads only the visible part of its middle', a
 });
 
 test('reads no pages that the user scrolls past', async () => {
-  const server = openServer(1_000_000);
+  const server = createLogServer(1_000_000);
   const store = createLogStore(server.source);
   await settle();
   for (let line = 0; line < 900_000; line += 10_000) store.want(line, line + 50);
@@ -91,8 +91,8 @@ test('reads no pages that the user scrolls past', async () => {
   expect(server.queries.slice(1).map(({ line }) => line)).toEqual([0, 890_000]);
 });
 
-test('follows the log from the known lines only while someone watches', async () => {
-  const server = openServer(10);
+test('follows the log from the known lines only while it is watched', async () => {
+  const server = createLogServer(10);
   const store = createLogStore(server.source);
   await settle();
   expect(server.isFollowed()).toBe(false);
@@ -114,7 +114,7 @@ test('follows the log from the known lines only while someone watches', async ()
 });
 
 test('keeps streamed lines when an older response arrives', async () => {
-  const server = openServer(5_000);
+  const server = createLogServer(5_000);
   const store = createLogStore(server.source);
   store.watch(true);
   await settle();
@@ -126,7 +126,7 @@ test('keeps streamed lines when an older response arrives', async () => {
 });
 
 test('does not follow a complete log', async () => {
-  const server = openServer(10, { is_complete: true });
+  const server = createLogServer(10, { is_complete: true });
   const store = createLogStore(server.source, 1);
   store.watch(true);
   await settle();
@@ -135,8 +135,8 @@ test('does not follow a complete log', async () => {
   expect(store.snapshot().tail).toBe('over');
 });
 
-test('reports a failure and reads nothing more until asked to retry', async () => {
-  const server = openServer(10_000);
+test('reports a failure and reads nothing more until a retry is requested', async () => {
+  const server = createLogServer(10_000);
   const store = createLogStore(server.source);
   await settle();
   server.failWith({ kind: 'unreachable', cause: null });
@@ -156,7 +156,7 @@ test('reports a failure and reads nothing more until asked to retry', async () =
 test.each(['log_not_begun', 'log_not_found'] as const)(
   'retries after %s without reporting a failure',
   async code => {
-    const server = openServer(3);
+    const server = createLogServer(3);
     server.failWith(problem(code));
     const store = createLogStore(server.source);
     store.watch(true);
@@ -171,7 +171,7 @@ test.each(['log_not_begun', 'log_not_found'] as const)(
 );
 
 test('notifies subscribers in batches and never after close', async () => {
-  const server = openServer(10);
+  const server = createLogServer(10);
   const store = createLogStore(server.source);
   let notifications = 0;
   store.subscribe(() => {

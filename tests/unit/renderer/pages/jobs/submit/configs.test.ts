@@ -1,4 +1,4 @@
-/** Configs in the submit form: their differences, their secrets, and the form of a copied job. */
+/** Tests configs in the submit form: their differences, their secrets, and the form of a copied job. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigView } from '../../../../../../protocol/configs-api.ts';
@@ -42,13 +42,13 @@ const job = (part: Partial<JobView> = {}): JobView =>
   jobView({ status: 'failed', gpu_count: 1, attempt: 1, ...part });
 
 describe('differences', () => {
-  it('lists each changed setting, whatever the order of the keys', () => {
-    const before = { lr: 1, steps: 10, gone: null, deep: { a: [1, { b: 2 }], same: true } };
-    const after = { deep: { same: true, a: [1, { b: 3 }] }, steps: '10', lr: 1, come: [] };
+  it('lists each changed setting, independent of the order of the keys', () => {
+    const before = { lr: 1, steps: 10, removed: null, deep: { a: [1, { b: 2 }], same: true } };
+    const after = { deep: { same: true, a: [1, { b: 3 }] }, steps: '10', lr: 1, added: [] };
     expect(differences(before, after)).toEqual([
-      { path: 'come', before: null, after: '[]' },
+      { path: 'added', before: null, after: '[]' },
       { path: 'deep.a[1].b', before: '2', after: '3' },
-      { path: 'gone', before: 'null', after: null },
+      { path: 'removed', before: 'null', after: null },
       { path: 'steps', before: '10', after: '"10"' },
     ]);
   });
@@ -69,7 +69,7 @@ describe('differences', () => {
     ]);
   });
 
-  it('finds nothing exactly when both configs are equal', () => {
+  it('reports two configs as the same exactly when they are equal', () => {
     const shuffled = fc.json().chain(text => {
       const value: unknown = JSON.parse(text);
       return fc.boolean().map(isReversed => [value, isReversed ? reversed(value) : value] as const);
@@ -139,57 +139,61 @@ describe('isSecretName', () => {
   });
 });
 
-const written = (config: object) => ({ text: JSON.stringify(config), format: 'json' as const, files: {} });
+const toConfigFile = (config: object) => ({
+  text: JSON.stringify(config),
+  format: 'json' as const,
+  files: {},
+});
 
 describe('a duplicate', () => {
   const own = { config: { lr: 1 }, dataloader: null };
   const folderOf = (config: Readonly<Record<string, unknown>>) => ({
     ...own,
-    ...written(config),
+    ...toConfigFile(config),
     config,
     etag: '"1"',
   });
   const inFolder = folderOf({ lr: 1 });
   const draft = (origins: Partial<Origins>, part?: Partial<JobView>) =>
     toDraft(job(part), { own: null, inFolder: null, ...origins });
-  const bodyOf = (of: Draft) => checkDraft(of, withPageTexts(t, submit));
+  const bodyOf = (draftToCheck: Draft) => checkDraft(draftToCheck, withPageTexts(t, submit));
 
   it("uses the config name while it still means the job's config", () => {
-    const found = draft({ own, inFolder });
-    expect(found).toMatchObject({ config: '{"lr":1}', takesAnyGpu: false, base: { origin: 'folder' } });
-    expect(bodyOf(found)).toMatchObject({ body: { config_name: 'digits' } });
-    expect(bodyOf(found)).not.toHaveProperty('body.config');
+    const copied = draft({ own, inFolder });
+    expect(copied).toMatchObject({ config: '{"lr":1}', takesAnyGpu: false, base: { origin: 'folder' } });
+    expect(bodyOf(copied)).toMatchObject({ body: { config_name: 'digits' } });
+    expect(bodyOf(copied)).not.toHaveProperty('body.config');
   });
 
   it('sends the text when it differs from the config in the folder', () => {
-    const found = { ...draft({ own, inFolder }), config: 'lr: 2 # higher', format: 'yaml' as const };
-    expect(bodyOf(found)).toMatchObject({ body: { config: { lr: 2 }, config_name: 'digits' } });
+    const copied = { ...draft({ own, inFolder }), config: 'lr: 2 # higher', format: 'yaml' as const };
+    expect(bodyOf(copied)).toMatchObject({ body: { config: { lr: 2 }, config_name: 'digits' } });
     expect(bodyOf({ ...draft({ own, inFolder }), configName: 'other' })).toMatchObject({
       body: { config: { lr: 1 }, config_name: 'other' },
     });
   });
 
-  it('takes any GPUs again when the job did', () => {
+  it('requests any GPUs again when the job did', () => {
     const pinned = folderOf({ lr: 1, '--accelerate_visible_devices': [2] });
-    const found = draft({ own, inFolder: pinned });
-    expect(found).toMatchObject({ takesAnyGpu: true });
-    expect(bodyOf(found)).not.toHaveProperty('body.config');
+    const copied = draft({ own, inFolder: pinned });
+    expect(copied).toMatchObject({ takesAnyGpu: true });
+    expect(bodyOf(copied)).not.toHaveProperty('body.config');
   });
 
   it("copies the job's config with its files when the name now means another one", () => {
     const dataloader = [{ id: 'images' }];
     const files = { 'prompts.txt': 'a dog' };
-    const found = draft({ own: { ...own, dataloader, files }, inFolder: folderOf({ lr: 2 }) });
-    expect(found).toMatchObject({ configName: 'digits', base: { origin: 'job', config: { lr: 1 } } });
-    expect(bodyOf(found)).toMatchObject({
+    const copied = draft({ own: { ...own, dataloader, files }, inFolder: folderOf({ lr: 2 }) });
+    expect(copied).toMatchObject({ configName: 'digits', base: { origin: 'job', config: { lr: 1 } } });
+    expect(bodyOf(copied)).toMatchObject({
       ok: true,
       body: { config: { lr: 1 }, config_name: 'digits', dataloader, files },
     });
   });
 
   it("copies the job's config when only the dataloader differs", () => {
-    const found = draft({ own, inFolder: { ...inFolder, dataloader: [] } });
-    expect(bodyOf(found)).toMatchObject({ body: { config: { lr: 1 } } });
+    const copied = draft({ own, inFolder: { ...inFolder, dataloader: [] } });
+    expect(bodyOf(copied)).toMatchObject({ body: { config: { lr: 1 } } });
   });
 
   it("copies the job's config when the name no longer exists", () => {
@@ -219,22 +223,22 @@ describe('a duplicate', () => {
   });
 
   it('sends no dataloader when there is none', () => {
-    const found = bodyOf({ ...emptyDraft, config: '{}' });
-    expect(found.ok && Object.hasOwn(found.body, 'dataloader')).toBe(false);
+    const checked = bodyOf({ ...emptyDraft, config: '{}' });
+    expect(checked.ok && Object.hasOwn(checked.body, 'dataloader')).toBe(false);
   });
 });
 
 describe('a draft after a reload', () => {
   const storeOf = (entries: readonly (readonly [string, string])[] = []) => {
-    const kept = new Map(entries);
+    const stored = new Map(entries);
     return {
-      kept,
-      getItem: (key: string) => kept.get(key) ?? null,
-      setItem: (key: string, text: string) => void kept.set(key, text),
-      removeItem: (key: string) => void kept.delete(key),
-      key: (at: number) => [...kept.keys()][at] ?? null,
+      stored,
+      getItem: (key: string) => stored.get(key) ?? null,
+      setItem: (key: string, text: string) => void stored.set(key, text),
+      removeItem: (key: string) => void stored.delete(key),
+      key: (index: number) => [...stored.keys()][index] ?? null,
       get length() {
-        return kept.size;
+        return stored.size;
       },
     };
   };
@@ -260,18 +264,18 @@ describe('a draft after a reload', () => {
     expect(keptDraft(storeOf([['trainyard.draft.new', text]]), null)).toBeNull();
   });
 
-  it('is forgotten when the user signs out, and nothing else is', () => {
+  it('is deleted when the user signs out, and other entries are kept', () => {
     const store = storeOf([['trainyard.reloaded', '1']]);
     keepDraft(store, null, filled);
     keepDraft(store, 'j_1', filled);
     forgetDrafts(store);
-    expect([...store.kept.keys()]).toEqual(['trainyard.reloaded']);
+    expect([...store.stored.keys()]).toEqual(['trainyard.reloaded']);
   });
 
   it('is not kept when it is too large, or when the browser refuses', () => {
     const store = storeOf();
     keepDraft(store, null, { ...filled, config: 'x'.repeat(600_000) });
-    expect(store.kept.size).toBe(0);
+    expect(store.stored.size).toBe(0);
     const full = () => {
       throw new Error('quota');
     };
@@ -287,8 +291,8 @@ describe('the format of a pasted text', () => {
     ['{"a": 1}', 'yaml', 'yaml'],
     ['a = ', 'toml', 'toml'],
     ['', 'yaml', 'yaml'],
-  ] as const)('of %j after %s is %s', (text, was, is) => {
-    expect(formatOfText(text, was)).toBe(is);
+  ] as const)('of %j after %s is %s', (text, previous, expected) => {
+    expect(formatOfText(text, previous)).toBe(expected);
   });
 });
 

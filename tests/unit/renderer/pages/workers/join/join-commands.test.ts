@@ -1,4 +1,4 @@
-/** A real shell runs each command. A fake program replaces `trainyard`. */
+/** Tests the join commands in a real shell. A fake program replaces `trainyard`. */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,20 +28,20 @@ const joining: Joining = {
   name: 'rig-3',
   type: 'persistent',
 };
-const awkward = `it's $HOME "x" \`id\` %h 机`;
+const specialName = `it's $HOME "x" \`id\` %h 机`;
 
-const Seen = z.object({ args: z.array(z.string()), env: z.record(z.string(), z.string()) });
+const ProgramCall = z.object({ args: z.array(z.string()), env: z.record(z.string(), z.string()) });
 
-const userService = (each: Joining): string => serviceCommand(each, false);
-const systemService = (each: Joining): string => serviceCommand(each, true);
+const userService = (values: Joining): string => serviceCommand(values, false);
+const systemService = (values: Joining): string => serviceCommand(values, true);
 
 /** Returns the arguments and the environment that the command passes to the program. */
-function run(command: string): z.output<typeof Seen> {
+function run(command: string): z.output<typeof ProgramCall> {
   const script = `trainyard() { node -e 'console.log(JSON.stringify({args: process.argv.slice(1), env: process.env}))' -- "$@"; }\n${command}`;
-  return Seen.parse(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' })));
+  return ProgramCall.parse(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' })));
 }
 
-test('passes everything the worker needs in the shell command, with no token in the arguments', () => {
+test('passes all settings of the worker in the shell command, with no token in the arguments', () => {
   const { args, env } = run(shellCommand(joining));
   expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', 'rig-3', '--persistent']);
   expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
@@ -68,10 +68,10 @@ test('passes the pin to curl in its own format, without the usual certificate ch
 });
 
 test("builds the same command for SimpleTuner's own worker under its name", () => {
-  const command = simpletunerCommand({ ...joining, name: awkward });
+  const command = simpletunerCommand({ ...joining, name: specialName });
   const { args, env } = run(command.replace('simpletuner worker', 'trainyard worker'));
   expect(command).toMatch(/^SIMPLETUNER_WORKER_TOKEN=wt_secret-1 .*\n {2}simpletuner worker /);
-  expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', awkward, '--persistent']);
+  expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', specialName, '--persistent']);
   expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
 });
 
@@ -91,18 +91,21 @@ test('omits --persistent for an ephemeral worker', () => {
 
 describe('commands when the server offers the worker for download', () => {
   const script = 'e'.repeat(64);
-  const here: Joining = { ...joining, pin: 'sha256:Ab+/=', script };
+  const downloadable: Joining = { ...joining, pin: 'sha256:Ab+/=', script };
 
   test('downloads the install script with the same pin and checks its checksum in every command', () => {
     for (const text of [shellCommand, environmentCommands, podScript, userService, systemService]) {
-      expect(text(here)).toContain(`curl -fsSk --pinnedpubkey sha256//Ab+/= ${joining.url}/agent/install.sh`);
-      expect(text(here)).toContain(` in ${script}*) `);
+      expect(text(downloadable)).toContain(
+        `curl -fsSk --pinnedpubkey sha256//Ab+/= ${joining.url}/agent/install.sh`,
+      );
+      expect(text(downloadable)).toContain(` in ${script}*) `);
     }
   });
 
   test('builds the shell command as a single line', () => {
-    expect(shellCommand(here)).toBe(joinLine({ ...here, persistent: true }, script));
-    for (const text of [shellCommand, userService, systemService]) expect(text(here)).not.toContain('\n');
+    expect(shellCommand(downloadable)).toBe(joinLine({ ...downloadable, persistent: true }, script));
+    for (const text of [shellCommand, userService, systemService])
+      expect(text(downloadable)).not.toContain('\n');
   });
 
   /** curl returns a test script that records its arguments and its standard input. */
@@ -124,8 +127,8 @@ describe('commands when the server offers the worker for download', () => {
       `env > '${folder}/env'`,
     ].join('\n');
     const command = text({
-      ...here,
-      name: awkward,
+      ...downloadable,
+      name: specialName,
       script: createHash('sha256').update(`${lines}\n`).digest('hex'),
     });
     writeFileSync(join(folder, 'curl'), `#!/bin/sh\ncat <<'EOF'\n${lines}\nEOF\n`, { mode: 0o755 });
@@ -133,7 +136,7 @@ describe('commands when the server offers the worker for download', () => {
     execFileSync('sh', ['-c', command], { env: { PATH: `${folder}:${process.env['PATH']}` }, input: '' });
     const args = readFileSync(join(folder, 'args'), 'utf8').trimEnd().split('\n');
     const serverArguments = ['--orchestrator-url', joining.url, '--pin', 'sha256:Ab+/='];
-    const workerArguments = last === null ? [] : ['--name', awkward, ...last];
+    const workerArguments = last === null ? [] : ['--name', specialName, ...last];
     expect(args).toEqual([...first, ...serverArguments, ...workerArguments]);
     expect(readFileSync(join(folder, 'stdin'), 'utf8')).toBe(last === null ? '' : `${joining.token}\n`);
     const hasToken = readFileSync(join(folder, 'env'), 'utf8').includes(joining.token);
@@ -141,10 +144,10 @@ describe('commands when the server offers the worker for download', () => {
   });
 
   test('builds short commands for HTTPS when the server serves a script for them', () => {
-    const short: Joining = { ...here, isShort: true };
+    const short: Joining = { ...downloadable, isShort: true };
     const curl = `curl -fsSk --pinnedpubkey sha256//Ab+/= ${joining.url}/join`;
     const token = `JOIN_TOKEN=${joining.token}`;
-    expect(shellCommand(short)).toBe(shortLine({ ...here, persistent: true }));
+    expect(shellCommand(short)).toBe(shortLine({ ...downloadable, persistent: true }));
     expect(shellCommand(short)).toBe(`${curl} | ${token} sh -s -- --name rig-3 --persistent`);
     expect(userService(short)).toBe(`${curl} | ${token} sh -s -- install-service --name rig-3`);
     expect(systemService(short)).toBe(
@@ -157,15 +160,15 @@ describe('commands when the server offers the worker for download', () => {
   });
 
   test('starts the downloaded worker in a pod', () => {
-    expect(podScript(here)).toContain('  "$HOME/.local/bin/trainyard-worker" --pin sha256:Ab+/= &\n');
-    expect(podScript(here)).toContain('--install-only --orchestrator-url');
+    expect(podScript(downloadable)).toContain('  "$HOME/.local/bin/trainyard-worker" --pin sha256:Ab+/= &\n');
+    expect(podScript(downloadable)).toContain('--install-only --orchestrator-url');
   });
 });
 
-test('quotes an awkward worker name', () => {
-  const odd: Joining = { ...joining, name: awkward };
-  expect(run(shellCommand(odd)).args).toContain(awkward);
-  expect(run(environmentCommands(odd)).env['SIMPLETUNER_WORKER_NAME']).toBe(awkward);
+test('quotes special characters in a worker name', () => {
+  const renamed: Joining = { ...joining, name: specialName };
+  expect(run(shellCommand(renamed)).args).toContain(specialName);
+  expect(run(environmentCommands(renamed)).env['SIMPLETUNER_WORKER_NAME']).toBe(specialName);
 });
 
 test('passes the same values in the environment', () => {
@@ -193,7 +196,7 @@ describe('the pod script', () => {
     );
     writeFileSync(join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 });
     const script = join(folder, 'start.sh');
-    writeFileSync(script, podScript({ ...joining, name: awkward }));
+    writeFileSync(script, podScript({ ...joining, name: specialName }));
     const child = spawn('sh', [script], {
       env: { PATH: `${folder}:${process.env['PATH']}` },
       stdio: 'ignore',
@@ -208,7 +211,7 @@ describe('the pod script', () => {
   test.each([0, 2, 3, 73])('exits with code %i when the worker does', async code => {
     const pod = start(`exit ${code}`);
     expect(await pod.ended).toBe(code);
-    expect(pod.calls()).toEqual([`worker ${awkward}`]);
+    expect(pod.calls()).toEqual([`worker ${specialName}`]);
   });
 
   test('restarts a worker that crashed', async () => {
@@ -237,13 +240,13 @@ describe('the pod script', () => {
 
 describe('service commands for an installed worker', () => {
   test('puts the token in no argument of the user service command', () => {
-    const { args, env } = run(userService({ ...joining, name: awkward }));
+    const { args, env } = run(userService({ ...joining, name: specialName }));
     const serverArguments = ['--orchestrator-url', joining.url];
-    expect(args).toEqual(['worker', 'install-service', ...serverArguments, '--name', awkward]);
+    expect(args).toEqual(['worker', 'install-service', ...serverArguments, '--name', specialName]);
     expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
   });
 
-  test('tells sudo to pass on the token variable', () => {
+  test('makes sudo preserve the token variable', () => {
     expect(systemService(joining)).toContain(
       'sudo --preserve-env=SIMPLETUNER_WORKER_TOKEN trainyard worker install-service ',
     );
