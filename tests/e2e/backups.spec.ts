@@ -1,6 +1,6 @@
 /** Backups on the settings page: creates one, restores another one, and checks that the page reconnects. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { type Orchestrator, signIn, signInWithToken, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeEach(async () => {
@@ -8,20 +8,17 @@ test.beforeEach(async () => {
 });
 test.afterEach(() => orchestrator.close());
 
-const makeWorker = (name: string) => orchestrator.call('POST', '/api/admin/workers', { name });
 const cardOf = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
-test('creates a backup and restores it by its name, without its later changes, while the page reconnects', async ({
-  page,
-}) => {
-  await makeWorker('rig-1');
+test('restores a backup after the user has typed its name, and reconnects the page', async ({ page }) => {
+  await orchestrator.createWorker({ name: 'rig-1' });
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings/data`);
   const card = cardOf(page, 'Backups');
   await card.getByRole('button', { name: 'Create backup' }).click();
   const row = card.getByRole('listitem').filter({ hasText: 'Manual' });
   await expect(row).toHaveCount(1);
-  await makeWorker('rig-2');
+  await orchestrator.createWorker({ name: 'rig-2' });
 
   await row.getByRole('button').click();
   const dialog = page.getByRole('alertdialog');
@@ -39,8 +36,8 @@ test('creates a backup and restores it by its name, without its later changes, w
   await page.getByRole('link', { name: 'Workers' }).first().click();
   await expect(page.getByRole('row', { name: /rig-1/ })).toBeVisible();
   await expect(page.getByRole('row', { name: /rig-2/ })).toHaveCount(0);
-  // The page is connected again.
-  await makeWorker('rig-3');
+  // A page without a connection would not show the new worker.
+  await orchestrator.createWorker({ name: 'rig-3' });
   await expect(page.getByRole('row', { name: /rig-3/ })).toBeVisible();
 });
 
@@ -50,11 +47,11 @@ test('signs out sessions newer than the restored backup, and keeps the audit ret
   const backup = await orchestrator.call('POST', '/api/backup', {});
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings/data`);
-  const trail = cardOf(page, 'Audit trail');
-  await expect(trail).toContainText('All entries are kept.');
-  await trail.getByRole('spinbutton').fill('90');
-  await trail.getByRole('button', { name: 'Save' }).click();
-  await expect(trail).toContainText('Entries are kept for 90 days.');
+  const auditTrail = cardOf(page, 'Audit auditTrail');
+  await expect(auditTrail).toContainText('All entries are kept.');
+  await auditTrail.getByRole('spinbutton').fill('90');
+  await auditTrail.getByRole('button', { name: 'Save' }).click();
+  await expect(auditTrail).toContainText('Entries are kept for 90 days.');
 
   const card = cardOf(page, 'Backups');
   await card.getByRole('button', { name: `Restore ${String(backup['name'])}` }).click();
@@ -64,22 +61,16 @@ test('signs out sessions newer than the restored backup, and keeps the audit ret
   await expect(page.getByRole('navigation')).toHaveCount(0);
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings/data`);
-  await expect(trail).toContainText('Entries are kept for 90 days.');
+  await expect(auditTrail).toContainText('Entries are kept for 90 days.');
 });
 
 test('hides backups from users without the permission', async ({ page, browser }) => {
-  const { token } = await orchestrator.call('POST', '/api/tokens', {
-    name: 'viewer',
-    permissions: ['queue.view', 'admin.workers'],
-  });
+  const token = await orchestrator.createToken('viewer', ['queue.view', 'admin.workers']);
   const context = await browser.newContext();
   const viewerPage = await context.newPage();
-  await viewerPage.goto(orchestrator.url);
-  await viewerPage.getByRole('textbox').fill(String(token));
-  await viewerPage.keyboard.press('Enter');
-  await expect(viewerPage.getByRole('navigation')).toBeVisible();
+  await signInWithToken(viewerPage, orchestrator.url, token);
   await viewerPage.goto(`${orchestrator.url}/settings/data`);
-  await expect(cardOf(viewerPage, 'Audit trail')).toBeVisible();
+  await expect(cardOf(viewerPage, 'Audit auditTrail')).toBeVisible();
   await expect(cardOf(viewerPage, 'Backups')).toHaveCount(0);
   await context.close();
   await signIn(page, orchestrator);

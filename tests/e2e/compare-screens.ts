@@ -1,6 +1,7 @@
 /**
- * `npm run check:screens` has just taken the pictures of the documents into `dist/screens`. Lists those that differ from the
- * committed ones. A difference is no failure: only people can tell whether the new picture is right.
+ * The second half of `npm run check:screens`. The first half has taken the pictures of the documents into `dist/screens`. This
+ * program lists those that differ from the committed ones. A difference is no failure, because only people can tell whether
+ * the new picture is right.
  *
  * A picture is divided into cells of 16 x 16 pixels. Two cells differ if the mean of a colour channel differs by more than
  * 16 of 255. Measured: two runs on one machine differ in up to 0.3 % of the cells (times such as "9 sec. ago"), machines with
@@ -12,9 +13,10 @@ import { join } from 'node:path';
 import { chromium as browsers, type Page } from '@playwright/test';
 import { chromium } from '../../playwright.config.ts';
 
-const tolerance = 0.06;
-const committed = 'docs/screens';
-const taken = 'dist/screens';
+/** A picture is stale if a larger share of its cells differs. */
+const maxShare = 0.06;
+const committedFolder = 'docs/screens';
+const newFolder = 'dist/screens';
 
 /** The members of ImageData that `compare` uses in the browser. */
 interface Pixels {
@@ -37,37 +39,42 @@ function compare(page: Page, name: string): Promise<number | null> {
     `data:image/webp;base64,${readFileSync(join(folder, name), 'base64')}`;
   return page.evaluate(
     async urls => {
-      const cell = 16;
+      const cellSize = 16;
+      const maxDifference = 16;
       const load = async (url: string): Promise<Pixels> => {
         const image = await createImageBitmap(await (await fetch(url)).blob());
         const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
         context.drawImage(image, 0, 0);
         return context.getImageData(0, 0, image.width, image.height);
       };
-      const [a, b] = await Promise.all([load(urls[0]), load(urls[1])]);
-      if (a.width !== b.width || a.height !== b.height) return null;
-      const columns = Math.ceil(a.width / cell);
-      const rows = Math.ceil(a.height / cell);
-      /** For each cell: the sum of red, green and blue differences, and the number of pixels. */
+      const [before, after] = await Promise.all([load(urls[0]), load(urls[1])]);
+      const { width, height } = before;
+      if (after.width !== width || after.height !== height) return null;
+      const columns = Math.ceil(width / cellSize);
+      const rows = Math.ceil(height / cellSize);
+      /** Four numbers for each cell: the sums of the red, green and blue differences, and the number of pixels. */
       const sums = new Float64Array(columns * rows * 4);
-      const add = (at: number, value: number): void => void (sums[at] = (sums[at] ?? 0) + value);
-      for (let pixel = 0; pixel < a.width * a.height; pixel += 1) {
-        const column = Math.floor((pixel % a.width) / cell);
-        const at = (Math.floor(pixel / a.width / cell) * columns + column) * 4;
-        for (const channel of [0, 1, 2]) {
-          const index = pixel * 4 + channel;
-          add(at + channel, (a.data[index] ?? 0) - (b.data[index] ?? 0));
+      const add = (index: number, value: number): void => {
+        sums[index] = (sums[index] ?? 0) + value;
+      };
+      for (let y = 0; y < height; y += 1)
+        for (let x = 0; x < width; x += 1) {
+          const cell = (Math.floor(y / cellSize) * columns + Math.floor(x / cellSize)) * 4;
+          for (const channel of [0, 1, 2]) {
+            const index = (y * width + x) * 4 + channel;
+            add(cell + channel, (before.data[index] ?? 0) - (after.data[index] ?? 0));
+          }
+          add(cell + 3, 1);
         }
-        add(at + 3, 1);
+      let differentCells = 0;
+      for (let cell = 0; cell < sums.length; cell += 4) {
+        const [red = 0, green = 0, blue = 0, pixels = 1] = sums.subarray(cell, cell + 4);
+        const largestSum = Math.max(Math.abs(red), Math.abs(green), Math.abs(blue));
+        if (largestSum / pixels > maxDifference) differentCells += 1;
       }
-      let different = 0;
-      for (let at = 0; at < sums.length; at += 4) {
-        const [red = 0, green = 0, blue = 0, pixels = 1] = sums.subarray(at, at + 4);
-        if (Math.max(Math.abs(red), Math.abs(green), Math.abs(blue)) / pixels > 16) different += 1;
-      }
-      return different / (columns * rows);
+      return differentCells / (columns * rows);
     },
-    [toUrl(committed), toUrl(taken)] as const,
+    [toUrl(committedFolder), toUrl(newFolder)] as const,
   );
 }
 
@@ -75,19 +82,19 @@ if (chromium !== null) {
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   const browser = await browsers.launch({ executablePath: chromium, args });
   const page = await browser.newPage();
-  const names = readdirSync(taken);
+  const names = readdirSync(newFolder);
   let stale = 0;
   for (const name of names) {
     const share = await compare(page, name);
-    const isStale = share === null || share > tolerance;
+    const isStale = share === null || share > maxShare;
     if (isStale) stale += 1;
-    const found = share === null ? 'another size' : `${(share * 100).toFixed(1)} % of it differs`;
-    console.log(`${isStale ? 'stale' : 'ok   '}  ${committed}/${name}: ${found}`);
+    const difference = share === null ? 'another size' : `${(share * 100).toFixed(1)} % of it differs`;
+    console.log(`${isStale ? 'stale' : 'ok   '}  ${committedFolder}/${name}: ${difference}`);
   }
   await browser.close();
   console.log(
     stale === 0
       ? `${names.length} pictures are up to date`
-      : `Stale pictures: ${stale} of ${names.length}. Look at the new ones in ${taken}, then copy them to ${committed}`,
+      : `Stale pictures: ${stale} of ${names.length}. Look at the new ones in ${newFolder}, then copy them to ${committedFolder}`,
   );
 }

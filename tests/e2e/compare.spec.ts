@@ -1,11 +1,9 @@
 /** Names, tags and notes of jobs in the panel, and the page that compares jobs. */
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { pngOf } from '../support/picture.ts';
-import { type Offered, upload } from '../support/upload-bench.ts';
-import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
+import { expectShownWell } from './page-checks.ts';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
-import { openTrainingRig, type TrainingRig } from './training-rig.ts';
+import { type OfferedJob, openTrainingRig, type TrainingRig } from './training-rig.ts';
 
 let orchestrator: Orchestrator;
 let rig: TrainingRig;
@@ -25,66 +23,43 @@ test.beforeAll(async () => {
       { key: 'optimizer', values: ['adamw', 'prodigy'] },
     ],
   });
-  for (let n = 0; n < 8; n++) {
+  // Each of the eight jobs has a loss of its own, and the first one the lowest.
+  for (const [index, level] of [1, 6, 3, 8, 5, 2, 7, 4].entries()) {
     const job = await rig.takeOffer();
-    // Each job has another loss, and the first one the lowest.
-    const level = 1 + ((n * 5) % 8);
     await postLoss(job, level);
-    if (n < 2) await uploadSamples(job, n);
+    if (index < 2) await uploadSamples(job, index);
     await rig.report(job, 'running', { progress: { step: 100, total_steps: 100, loss: 0.1 * level } });
     await rig.report(job, 'completed');
   }
 });
 test.afterAll(() => orchestrator.close());
 
+const widths = [1280, 390] as const;
+
 /** Uploads samples of two prompts at two steps. They differ for each `number`. */
-async function uploadSamples({ token }: Offered, number: number): Promise<void> {
+async function uploadSamples(job: OfferedJob, number: number): Promise<void> {
   for (const step of [50, 100])
     for (const prompt of ['red', 'blue']) {
       const body = pngOf(64, 64, (x, y) =>
         x < step / 2 && y > number * 20 ? [200, 60, step] : [240, 240, 240],
       );
-      const key = `step_${step}_${prompt}_0_64x64.png`;
-      expect((await upload(orchestrator.url, token, key, { body })).status).toBe(200);
+      await rig.uploadFile(job, `step_${step}_${prompt}_0_64x64.png`, body);
     }
 }
 
-async function postLoss({ jobId, attemptId }: Offered, level: number): Promise<void> {
-  const points = Array.from({ length: 100 }, (_, step) => ({
-    n: step,
-    step,
-    elapsed_ms: 1_000 * (step + 1),
-    values: { loss: level * (0.1 + Math.exp(-step / 20)) },
-  }));
-  const response = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
-    method: 'POST',
-    headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
-    body: JSON.stringify({ attempt_id: attemptId, points }),
-  });
-  expect(response.status).toBe(200);
-}
+const postLoss = (job: OfferedJob, level: number): Promise<void> =>
+  rig.postPoints(
+    job,
+    Array.from({ length: 100 }, (_, step) => ({
+      step,
+      values: { loss: level * (0.1 + Math.exp(-step / 20)) },
+    })),
+  );
 
 async function open(page: Page, path: string): Promise<void> {
   await signIn(page, orchestrator);
   await page.goto(orchestrator.url + path);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
-}
-
-/** Checks the accessibility and the fit of the page in both themes and at both widths, and takes pictures. */
-async function expectShownWell(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1280, 390]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      await untilLoaded(page);
-      const path = `${test.info().project.outputDir}/screens/compare-${name}-${colorScheme}-${width}.png`;
-      await page.screenshot({ path, animations: 'disabled', fullPage: true });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-      expect(await tooWide(page)).toEqual([]);
-      expect(await cutTexts(page)).toEqual([]);
-    }
-  await page.setViewportSize({ width: 1280, height: 900 });
 }
 
 test('shows the values, results and curves of a group, and its best job', async ({ page }) => {
@@ -99,12 +74,12 @@ test('shows the values, results and curves of a group, and its best job', async 
   await expect(page.locator('.parallel polyline')).toHaveCount(8);
   await expect(page.locator('.curve-plot')).toBeVisible();
   await expect(page.locator('.curve-legend li')).toHaveCount(8);
-  await expectShownWell(page, 'group');
+  await expectShownWell(page, 'compare-group', widths);
   await best.getByRole('link').click();
   await expect(page).toHaveURL(/\/jobs\/j_/);
 });
 
-test('shows the samples of the first jobs by prompt, with one step for all and an address to share', async ({
+test('shows the samples of the first four jobs at a common step, and keeps the step in the address', async ({
   page,
 }) => {
   await open(page, '/compare?group=rates');
@@ -118,7 +93,7 @@ test('shows the samples of the first jobs by prompt, with one step for all and a
   await expect(page).toHaveURL(/group=rates.*at=step-50/);
   await page.reload();
   await expect(samples.getByRole('button', { name: /, Step 50$/ })).toHaveCount(4);
-  await expectShownWell(page, 'samples');
+  await expectShownWell(page, 'compare-samples', widths);
   await samples.getByRole('link', { name: 'Open in gallery' }).click();
   await expect(page).toHaveURL(/\/gallery\?jobs=j_.*at=step-50/);
 });
@@ -160,19 +135,19 @@ test('edits name, group, tags and notes on the page of a job', async ({ page }) 
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await expect(page.getByRole('alert')).toContainText('group');
   await page.getByLabel('Group', { exact: true }).fill('tulips');
-  await expectShownWell(page, 'editor');
+  await expectShownWell(page, 'compare-editor', widths);
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Tulips, low rate');
   await expect(page.locator('.job-notes')).toHaveText('first line\nsecond line');
-  await expectShownWell(page, 'edited');
+  await expectShownWell(page, 'compare-edited', widths);
   await page.getByRole('link', { name: 'Show jobs with the tag two' }).click();
   await expect(page).toHaveURL(/q=tag%3Atwo/);
   await expect(page.getByRole('row').filter({ hasText: 'Tulips, low rate' })).toBeVisible();
 });
 
-test('filters the table of jobs by a click on a group', async ({ page }) => {
+test('filters the table of jobs after a click on a group', async ({ page }) => {
   await open(page, '/jobs');
-  await expectShownWell(page, 'list');
+  await expectShownWell(page, 'compare-list', widths);
   await page.getByRole('link', { name: 'Show jobs of the group rates' }).first().click();
   await expect(page.getByRole('searchbox')).toHaveValue('group:rates');
   await expect(page.locator('[data-row]')).toHaveCount(8);

@@ -1,44 +1,40 @@
 /** The curves of a job in the panel: as charts, as tables by keyboard, and as texts for screen readers. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
 import { type Download, expect, type Locator, type Page, test } from '@playwright/test';
-import type { Offered } from '../support/upload-bench.ts';
-import { cutTexts, textsOf, tooWide } from './in-page.ts';
+import { readTexts } from './in-page.ts';
+import { expectAccessible, expectFits, setLanguage, takePicture } from './page-checks.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
-import { openTrainingRig, type TrainingRig } from './training-rig.ts';
-import { recordAnswers } from './words.ts';
+import { type OfferedJob, openTrainingRig, type Point, type TrainingRig } from './training-rig.ts';
+import { recordServerTexts } from './words.ts';
 
 let orchestrator: Orchestrator;
 let rig: TrainingRig;
-/** A running job in its second attempt. */
-let job: Offered;
+/** A job in its second attempt, which started from a checkpoint at step 800. */
+let resumedJob: OfferedJob;
+/** The job that the rig trains at the moment. */
+let runningJob: OfferedJob;
 
 test.beforeAll(async () => {
   test.setTimeout(60_000);
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
   rig = await openTrainingRig(orchestrator, 'rig-1');
-  const lost = await rig.start('curved');
-  await postPoints(lost, training(0, 1_000));
-  await rig.report(lost, 'failed', { cause: 'preempted' });
-  job = await rig.takeOffer();
-  expect(job.jobId).toBe(lost.jobId);
-  await postPoints(job, training(800, 400));
+  const firstAttempt = await rig.start('curved');
+  await rig.postPoints(firstAttempt, createPoints(0, 1_000));
+  await rig.report(firstAttempt, 'failed', { cause: 'preempted' });
+  resumedJob = await rig.takeOffer();
+  expect(resumedJob.jobId).toBe(firstAttempt.jobId);
+  await rig.postPoints(resumedJob, createPoints(800, 400));
+  runningJob = resumedJob;
 });
 test.afterAll(() => orchestrator.close());
 
-interface Point {
-  readonly step: number;
-  readonly values: Readonly<Record<string, number | null>>;
-}
-
 /**
- * Points from step `from` on: a loss that falls with a spike and some NaN, a reward that is negative at first, and two
- * GPUs.
+ * Creates the points of a training: a falling loss with noise and a gap, a reward that is negative at first, and the figures
+ * of two GPUs.
  */
-const training = (from: number, count: number): readonly Point[] =>
-  Array.from({ length: count }, (_, at): Point => {
-    const step = from + at;
+const createPoints = (firstStep: number, count: number): readonly Point[] =>
+  Array.from({ length: count }, (_, index): Point => {
+    const step = firstStep + index;
     const noise = ((step * 7_919) % 97) / 970;
     const isGap = step >= 300 && step < 330;
     return {
@@ -54,33 +50,14 @@ const training = (from: number, count: number): readonly Point[] =>
     };
   });
 
-async function postPoints({ jobId, attemptId }: Offered, points: readonly Point[], first = 0): Promise<void> {
-  for (let at = 0; at < points.length; at += 500) {
-    const part = points.slice(at, at + 500);
-    const response = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
-      method: 'POST',
-      headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        attempt_id: attemptId,
-        points: part.map((point, index) => {
-          const n = first + at + index;
-          return { n, elapsed_ms: 1_000 * (n + 1), ...point };
-        }),
-      }),
-    });
-    expect(response.status, await response.text()).toBe(200);
-  }
+/** Completes the running job and starts another one. */
+async function startAnotherJob(): Promise<OfferedJob> {
+  await rig.report(runningJob, 'completed', { exit_code: 0 });
+  runningJob = await rig.start('another');
+  return runningJob;
 }
 
-let running: Offered | null = null;
-/** Ends the current job and starts another one. */
-async function startAnotherJob(): Promise<Offered> {
-  await rig.report(running ?? job, 'completed', { exit_code: 0 });
-  running = await rig.start('goes-on');
-  return running;
-}
-
-const open = async (page: Page, query = '', id: string = job.jobId): Promise<void> => {
+const open = async (page: Page, query = '', id: string = resumedJob.jobId): Promise<void> => {
   await page.goto(`${orchestrator.url}/jobs/${id}?tab=metrics${query}`);
   await expect(page.locator('.curves')).toHaveAttribute('aria-busy', 'false');
 };
@@ -88,17 +65,8 @@ const open = async (page: Page, query = '', id: string = job.jobId): Promise<voi
 const cardOf = (page: Page, title: string): Locator => page.getByRole('region', { name: title, exact: true });
 const plotOf = (page: Page, title: string): Locator => cardOf(page, title).getByRole('img');
 
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
-    [],
-  );
-}
-
-const takePicture = async (page: Page, name: string): Promise<void> => {
-  const path = join(test.info().project.outputDir, 'screens', `curves-${name}.png`);
-  await page.screenshot({ path, animations: 'disabled', fullPage: true });
-};
+const takePictureOf = (page: Page, name: string): Promise<void> =>
+  takePicture(page, `curves-${name}`, { fullPage: true });
 
 const textOf = async (download: Download): Promise<string> => readFileSync(await download.path(), 'utf8');
 
@@ -106,10 +74,10 @@ test('shows one labelled chart per metric with its latest value, loss first and 
   page,
 }) => {
   await signIn(page, orchestrator);
-  await page.goto(`${orchestrator.url}/jobs/${job.jobId}`);
+  await page.goto(`${orchestrator.url}/jobs/${resumedJob.jobId}`);
   await page.getByRole('tab', { name: 'Metrics' }).click();
   await expect(plotOf(page, 'Loss')).toBeVisible();
-  await takePicture(page, 'light');
+  await takePictureOf(page, 'light');
   await expect(page.locator('.curve h2')).toHaveText([
     'Loss',
     'Learning rate',
@@ -183,7 +151,7 @@ test('keeps axis, smoothing, scale, attempts and zoom in the URL, and loads more
   await page.getByRole('button', { name: 'Attempt 2 on rig-1' }).click();
   await expect(page.locator('.curve-mark')).toHaveCount(0);
   await expect(page).toHaveURL(/\?tab=metrics&scale=log&smooth=0\.9&attempts=1$/);
-  await takePicture(page, 'smooth-log');
+  await takePictureOf(page, 'smooth-log');
   await page.getByRole('button', { name: 'Time', exact: true }).click();
   await expect(cardOf(page, 'Loss')).toContainText('Latest 0.218 (16m 40s)');
   await page.reload();
@@ -198,7 +166,7 @@ test('keeps axis, smoothing, scale, attempts and zoom in the URL, and loads more
   await page.getByRole('button', { name: 'Zoom', exact: true }).click();
   await expect(page).toHaveURL(/zoom=120000-240000$/);
   await expect(cardOf(page, 'reward')).toContainText(/\((3m 5\ds|4m|4m \ds)\)/);
-  await takePicture(page, 'time');
+  await takePictureOf(page, 'time');
 
   await open(page);
   const request = page.waitForRequest(sent => sent.url().includes('from_step='));
@@ -233,30 +201,31 @@ test("shows the values of all charts at the pointer's step", async ({ page }) =>
 });
 
 test('updates the charts during a training, and downloads all points as CSV', async ({ page }) => {
-  const other = await startAnotherJob();
+  const job = await startAnotherJob();
   await signIn(page, orchestrator);
-  await open(page, '', other.jobId);
+  await open(page, '', job.jobId);
   await expect(page.getByText('No metrics yet. They appear when')).toBeVisible();
   const report = (step: number) =>
-    rig.report(other, 'running', { progress: { current_step: step, total_steps: 500 } });
-  await postPoints(other, training(0, 20));
+    rig.report(job, 'running', { progress: { current_step: step, total_steps: 500 } });
+  await rig.postPoints(job, createPoints(0, 20));
   await report(19);
   await expect(cardOf(page, 'reward')).toContainText('(step 19)');
   await expect(page.locator('.curve-mark')).toHaveCount(0);
-  await postPoints(other, training(20, 20), 20);
+  await rig.postPoints(job, createPoints(20, 20), 20);
   await report(39);
   await expect(cardOf(page, 'reward')).toContainText('(step 39)');
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('link', { name: 'Download CSV' }).click(),
   ]);
-  expect(download.suggestedFilename()).toBe(`metrics-${other.jobId}.csv`);
+  expect(download.suggestedFilename()).toBe(`metrics-${job.jobId}.csv`);
+  // A header, and a row for each of the six values of 40 points.
   expect(await textOf(download)).toMatch(/^attempt,key,step,.*\r\n(1,"[^"]+",.*\r\n){240}$/);
 });
 
 test('adds curves of another job to the charts, and keeps the job in the URL', async ({ page }) => {
   const other = await startAnotherJob();
-  await postPoints(other, training(0, 100));
+  await rig.postPoints(other, createPoints(0, 100));
   await signIn(page, orchestrator);
   await open(page);
   const field = page.getByRole('combobox', { name: 'Compare with another job' });
@@ -270,18 +239,18 @@ test('adds curves of another job to the charts, and keeps the job in the URL', a
   await expect(legend).toHaveText([
     /^Attempt 1 on rig-1/,
     /^Attempt 2 on rig-1/,
-    new RegExp(`^goes-on \\(${other.jobId}\\), attempt 1`),
+    new RegExp(`^another \\(${other.jobId}\\), attempt 1`),
   ]);
-  await expect(cardOf(page, 'GPU utilisation (%)').locator('.curve-legend')).not.toContainText('goes-on');
-  await takePicture(page, 'compared');
+  await expect(cardOf(page, 'GPU utilisation (%)').locator('.curve-legend')).not.toContainText('another');
+  await takePictureOf(page, 'compared');
   await expectAccessible(page);
   await cardOf(page, 'Loss').getByRole('button', { name: 'Show as table' }).click();
   await expect(page.getByRole('table', { name: 'Loss' })).toContainText(
-    `goes-on (${other.jobId}), attempt 1`,
+    `another (${other.jobId}), attempt 1`,
   );
   await page.reload();
   await expect(legend).toHaveCount(3);
-  await page.getByRole('button', { name: /^Remove goes-on/ }).click();
+  await page.getByRole('button', { name: /^Remove another/ }).click();
   await expect(legend).toHaveCount(2);
   await expect(page).not.toHaveURL(/with=/);
 });
@@ -301,17 +270,21 @@ test('explains why there are no metrics, and retries after an error', async ({ p
 });
 
 test("explains why SimpleTuner's own worker reports few points", async ({ page }) => {
-  const made = await orchestrator.call('POST', '/api/admin/workers', { name: 'old', labels: { age: 'old' } });
-  const headers = { 'x-worker-token': String(made['token']), 'content-type': 'application/json' };
+  const worker = await orchestrator.createWorker({ name: 'rig-v1', labels: { protocol: 'v1' } });
+  const headers = { 'x-worker-token': worker.token, 'content-type': 'application/json' };
   const post = async (path: string, body: object): Promise<void> => {
     const init = { method: 'POST', headers, body: JSON.stringify(body) };
     expect((await fetch(`${orchestrator.url}/api/workers/${path}`, init)).status, path).toBe(200);
   };
-  await post('register', { name: 'old', gpu_info: { count: 1 }, persistent: true });
+  await post('register', { name: 'rig-v1', gpu_info: { count: 1 }, persistent: true });
   const connection = new AbortController();
-  const stream = `${orchestrator.url}/api/workers/stream?worker_id=${String(made['worker_id'])}`;
+  const stream = `${orchestrator.url}/api/workers/stream?worker_id=${worker.id}`;
   await fetch(stream, { headers, signal: connection.signal });
-  const id = await orchestrator.submit({ config_name: 'aged', config: {}, worker_labels: { age: 'old' } });
+  const id = await orchestrator.submit({
+    config_name: 'v1-job',
+    config: {},
+    worker_labels: { protocol: 'v1' },
+  });
   await expect
     .poll(async () => (await orchestrator.call('GET', `/api/queue/${id}`))['worker_id'])
     .not.toBeNull();
@@ -338,29 +311,28 @@ for (const [name, theme, width] of [
     await signIn(page, orchestrator);
     await open(page);
     await expect(plotOf(page, 'GPU memory (MiB)')).toBeVisible();
-    await takePicture(page, name);
+    await takePictureOf(page, name);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     await expectAccessible(page);
     await cardOf(page, 'Loss').getByRole('button', { name: 'Show as table' }).click();
-    await takePicture(page, `${name}-table`);
+    await takePictureOf(page, `${name}-table`);
     await expectAccessible(page);
   });
 
 for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
   test(`fits the charts on a phone without cut-off text in the language ${language}`, async ({ page }) => {
-    const preferences = JSON.stringify({ theme: 'system', language });
-    await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
+    await setLanguage(page, language);
     await page.setViewportSize({ width: 390, height: 800 });
-    const answers = recordAnswers(page);
+    const serverTexts = recordServerTexts(page);
     await signIn(page, orchestrator);
     await open(page, '&scale=log&zoom=0-900');
     const charts = page.locator('.curve');
     await expect(charts.getByRole('img')).toHaveCount(5);
     await charts.first().getByRole('button').click();
     await expect(page.getByRole('table')).toBeVisible();
-    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-    if (language === 'pseudo') expect(await answers.untranslated(await textsOf(page))).toEqual([]);
-    else await takePicture(page, language);
+    await expectFits(page);
+    if (language === 'pseudo') expect(await serverTexts.untranslated(await readTexts(page))).toEqual([]);
+    else await takePictureOf(page, language);
   });
 
 /** Counts the pixels of the first chart that have exactly this colour. */
@@ -373,8 +345,9 @@ const countPixels = (
     if (canvas === null) return 0;
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     let count = 0;
-    for (let at = 0; at < data.length; at += 4)
-      if ([${colour.join(', ')}, 255].every((part, offset) => data[at + offset] === part)) count += 1;
+    const opaque = 255;
+    for (let pixel = 0; pixel < data.length; pixel += 4)
+      if ([${colour.join(', ')}, opaque].every((value, channel) => data[pixel + channel] === value)) count += 1;
     return count;
   })()`);
 

@@ -1,11 +1,11 @@
 /** The page of datasets: what is stored, which jobs use it, pinning and deleting. */
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { ownPermissions } from '../../protocol/call.ts';
 import type { DatasetView } from '../../protocol/datasets-api.ts';
 import { pushDataset } from '../support/push-dataset.ts';
-import { cutTexts, tooWide } from './in-page.ts';
-import { selectMenuItem, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
+import { findOverflows } from './in-page.ts';
+import { expectAccessible, expectFits } from './page-checks.ts';
+import { enterToken, selectMenuItem, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeEach(async () => {
@@ -35,15 +35,12 @@ const figure = (page: Page, name: string): Locator =>
     .locator('dd')
     .first();
 const question = (page: Page): Locator => page.getByRole('alertdialog');
-const cell = (page: Page, row: string, column: number): Locator =>
-  rowOf(page, row).getByRole('gridcell').nth(column);
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
-    [],
-  );
-}
+/** Positions of the columns in the table of datasets. */
+const columns = { files: 2, size: 3, owner: 4, jobs: 6, pinned: 7 } as const;
+const cell = (page: Page, row: string, column: keyof typeof columns): Locator =>
+  rowOf(page, row).getByRole('gridcell').nth(columns[column]);
+/** The part of a version that the panel shows. */
+const shortVersion = ({ version }: DatasetView): string => version.slice(0, 12);
 
 test('explains how to store data when there is none, and copies the command', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -70,12 +67,12 @@ test('lists datasets with their newest version, searches them, and shows all ver
   await open(page);
   const photos = rowOf(page, 'photos');
   await expect(photos).toContainText('2 versions');
-  await expect(photos.locator('code')).toHaveText(second.version.slice(0, 12));
+  await expect(photos.locator('code')).toHaveText(shortVersion(second));
   await expect(photos.locator('code')).toHaveAttribute('title', second.version);
-  await expect(cell(page, 'photos', 2)).toHaveText('2');
-  await expect(cell(page, 'photos', 3)).toHaveText('5 kB');
-  await expect(cell(page, 'photos', 4)).toHaveText('admin');
-  await expect(cell(page, 'photos', 6)).toHaveText('1');
+  await expect(cell(page, 'photos', 'files')).toHaveText('2');
+  await expect(cell(page, 'photos', 'size')).toHaveText('5 kB');
+  await expect(cell(page, 'photos', 'owner')).toHaveText('admin');
+  await expect(cell(page, 'photos', 'jobs')).toHaveText('1');
   await expect(figure(page, 'Stored')).toContainText(/^45\.\d kB$/);
   await expect(figure(page, 'Unused')).toHaveText('2 versions, up to 45 kB');
   await page.keyboard.press('/');
@@ -94,8 +91,8 @@ test('lists datasets with their newest version, searches them, and shows all ver
   const versions = page.getByRole('grid', { name: 'Versions of photos' }).locator('[data-row]');
   await expect(versions).toHaveCount(2);
   await expect(versions.first()).toContainText('newest');
-  await expect(versions.first().locator('code')).toHaveText(second.version.slice(0, 12));
-  await expect(versions.last().locator('code')).toHaveText(first.version.slice(0, 12));
+  await expect(versions.first().locator('code')).toHaveText(shortVersion(second));
+  await expect(versions.last().locator('code')).toHaveText(shortVersion(first));
   await expectAccessible(page);
 });
 
@@ -111,7 +108,7 @@ test('pins a version, which disables its deletion, and unpins it', async ({ page
   const { id } = await push('photos', { 'a.jpg': 'a' });
   await open(page);
   await selectMenuItem(page, 'photos', 'Pin newest version');
-  await expect(cell(page, 'photos', 7)).toHaveText('pinned');
+  await expect(cell(page, 'photos', 'pinned')).toHaveText('pinned');
   await expect(figure(page, 'Unused')).toHaveText('nothing');
   expect(await orchestrator.call('GET', '/api/datasets')).toMatchObject({ datasets: [{ id, pinned: true }] });
   await rowOf(page, 'photos').getByRole('button').last().click();
@@ -120,7 +117,7 @@ test('pins a version, which disables its deletion, and unpins it', async ({ page
   await expect(item).toContainText('It is pinned');
   await page.keyboard.press('Escape');
   await selectMenuItem(page, 'photos', 'Unpin newest version');
-  await expect(cell(page, 'photos', 7)).toHaveText('');
+  await expect(cell(page, 'photos', 'pinned')).toHaveText('');
   await expect(figure(page, 'Unused')).toHaveText('1 version, up to 1B');
 });
 
@@ -129,7 +126,7 @@ test('deletes one version after a dialog names it and the bytes it frees', async
   const second = await push('photos', { 'shared.jpg': kilobytes(5, 's') });
   const other = await push('cats', { 'cat.jpg': 'a cat' });
   await open(page, `/data/${first.id}`);
-  await selectMenuItem(page, first.version.slice(0, 12), 'Delete…');
+  await selectMenuItem(page, shortVersion(first), 'Delete…');
   await expect(question(page)).toContainText('Delete 1 version of photos?');
   await expect(question(page).locator('li')).toHaveText([/photos [0-9a-f]{12} 2 files, 25 kB/]);
   // Another version shares the file, so only the manifest is removed.
@@ -138,18 +135,18 @@ test('deletes one version after a dialog names it and the bytes it frees', async
   await expectAccessible(page);
   await page.keyboard.press('Enter');
   await expect(question(page)).toHaveCount(0);
-  await expect(rowOf(page, first.version.slice(0, 12))).toBeVisible();
-  await selectMenuItem(page, first.version.slice(0, 12), 'Delete…');
+  await expect(rowOf(page, shortVersion(first))).toBeVisible();
+  await selectMenuItem(page, shortVersion(first), 'Delete…');
   await question(page).getByRole('button', { name: 'Delete' }).click();
   await expect(page.locator('[data-sonner-toast]')).toContainText(/1 version deleted, 20\.\d kB freed\./);
-  await expect(rowOf(page, first.version.slice(0, 12))).toHaveCount(0);
+  await expect(rowOf(page, shortVersion(first))).toHaveCount(0);
   // The URL still names the deleted version, but its dataset exists.
-  await expect(rowOf(page, second.version.slice(0, 12))).toBeVisible();
-  const left = (await orchestrator.call('GET', '/api/datasets?all=true'))['datasets'] as { id: number }[];
-  expect(left.map(({ id }) => id)).toEqual([other.id, second.id]);
+  await expect(rowOf(page, shortVersion(second))).toBeVisible();
+  const { datasets } = await orchestrator.call('GET', '/api/datasets?all=true');
+  expect((datasets as readonly DatasetView[]).map(({ id }) => id)).toEqual([other.id, second.id]);
 });
 
-test('deletes a dataset and all unused old versions, but no version that a job uses', async ({ page }) => {
+test('deletes unused old versions and whole datasets, but no version that a job uses', async ({ page }) => {
   const used = await push('photos', { 'a.jpg': 'one' });
   await push('photos', { 'a.jpg': 'two' });
   const newest = await push('photos', { 'a.jpg': 'three' });
@@ -166,14 +163,14 @@ test('deletes a dataset and all unused old versions, but no version that a job u
   await question(page).getByRole('button', { name: 'Delete' }).click();
   await expect(rowOf(page, 'cats')).toHaveCount(0);
   await selectMenuItem(page, 'photos', 'Delete unused versions…');
-  await expect(question(page).locator('code')).toHaveText([newest.version.slice(0, 12)]);
+  await expect(question(page).locator('code')).toHaveText([shortVersion(newest)]);
   await question(page).getByRole('button', { name: 'Delete' }).click();
-  await expect(rowOf(page, 'photos').locator('code')).toHaveText(used.version.slice(0, 12));
+  await expect(rowOf(page, 'photos').locator('code')).toHaveText(shortVersion(used));
   await rowOf(page, 'photos').getByRole('button').last().click();
   await expect(page.getByRole('menuitem', { name: 'Delete…' })).toContainText('1 job uses it');
 });
 
-test('deletes no dataset that a new job started to use meanwhile', async ({ page }) => {
+test('refuses to delete a dataset that a job started to use while the dialog was open', async ({ page }) => {
   const photos = await push('photos', { 'a.jpg': 'one' });
   await open(page);
   await selectMenuItem(page, 'photos', 'Delete…');
@@ -181,7 +178,7 @@ test('deletes no dataset that a new job started to use meanwhile', async ({ page
   await submitWith(photos);
   await question(page).getByRole('button', { name: 'Delete' }).click();
   await expect(page.locator('[data-sonner-toast]')).toContainText('Nothing was deleted.');
-  await expect(cell(page, 'photos', 6)).toHaveText('1');
+  await expect(cell(page, 'photos', 'jobs')).toHaveText('1');
 });
 
 test('updates the number of jobs live, and reloads the datasets when the page gets focus', async ({
@@ -189,9 +186,9 @@ test('updates the number of jobs live, and reloads the datasets when the page ge
 }) => {
   const photos = await push('photos', { 'a.jpg': 'one' });
   await open(page);
-  await expect(cell(page, 'photos', 6)).toHaveText('0');
+  await expect(cell(page, 'photos', 'jobs')).toHaveText('0');
   await submitWith(photos);
-  await expect(cell(page, 'photos', 6)).toHaveText('1');
+  await expect(cell(page, 'photos', 'jobs')).toHaveText('1');
   await push('cats', { 'cat.jpg': 'a cat' });
   await page.evaluate('dispatchEvent(new Event("focus"))');
   await expect(rowOf(page, 'cats')).toBeVisible();
@@ -201,28 +198,22 @@ test('shows users with permissions for their own data only their datasets, and l
   page,
 }) => {
   await push('photos', { 'a.jpg': 'of the admin' });
-  const made = await orchestrator.call('POST', '/api/tokens', { name: 'eve', permissions: ownPermissions });
-  const token = String(made['token']);
+  const token = await orchestrator.createToken('eve', ownPermissions);
   await pushDataset({ url: orchestrator.url, token }, 'cats', { 'cat.jpg': 'of eve' });
   await page.goto(`${orchestrator.url}/data`);
-  await page.getByLabel('Token').fill(token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(cell(page, 'cats', 4)).toHaveText('eve');
+  await enterToken(page, token);
+  await expect(cell(page, 'cats', 'owner')).toHaveText('eve');
   await expect(rowOf(page, 'photos')).toHaveCount(0);
   await selectMenuItem(page, 'cats', 'Pin newest version');
-  await expect(cell(page, 'cats', 7)).toHaveText('pinned');
+  await expect(cell(page, 'cats', 'pinned')).toHaveText('pinned');
 });
 
 test('offers no actions on datasets of other users', async ({ page }) => {
   await push('photos', { 'a.jpg': 'of the admin' });
-  const permissions = ['queue.view', 'queue.submit.own'];
-  const token = String(
-    (await orchestrator.call('POST', '/api/tokens', { name: 'eve', permissions }))['token'],
-  );
+  const token = await orchestrator.createToken('eve', ['queue.view', 'queue.submit.own']);
   await pushDataset({ url: orchestrator.url, token }, 'cats', { 'cat.jpg': 'of eve' });
   await page.goto(`${orchestrator.url}/data`);
-  await page.getByLabel('Token').fill(token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await enterToken(page, token);
   await expect(rowOf(page, 'cats').getByRole('button')).toHaveCount(1);
   await expect(rowOf(page, 'photos')).toBeVisible();
   await expect(rowOf(page, 'photos').getByRole('button')).toHaveCount(0);
@@ -235,7 +226,7 @@ test('shows the training data of a job, and links to its dataset', async ({ page
   const data = page.getByRole('region', { name: 'Training data' });
   await expect(data).toContainText('2 files, 3.01 kB');
   await expect(data).toContainText('/home/ada/photos');
-  await expect(data.locator('code')).toHaveText(photos.version.slice(0, 12));
+  await expect(data.locator('code')).toHaveText(shortVersion(photos));
   await expectAccessible(page);
   await data.getByRole('link', { name: 'photos' }).click();
   await expect(page).toHaveURL(`${orchestrator.url}/data/${photos.id}`);
@@ -249,12 +240,12 @@ test('fits the data pages with long names on a phone', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 800 });
   await open(page);
   await expect(page.getByRole('link', { name })).toBeVisible();
-  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+  await expectFits(page);
   await selectMenuItem(page, 'wedding', 'Delete…');
   await expect(question(page)).toBeVisible();
-  expect(await tooWide(page)).toEqual([]);
+  expect(await findOverflows(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await page.goto(`${orchestrator.url}/data/${id}`);
   await expect(page.getByRole('heading', { level: 1, name })).toBeVisible();
-  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+  await expectFits(page);
 });

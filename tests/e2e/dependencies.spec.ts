@@ -1,18 +1,18 @@
 /** Jobs that wait for other jobs, with a real worker. */
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { cutTexts, tooWide } from './in-page.ts';
+import { expectAccessible, expectFits } from './page-checks.ts';
 import { digitsTrainer, type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeEach(async () => {
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '8'] });
-  await orchestrator.rig('rig-1', { trainer: digitsTrainer });
+  await orchestrator.startRig('rig-1', { trainer: digitsTrainer });
 });
 test.afterEach(() => orchestrator.close());
 
+/** A config of the digits trainer, without the number of epochs. */
 const training = { batch_size: 32, learning_rate: 0.05, hidden: 32, checkpoint_every: 100_000 };
-const start = (name: string, epochs: number, after?: string): Promise<string> =>
+const submit = (name: string, epochs: number, after?: string): Promise<string> =>
   orchestrator.submit({
     name,
     config: { ...training, epochs },
@@ -20,45 +20,45 @@ const start = (name: string, epochs: number, after?: string): Promise<string> =>
     ...(after !== undefined && { after: [after] }),
   });
 const open = (page: Page, id: string) => page.goto(`${orchestrator.url}/jobs/${id}`);
-const chainOf = (page: Page): Locator => page.getByRole('region', { name: 'Order of jobs' });
+const orderOf = (page: Page): Locator => page.getByRole('region', { name: 'Order of jobs' });
 const stepOf = (page: Page, title: string): Locator =>
-  chainOf(page).locator('.chain-step').filter({ hasText: title });
-const whyOf = (page: Page): Locator => page.getByRole('region', { name: 'Why it is pending' });
+  orderOf(page).locator('.chain-step').filter({ hasText: title });
+const reasonOf = (page: Page): Locator => page.getByRole('region', { name: 'Why it is pending' });
 
-test('shows what a job waits for, and what starts after it, live', async ({ page }) => {
+test('shows the parent of a job and the jobs that start after it, and updates both live', async ({
+  page,
+}) => {
   await signIn(page, orchestrator);
-  const base = await start('flux-base', 400);
-  const child = await start('flux-upscaler', 1, base);
+  const base = await submit('flux-base', 400);
+  const child = await submit('flux-upscaler', 1, base);
   await open(page, child);
-  await expect(whyOf(page)).toContainText('Waits for flux-base (running');
+  await expect(reasonOf(page)).toContainText('Waits for flux-base (running');
   const parent = stepOf(page, 'Starts after completion of');
   await expect(parent.getByRole('listitem')).toContainText('running');
   await expect(parent.getByRole('progressbar')).toBeVisible();
-  const last = await start('flux-turbo', 1, child);
-  await expect(stepOf(page, 'Then start').getByRole('link', { name: 'flux-turbo' })).toHaveAttribute(
+  const last = await submit('flux-turbo', 1, child);
+  await expect(stepOf(page, 'Then submit').getByRole('link', { name: 'flux-turbo' })).toHaveAttribute(
     'href',
     `/jobs/${last}`,
   );
   for (const width of [390, 1440]) {
     await page.setViewportSize({ width, height: 900 });
-    expect(await tooWide(page)).toEqual([]);
-    expect(await cutTexts(page)).toEqual([]);
+    await expectFits(page);
   }
-  const { violations } = await new AxeBuilder({ page }).include('.chain').analyze();
-  expect(violations.map(({ id }) => id)).toEqual([]);
+  await expectAccessible(page, '.chain');
 
   await orchestrator.call('POST', `/api/queue/${base}/cancel`);
-  await expect(whyOf(page)).toContainText('Waits for flux-base, which was cancelled. Retry that job');
+  await expect(reasonOf(page)).toContainText('Waits for flux-base, which was cancelled. Retry that job');
   await parent.getByRole('link', { name: 'flux-base' }).click();
   await expect(page.locator('.job-title h1')).toHaveText('flux-base');
-  await expect(stepOf(page, 'Then start').getByRole('link', { name: 'flux-upscaler' })).toBeVisible();
+  await expect(stepOf(page, 'Then submit').getByRole('link', { name: 'flux-upscaler' })).toBeVisible();
 });
 
-test('starts each job when the one before it has completed', async ({ page }) => {
+test('starts each job of a chain after its parent has completed', async ({ page }) => {
   await signIn(page, orchestrator);
-  const first = await start('first', 1);
-  const second = await start('second', 1, first);
-  const third = await start('third', 1, second);
+  const first = await submit('first', 1);
+  const second = await submit('second', 1, first);
+  const third = await submit('third', 1, second);
   await open(page, third);
   await expect(page.locator('.job-title')).toContainText('completed', { timeout: 60_000 });
   await expect(stepOf(page, 'Starts after completion of')).toContainText('completed');
@@ -103,8 +103,7 @@ test('chooses a file of another job on the submit page, and links to it on the p
   const link = inputs.getByRole('link', { name: /checkpoint/ });
   await expect(link).toHaveAttribute('href', `/jobs/${base}?tab=files`);
   await expect(inputs).toContainText('1 file');
-  const { violations } = await new AxeBuilder({ page }).include('.job-inputs').analyze();
-  expect(violations.map(({ id }) => id)).toEqual([]);
+  await expectAccessible(page, '.job-inputs');
   await link.click();
   await expect(page.locator('.job-title h1')).toHaveText('flux-base');
 });

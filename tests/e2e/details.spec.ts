@@ -1,4 +1,4 @@
-/** Frequent small actions: tabs and the Back button, a job that no worker can take, expandable rows. */
+/** Small actions on several pages: tabs and the Back button, a job that no worker can take, expandable rows. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
@@ -25,7 +25,7 @@ test('adds each opened tab of a job to the browser history', async ({ page }) =>
   await expect(page).toHaveURL(/\/jobs$/);
 });
 
-test('reports that no worker matches, and submits the job anyway', async ({ page }) => {
+test('warns that no worker can run a job, and submits it anyway', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs/new`);
   await page.getByLabel('Text (JSON)').fill('{}');

@@ -1,42 +1,34 @@
 /** The files of a job: samples, checkpoints that users keep or delete, and downloads. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
 import { type Download, expect, type Locator, type Page, test } from '@playwright/test';
 import { pngOf } from '../support/picture.ts';
-import { type Offered, sha256, upload } from '../support/upload-bench.ts';
-import { cutTexts, textsOf, tooWide } from './in-page.ts';
-import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
-import { openTrainingRig, type TrainingRig } from './training-rig.ts';
-import { recordAnswers } from './words.ts';
+import { sha256 } from '../support/upload-bench.ts';
+import { readTexts, findOverflows } from './in-page.ts';
+import { expectAccessible, expectFits, imageWidth, setLanguage, takePicture } from './page-checks.ts';
+import { type Orchestrator, signIn, signInWithToken, startOrchestrator } from './panel.ts';
+import { type OfferedJob, openTrainingRig, type TrainingRig } from './training-rig.ts';
+import { recordServerTexts } from './words.ts';
 
 let orchestrator: Orchestrator;
 let rig: TrainingRig;
-/** A running job in its second attempt. */
-let job: Offered;
+/** A job in its second attempt, which started from a checkpoint at step 200. */
+let resumedJob: OfferedJob;
+/** The job that the rig trains at the moment. */
+let runningJob: OfferedJob;
 
 test.beforeAll(async () => {
   test.setTimeout(60_000);
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
   rig = await openTrainingRig(orchestrator, 'rig-1');
-  const first = await rig.start('flowers');
-  await postPoints(first, 250);
-  await uploadFile(first, 'checkpoint-000100.bin', kilobytes(20));
-  for (const prompt of prompts)
-    await uploadFile(first, `samples/step_100_${prompt}.png`, pictureOf(prompt, 100));
-  await uploadFile(first, 'checkpoint-200/model.safetensors', kilobytes(300));
-  await uploadFile(first, 'checkpoint-200/state.json', kilobytes(2));
-  await uploadFile(first, 'checkpoint-200/checkpoint-manifest.json', manifest);
-  for (const prompt of prompts)
-    await uploadFile(first, `samples/step_200_${prompt}.png`, pictureOf(prompt, 200));
-  await rig.report(first, 'running', { progress: { current_step: 237, total_steps: 400 } });
-  await rig.report(first, 'failed', { cause: 'preempted' });
-  job = await rig.takeOffer();
-  await uploadFile(job, 'checkpoint-300/model.safetensors', kilobytes(40));
-  await uploadFile(job, 'samples/broken.png', '<html><script>alert(1)</script></html>');
-  await uploadFile(job, 'samples/scan.tiff', kilobytes(5));
-  await uploadFile(job, 'logs/page.svg', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>');
-  await uploadFile(job, 'flowers.safetensors', kilobytes(1_200));
+  await runFirstAttempt(await rig.start('flowers'));
+  resumedJob = await rig.takeOffer();
+  runningJob = resumedJob;
+  await rig.uploadFile(resumedJob, 'checkpoint-300/model.safetensors', kilobytes(40));
+  await rig.uploadFile(resumedJob, 'samples/broken.png', '<html><script>alert(1)</script></html>');
+  await rig.uploadFile(resumedJob, 'samples/scan.tiff', kilobytes(5));
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>';
+  await rig.uploadFile(resumedJob, 'logs/page.svg', svg);
+  await rig.uploadFile(resumedJob, 'flowers.safetensors', kilobytes(1_200));
 });
 test.afterAll(() => orchestrator.close());
 
@@ -57,55 +49,35 @@ const pictureOf = (prompt: (typeof prompts)[number], step: number): Uint8Array<A
     return distance < petals ? [200, 40 + prompts.indexOf(prompt) * 60, step % 250] : [230, 238, 230];
   });
 
-async function uploadFile(
-  { token }: Offered,
-  key: string,
-  body: string | Uint8Array<ArrayBuffer>,
-): Promise<void> {
-  expect((await upload(orchestrator.url, token, key, { body })).status, key).toBe(200);
+/** Reports points with a falling loss, uploads checkpoints and samples, and is then preempted. */
+async function runFirstAttempt(job: OfferedJob): Promise<void> {
+  const points = Array.from({ length: 250 }, (_, step) => ({ step, values: { loss: 1 - step / 1_000 } }));
+  await rig.postPoints(job, points);
+  await rig.uploadFile(job, 'checkpoint-000100.bin', kilobytes(20));
+  for (const prompt of prompts)
+    await rig.uploadFile(job, `samples/step_100_${prompt}.png`, pictureOf(prompt, 100));
+  await rig.uploadFile(job, 'checkpoint-200/model.safetensors', kilobytes(300));
+  await rig.uploadFile(job, 'checkpoint-200/state.json', kilobytes(2));
+  await rig.uploadFile(job, 'checkpoint-200/checkpoint-manifest.json', manifest);
+  for (const prompt of prompts)
+    await rig.uploadFile(job, `samples/step_200_${prompt}.png`, pictureOf(prompt, 200));
+  await rig.report(job, 'running', { progress: { current_step: 237, total_steps: 400 } });
+  await rig.report(job, 'failed', { cause: 'preempted' });
 }
 
-/** Sends one point per step with a falling loss. */
-async function postPoints({ jobId, attemptId }: Offered, count: number): Promise<void> {
-  const all = Array.from({ length: count }, (_, n) => ({
-    n,
-    elapsed_ms: n * 100,
-    step: n,
-    values: { loss: 1 - n / 1_000 },
-  }));
-  const answer = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
-    method: 'POST',
-    headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
-    body: JSON.stringify({ attempt_id: attemptId, points: all }),
-  });
-  expect(answer.status).toBe(200);
-}
-
-const pathOf = (id: string = job.jobId): string => `${orchestrator.url}/jobs/${id}?tab=files`;
+const urlOf = (id: string = resumedJob.jobId): string => `${orchestrator.url}/jobs/${id}?tab=files`;
 const open = async (page: Page, id?: string): Promise<void> => {
-  await page.goto(pathOf(id));
+  await page.goto(urlOf(id));
   await expect(page.locator('.files')).toHaveAttribute('aria-busy', 'false');
 };
 const rowOf = (page: Page, table: string, name: string): Locator =>
   page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: name });
 const tileOf = (page: Page, name: string): Locator =>
   page.getByRole('button', { name: new RegExp(`^Show ${name} `) });
-/** Returns the width of a picture in pixels once it has loaded; 0 when it fails to load. */
-const widthOf = (picture: Locator): Promise<number> =>
-  picture.evaluate((element: { readonly naturalWidth: number }) => element.naturalWidth);
-const expectSeen = (picture: Locator): Promise<void> => expect.poll(() => widthOf(picture)).toBe(96);
+const expectLoaded = (image: Locator): Promise<void> => expect.poll(() => imageWidth(image)).toBe(96);
 
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
-    [],
-  );
-}
-
-const takePicture = async (page: Page, name: string): Promise<void> => {
-  const path = join(test.info().project.outputDir, 'screens', `files-${name}.png`);
-  await page.screenshot({ path, animations: 'disabled', fullPage: true });
-};
+const takePictureOf = (page: Page, name: string): Promise<void> =>
+  takePicture(page, `files-${name}`, { fullPage: true });
 
 const bytesOf = async (download: Download): Promise<Buffer> => readFileSync(await download.path());
 
@@ -116,7 +88,7 @@ async function downloadBy(page: Page, link: Locator): Promise<Download> {
 
 test('labels checkpoints as newest, best or incomplete, and downloads their files', async ({ page }) => {
   await signIn(page, orchestrator);
-  await page.goto(`${orchestrator.url}/jobs/${job.jobId}`);
+  await page.goto(`${orchestrator.url}/jobs/${resumedJob.jobId}`);
   await page.getByRole('tab', { name: 'Files' }).click();
   await expect(page.getByRole('status').filter({ hasText: '15 files, ' })).toBeVisible();
   const checkpoints = page.getByRole('table', { name: 'Checkpoints' });
@@ -143,7 +115,7 @@ test('labels checkpoints as newest, best or incomplete, and downloads their file
   ]);
   const part = page.getByRole('link', { name: 'Download checkpoint-200/model.safetensors' });
   expect((await bytesOf(await downloadBy(page, part))).length).toBe(300_000);
-  await takePicture(page, 'light');
+  await takePictureOf(page, 'light');
 });
 
 test('groups samples by step, newest first, and displays only real images', async ({ page }) => {
@@ -159,7 +131,8 @@ test('groups samples by step, newest first, and displays only real images', asyn
   ]);
   await tileOf(page, 'step_100_rose.png').scrollIntoViewIfNeeded();
   for (const step of [100, 200])
-    for (const prompt of prompts) await expectSeen(tileOf(page, `step_${step}_${prompt}.png`).locator('img'));
+    for (const prompt of prompts)
+      await expectLoaded(tileOf(page, `step_${step}_${prompt}.png`).locator('img'));
   await expect(tileOf(page, 'broken.png')).toContainText('The sample could not be shown');
   await expect(tileOf(page, 'scan.tiff')).toContainText('Your browser cannot show this');
   expect(requested.filter(path => /scan\.tiff|page\.svg/.test(path))).toEqual([]);
@@ -176,18 +149,18 @@ test('opens a sample, moves to the next one by key, and compares it with another
   await tileOf(page, 'step_200_rose.png').focus();
   await page.keyboard.press('Enter');
   const viewer = page.getByRole('dialog', { name: 'Sample step_200_rose.png' });
-  await expectSeen(viewer.getByRole('img', { name: 'step_200_rose.png' }));
+  await expectLoaded(viewer.getByRole('img', { name: 'step_200_rose.png' }));
   await expect(viewer.getByRole('status')).toHaveText('4 of 8');
   await viewer.getByLabel('Compare with').selectOption('Step 100');
-  await expectSeen(viewer.getByRole('img', { name: 'step_100_rose.png' }));
+  await expectLoaded(viewer.getByRole('img', { name: 'step_100_rose.png' }));
   await expect(viewer.locator('figcaption')).toHaveText(['Step 200', 'Step 100']);
-  await takePicture(page, 'viewer');
+  await takePictureOf(page, 'viewer');
   await expectAccessible(page);
   await viewer.getByRole('button', { name: 'Next' }).focus();
   await page.keyboard.press('ArrowRight');
   // The viewer moves to the next prompt and still compares it with the same earlier step.
   const next = page.getByRole('dialog', { name: 'Sample step_200_tulip.png' });
-  await expectSeen(next.getByRole('img', { name: 'step_100_tulip.png' }));
+  await expectLoaded(next.getByRole('img', { name: 'step_100_tulip.png' }));
   await page.keyboard.press('ArrowLeft');
   await page.keyboard.press('ArrowLeft');
   await expect(page.getByRole('dialog', { name: 'Sample step_200_poppy.png' })).toBeVisible();
@@ -200,19 +173,17 @@ test('opens a sample, moves to the next one by key, and compares it with another
 
 test('shows the checkpoint that an attempt continued from', async ({ page }) => {
   await signIn(page, orchestrator);
-  await page.goto(`${orchestrator.url}/jobs/${job.jobId}`);
+  await page.goto(`${orchestrator.url}/jobs/${resumedJob.jobId}`);
   const second = page.getByRole('listitem').filter({ hasText: 'Attempt 2' });
   await expect(second).toContainText('Continued from checkpoint-200 at step 200');
   await expect(second).toContainText(/\d+ steps repeated/);
   await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).not.toContainText('Continued');
 });
 
-test('allows blob images and videos in the content security policy, and nothing else new', async ({
-  page,
-}) => {
+test('allows blob URLs only for images and videos in the content security policy', async ({ page }) => {
   await signIn(page, orchestrator);
-  const answer = await page.goto(pathOf());
-  const policy = (await answer?.allHeaders())?.['content-security-policy']?.split('; ');
+  const response = await page.goto(urlOf());
+  const policy = (await response?.allHeaders())?.['content-security-policy']?.split('; ');
   expect(policy).toEqual(
     expect.arrayContaining([
       "default-src 'none'",
@@ -228,17 +199,17 @@ test('allows blob images and videos in the content security policy, and nothing 
 });
 
 test('deletes a checkpoint with all its files after a confirmation', async ({ page }) => {
-  const other = await startAnotherJob('doomed');
-  await uploadFile(other, 'checkpoint-10/a.bin', kilobytes(3));
-  await uploadFile(other, 'checkpoint-10/sample.png', pictureOf('rose', 10));
-  await uploadFile(
-    other,
+  const job = await startAnotherJob('with-checkpoints');
+  await rig.uploadFile(job, 'checkpoint-10/a.bin', kilobytes(3));
+  await rig.uploadFile(job, 'checkpoint-10/sample.png', pictureOf('rose', 10));
+  await rig.uploadFile(
+    job,
     'checkpoint-10/checkpoint-manifest.json',
     JSON.stringify({ files: [{ path: 'a.bin', bytes: 3_000, sha256: sha256(kilobytes(3)) }] }),
   );
-  await uploadFile(other, 'checkpoint-20.bin', kilobytes(4));
+  await rig.uploadFile(job, 'checkpoint-20.bin', kilobytes(4));
   await signIn(page, orchestrator);
-  await open(page, other.jobId);
+  await open(page, job.jobId);
   const deletion = page.getByRole('button', { name: 'Delete checkpoint-20.bin' });
   await deletion.click();
   const question = page.getByRole('alertdialog', { name: 'Delete checkpoint-20.bin?' });
@@ -254,7 +225,7 @@ test('deletes a checkpoint with all its files after a confirmation', async ({ pa
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
   await expect(page.getByText('checkpoint-10 was deleted.')).toBeVisible();
   await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
-  const { artifacts } = (await orchestrator.call('GET', `/api/queue/${other.jobId}/artifacts`)) as {
+  const { artifacts } = (await orchestrator.call('GET', `/api/queue/${job.jobId}/artifacts`)) as {
     readonly artifacts: readonly { readonly key: string }[];
   };
   expect(artifacts.map(({ key }) => key)).toEqual(['checkpoint-20.bin', 'checkpoint-10/sample.png']);
@@ -268,28 +239,27 @@ test('deletes a checkpoint with all its files after a confirmation', async ({ pa
   await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
 });
 
-let running: Offered | null = null;
-/** Ends the current job and starts another one. */
-async function startAnotherJob(name: string): Promise<Offered> {
-  await rig.report(running ?? job, 'completed', { exit_code: 0 });
-  running = await rig.start(name);
-  return running;
+/** Completes the running job and starts another one. */
+async function startAnotherJob(name: string): Promise<OfferedJob> {
+  await rig.report(runningJob, 'completed', { exit_code: 0 });
+  runningJob = await rig.start(name);
+  return runningJob;
 }
 
 test('shows new files live, explains why there are none, and retries after an error', async ({ page }) => {
-  const other = await startAnotherJob('comes');
+  const job = await startAnotherJob('without-files');
   await signIn(page, orchestrator);
-  await open(page, other.jobId);
+  await open(page, job.jobId);
   await expect(page.getByText('No files yet. Checkpoints, samples')).toBeVisible();
   await expect(page.getByText('SIMPLETUNER_UPLOAD_ENDPOINT')).toBeVisible();
-  await takePicture(page, 'empty');
+  await takePictureOf(page, 'empty');
   await expectAccessible(page);
-  await uploadFile(other, 'checkpoint-1.bin', kilobytes(1));
-  await rig.report(other, 'running', { progress: { current_step: 1, total_steps: 9 } });
+  await rig.uploadFile(job, 'checkpoint-1.bin', kilobytes(1));
+  await rig.report(job, 'running', { progress: { current_step: 1, total_steps: 9 } });
   await expect(page.getByRole('rowheader', { name: 'checkpoint-1.bin' })).toBeVisible();
-  await uploadFile(other, 'step_2.png', pictureOf('rose', 2));
+  await rig.uploadFile(job, 'step_2.png', pictureOf('rose', 2));
   await page.getByRole('button', { name: 'Refresh' }).click();
-  await expectSeen(tileOf(page, 'step_2.png').locator('img'));
+  await expectLoaded(tileOf(page, 'step_2.png').locator('img'));
 
   const waiting = await orchestrator.submit({
     config: {},
@@ -306,21 +276,15 @@ test('shows new files live, explains why there are none, and retries after an er
   await expect(page.getByText('No files yet. They appear after a worker starts the job.')).toBeVisible();
 });
 
-test('tells users without the permission why no samples are shown, without refused requests', async ({
+test('tells users without the permission why they see no samples, and sends no refused requests', async ({
   page,
 }) => {
-  const { token } = await orchestrator.call('POST', '/api/tokens', {
-    name: 'watcher',
-    permissions: ['queue.view'],
-  });
+  const token = await orchestrator.createToken('watcher', ['queue.view']);
   const refused: string[] = [];
   page.on('response', response => {
     if (/^40[13]/.test(String(response.status()))) refused.push(response.url());
   });
-  await page.goto(orchestrator.url);
-  await page.getByLabel('Token').fill(String(token));
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('navigation')).toBeVisible();
+  await signInWithToken(page, orchestrator.url, token);
   refused.length = 0;
   await open(page);
   await expect(page.getByText('You need the permission')).toBeVisible();
@@ -345,31 +309,30 @@ for (const [name, theme, width] of [
     await page.getByRole('button', { name: 'Files of checkpoint-200' }).click();
     // Only samples near the window load.
     await tileOf(page, 'step_200_rose.png').scrollIntoViewIfNeeded();
-    await expectSeen(tileOf(page, 'step_200_rose.png').locator('img'));
-    await takePicture(page, name);
+    await expectLoaded(tileOf(page, 'step_200_rose.png').locator('img'));
+    await takePictureOf(page, name);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     await expectAccessible(page);
     await tileOf(page, 'step_200_rose.png').click();
-    await expectSeen(page.getByRole('dialog').getByRole('img'));
-    await takePicture(page, `${name}-viewer`);
-    expect(await tooWide(page)).toEqual([]);
+    await expectLoaded(page.getByRole('dialog').getByRole('img'));
+    await takePictureOf(page, `${name}-viewer`);
+    expect(await findOverflows(page)).toEqual([]);
     await expectAccessible(page);
   });
 
 for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
   test(`fits the files on a phone without cut-off text in the language ${language}`, async ({ page }) => {
-    const preferences = JSON.stringify({ theme: 'system', language });
-    await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
+    await setLanguage(page, language);
     await page.setViewportSize({ width: 390, height: 800 });
-    const answers = recordAnswers(page);
+    const serverTexts = recordServerTexts(page);
     await signIn(page, orchestrator);
     await open(page);
-    await expectSeen(page.locator('.sample img').first());
-    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-    if (language === 'pseudo') expect(await answers.untranslated(await textsOf(page))).toEqual([]);
-    else await takePicture(page, language);
+    await expectLoaded(page.locator('.sample img').first());
+    await expectFits(page);
+    if (language === 'pseudo') expect(await serverTexts.untranslated(await readTexts(page))).toEqual([]);
+    else await takePictureOf(page, language);
     await page.locator('.sample').first().click();
     await expect(page.getByRole('dialog')).toBeVisible();
-    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-    if (language === 'pseudo') expect(await answers.untranslated(await textsOf(page))).toEqual([]);
+    await expectFits(page);
+    if (language === 'pseudo') expect(await serverTexts.untranslated(await readTexts(page))).toEqual([]);
   });

@@ -36,8 +36,8 @@ const families: Readonly<Record<string, Config>> = {
   sdxl: { ...lora, model_family: 'sdxl', validation_guidance: 7.5 },
 };
 
-/** Returns the config of a job, from its name such as `flux-lora-product`. */
-export function configOf(name: string, steps: number, changes: Config): Config {
+/** Creates the config of a job, from its name such as `flux-lora-product`. */
+export function createConfig(name: string, steps: number, changes: Config): Config {
   const [family = '', kind] = name.split('-');
   const full = { ...common, model_type: 'full', model_family: family, learning_rate: 1e-6 };
   return {

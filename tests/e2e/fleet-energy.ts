@@ -1,4 +1,4 @@
-/** Energy that the fleet of the pictures used on the day that its server's clock has skipped. */
+/** The energy that the fleet in the pictures used during the days that its server's clock has skipped. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { watts } from './fleet-machines.ts';

@@ -36,7 +36,7 @@ export type MachineName = keyof typeof machines;
 
 export const labelsOf = (name: MachineName): Readonly<Record<string, string>> => machines[name].labels;
 
-/** Power draw of a GPU in watts, in use and idle. */
+/** Power that a GPU uses, in watts. */
 export const watts = { busy: 318, idle: 52 } as const;
 
 export function hardwareOf(name: MachineName): Pick<SimulatedWorkerDeps, 'accelerator' | 'gpus'> {
@@ -49,19 +49,19 @@ export function hardwareOf(name: MachineName): Pick<SimulatedWorkerDeps, 'accele
 /** GPU utilization of a busy GPU in percent, one value for each heartbeat. */
 const busyUtilization = [98, 96, 99, 93, 97, 99, 91, 98, 95, 99] as const;
 
-/** A problem of `echo`, in the words of the agent. */
-const lostGpu = {
+/** The problem that the agent of `echo` reports. */
+const missingGpu = {
   gpu: 0,
   kind: 'missing',
   detail: 'it no longer responds: reboot this machine',
 } as const;
 
-/** Returns the figures of a heartbeat. Only NVIDIA's GPUs report any here. */
-export function telemetryOf(name: MachineName, isBusy: boolean, beat: number): Telemetry {
+/** Returns the figures of a heartbeat. Only NVIDIA's GPUs report any. `number`: the number of the heartbeat. */
+export function telemetryOf(name: MachineName, isBusy: boolean, number: number): Telemetry {
   const { accelerator, gpus: count, vramGb } = machines[name];
-  if (name === 'echo') return { gpu_troubles: [lostGpu] };
+  if (name === 'echo') return { gpu_troubles: [missingGpu] };
   if (accelerator !== 'cuda') return {};
-  const utilization = isBusy ? (busyUtilization[beat % busyUtilization.length] ?? 0) : 0;
+  const utilization = isBusy ? (busyUtilization[number % busyUtilization.length] ?? 0) : 0;
   const usedGb = vramGb * (isBusy ? 0.86 : 0.01);
   return {
     gpu_utilization: utilization,

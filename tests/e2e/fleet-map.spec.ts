@@ -3,19 +3,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { pngOf } from '../support/picture.ts';
-import { upload } from '../support/upload-bench.ts';
-import { cutTexts, tooWide } from './in-page.ts';
+import { expectAccessible, expectFits, takePicture } from './page-checks.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { openTrainingRig, type TrainingRig } from './training-rig.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const demoWorkers = 60;
+const demoWorkerCount = 60;
 
 let orchestrator: Orchestrator;
-let demo: ChildProcess;
+let demoFleet: ChildProcess;
 let rig: TrainingRig;
 
 test.beforeAll(async () => {
@@ -24,38 +22,37 @@ test.beforeAll(async () => {
   rig = await openTrainingRig(orchestrator, 'atlas');
   const job = await rig.start('flowers');
   const flower = pngOf(96, 96, (x, y) => (Math.hypot(x - 48, y - 48) < 30 ? [200, 40, 90] : [230, 238, 230]));
-  expect(
-    (await upload(orchestrator.url, job.token, 'samples/step_100_rose.png', { body: flower })).status,
-  ).toBe(200);
+  await rig.uploadFile(job, 'samples/step_100_rose.png', flower);
   await rig.report(job, 'running', { progress: { current_step: 190, total_steps: 400, eta_s: 600 } });
-  const program = join(root, 'dev/demo-fleet/run.ts');
-  const shape = ['--workers', String(demoWorkers), '--submit-rate', '120/min', '--job-seconds', '600'];
-  demo = spawn(process.execPath, [program, '--data-dir', orchestrator.dataDir, '--seed', 'map', ...shape], {
+  const args = ['--data-dir', orchestrator.dataDir, '--workers', String(demoWorkerCount), '--seed', 'map'];
+  const jobs = ['--submit-rate', '120/min', '--job-seconds', '600'];
+  demoFleet = spawn(process.execPath, [join(root, 'dev/demo-fleet/run.ts'), ...args, ...jobs], {
     cwd: root,
     env: { ...process.env, XDG_CONFIG_HOME: orchestrator.dataDir },
     stdio: 'ignore',
   });
-  await expect.poll(reporting, { timeout: 90_000 }).toBeGreaterThan(50);
+  // Not every worker reports figures of its GPUs.
+  await expect.poll(countReporting, { timeout: 90_000 }).toBeGreaterThan(50);
 });
 test.afterAll(async () => {
-  demo.kill('SIGKILL');
-  await once(demo, 'exit');
+  demoFleet.kill('SIGKILL');
+  await once(demoFleet, 'exit');
   await orchestrator.close();
 });
 
-interface Listed {
+interface ListedWorker {
   readonly name: string;
   readonly gpu_count: number;
   readonly gpu_figures: readonly object[];
 }
 
-async function listed(): Promise<readonly Listed[]> {
-  return (await orchestrator.call('GET', '/api/admin/workers'))['workers'] as readonly Listed[];
+async function listWorkers(): Promise<readonly ListedWorker[]> {
+  return (await orchestrator.call('GET', '/api/admin/workers'))['workers'] as readonly ListedWorker[];
 }
 
 /** Returns the number of workers that have reported figures of their GPUs. */
-const reporting = async (): Promise<number> =>
-  (await listed()).filter(({ gpu_figures: figures }) => figures.length > 0).length;
+const countReporting = async (): Promise<number> =>
+  (await listWorkers()).filter(({ gpu_figures: figures }) => figures.length > 0).length;
 
 const details = (page: Page) => page.locator('.fleet-details');
 const rigLink = (page: Page, name: string) =>
@@ -68,11 +65,12 @@ async function openOverview(page: Page): Promise<void> {
 
 test('shows a square for every GPU of the fleet, grouped by worker', async ({ page }) => {
   await openOverview(page);
-  const workers = await listed();
-  const gpus = workers.reduce((sum, { gpu_count: count }) => sum + count, 0);
-  await expect(page.locator('.fleet-map .gpu')).toHaveCount(gpus);
+  const workers = await listWorkers();
+  const gpuCount = workers.reduce((sum, { gpu_count: count }) => sum + count, 0);
+  await expect(page.locator('.fleet-map .gpu')).toHaveCount(gpuCount);
   const map = page.getByRole('list', { name: 'GPUs by worker' });
-  await expect(map.getByRole('listitem')).toHaveCount(workers.filter(each => each.gpu_count > 0).length);
+  const workersWithGpus = workers.filter(worker => worker.gpu_count > 0);
+  await expect(map.getByRole('listitem')).toHaveCount(workersWithGpus.length);
   await expect(rigLink(page, 'demo-04').locator('.gpu')).toHaveCount(8);
 });
 
@@ -116,7 +114,7 @@ test('limits the cards, and links to all workers', async ({ page }) => {
   await expect(page).toHaveURL(/\/workers$/);
 });
 
-test('tells recent activity in sentences with links', async ({ page }) => {
+test('shows recent activity as sentences with links', async ({ page }) => {
   await openOverview(page);
   const recent = page.getByRole('region', { name: 'Recent activity' });
   await expect(recent.getByText(/ started on demo-\d+$/).first()).toBeVisible();
@@ -125,7 +123,7 @@ test('tells recent activity in sentences with links', async ({ page }) => {
 
 for (const theme of ['light', 'dark'] as const)
   for (const width of [390, 1280, 1440])
-    test(`fits and is accessible with the theme ${theme} at a width of ${width}`, async ({ page }) => {
+    test(`shows an accessible overview that fits ${width} px in the ${theme} theme`, async ({ page }) => {
       await page.emulateMedia({ colorScheme: theme });
       await page.setViewportSize({ width, height: 1300 });
       const errors: string[] = [];
@@ -133,11 +131,8 @@ for (const theme of ['light', 'dark'] as const)
       await openOverview(page);
       await rigLink(page, 'demo-01').locator('.gpu').first().hover();
       await expect(details(page)).toContainText('demo-01');
-      await page.screenshot({
-        path: join(test.info().project.outputDir, 'screens', `fleet-map-${theme}-${width}.png`),
-      });
-      expect(await tooWide(page)).toEqual([]);
-      expect(await cutTexts(page)).toEqual([]);
-      expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+      await takePicture(page, `fleet-map-${theme}-${width}`);
+      await expectFits(page);
+      await expectAccessible(page);
       expect(errors).toEqual([]);
     });

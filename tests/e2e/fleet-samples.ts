@@ -1,4 +1,4 @@
-/** Drawn sample images of the trainings in the pictures. They start as noise, as those of a real training do. */
+/** Sample images for the trainings in the pictures. Samples of early steps are noisy, like those of a real training. */
 import { pngOf } from '../support/picture.ts';
 
 type Colour = readonly [red: number, green: number, blue: number];
@@ -6,10 +6,11 @@ type Colour = readonly [red: number, green: number, blue: number];
 /** Width and height in pixels. */
 const size = 176;
 
+/** Returns a colour between two colours. `share`: the share of the second one; values outside of 0 to 1 are cut off. */
 const mix = (from: Colour, to: Colour, share: number): Colour => {
-  const part = Math.min(1, Math.max(0, share));
-  const at = (index: 0 | 1 | 2): number => Math.round(from[index] + (to[index] - from[index]) * part);
-  return [at(0), at(1), at(2)];
+  const limited = Math.min(1, Math.max(0, share));
+  const channel = (index: 0 | 1 | 2): number => Math.round(from[index] + (to[index] - from[index]) * limited);
+  return [channel(0), channel(1), channel(2)];
 };
 
 /** Returns a number from 0 to 1 that is the same for the same point. */
@@ -74,6 +75,7 @@ const cloth: Motif = (x, y) => {
 };
 
 const motifs: readonly Motif[] = [hills, portrait, bottle, cloth];
+/** Motifs of trainings with these words in their names. */
 const preferred: readonly (readonly [word: RegExp, motif: Motif])[] = [
   [/portrait|fashion/, portrait],
   [/product|packaging|icons/, bottle],
@@ -83,11 +85,11 @@ const preferred: readonly (readonly [word: RegExp, motif: Motif])[] = [
 /** The short names of the prompts of every training. */
 export const prompts = ['studio', 'outdoors'] as const;
 
-/** Returns a sample of a training. `share` is the completed share of the training, from 0 to 1. */
-export function sampleOf(name: string, prompt: (typeof prompts)[number], share: number) {
+/** Draws a sample of a training as a PNG. `share`: the completed share of the training, from 0 to 1. */
+export function drawSample(name: string, prompt: (typeof prompts)[number], share: number) {
   const seed = Buffer.from(name).reduce((sum, letter) => sum + letter, 0);
-  const usual = preferred.find(([word]) => word.test(name))?.[1] ?? motifs[seed % motifs.length] ?? hills;
-  const motif = prompt === 'outdoors' && usual !== hills ? hills : usual;
+  const ownMotif = preferred.find(([word]) => word.test(name))?.[1] ?? motifs[seed % motifs.length] ?? hills;
+  const motif = prompt === 'outdoors' ? hills : ownMotif;
   const tint: Colour = [seed % 200, (seed * 7) % 200, (seed * 13) % 200];
   const blur = Math.max(0, 1 - share * 1.15);
   return pngOf(size, size, (column, row) => {

@@ -1,6 +1,6 @@
 /** Signing in and out. */
 import { expect, test } from '@playwright/test';
-import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { enterToken, type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeAll(async () => {
@@ -10,11 +10,9 @@ test.afterAll(() => orchestrator.close());
 
 test('signs in with a valid token, and rejects a wrong one', async ({ page }) => {
   await page.goto(orchestrator.url);
-  await page.getByLabel('Token').fill('wrong');
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await enterToken(page, 'wrong');
   await expect(page.getByRole('alert')).toContainText('not valid');
-  await page.getByLabel('Token').fill(orchestrator.token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await enterToken(page, orchestrator.token);
   await expect(page.getByRole('navigation')).toBeVisible();
 });
 
@@ -32,38 +30,36 @@ test('signs in once with a one-time link, removes its code from the address, and
   await page.goto(`${orchestrator.url}/settings`);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await expect(page.getByLabel('Token')).toBeVisible();
-  const again = await context.newPage();
-  await again.goto(orchestrator.url + path);
-  await expect(again.getByRole('alert')).toContainText('already used');
+  const secondTab = await context.newPage();
+  await secondTab.goto(orchestrator.url + path);
+  await expect(secondTab.getByRole('alert')).toContainText('already used');
 });
 
-test('leads to the linked page after signing in', async ({ page }) => {
+test('opens the linked page after signing in', async ({ page }) => {
   await page.goto(`${orchestrator.url}/workers?q=state:idle`);
-  await page.getByLabel('Token').fill(orchestrator.token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await enterToken(page, orchestrator.token);
   await expect(page.getByRole('heading', { level: 1, name: 'Workers' })).toBeVisible();
   expect(page.url()).toBe(`${orchestrator.url}/workers?q=state:idle`);
 });
 
-test('asks for a token when the session ended elsewhere, and returns to the same page', async ({
+test('asks for a token when another program has ended the session, and returns to the same page', async ({
   page,
   context,
 }) => {
-  await orchestrator.call('POST', '/api/admin/workers', { name: 'rig-1' });
+  await orchestrator.createWorker({ name: 'rig-1' });
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/workers?q=state:connecting`);
   await expect(page.getByText('rig-1')).toBeVisible();
   const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
-  // Another program ends the session, so the browser still has its cookie, which is now invalid.
-  const ended = await fetch(`${orchestrator.url}/api/session`, {
+  // The browser keeps its cookie, which is no longer valid.
+  const response = await fetch(`${orchestrator.url}/api/session`, {
     method: 'DELETE',
     headers: { cookie, origin: orchestrator.url, 'content-type': 'application/json' },
     body: '{}',
   });
-  expect(ended.status).toBe(200);
+  expect(response.status).toBe(200);
   await expect(page.getByLabel('Token')).toBeVisible({ timeout: 20_000 });
-  await page.getByLabel('Token').fill(orchestrator.token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await enterToken(page, orchestrator.token);
   await expect(page.getByRole('searchbox')).toHaveValue('state:connecting');
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
 });

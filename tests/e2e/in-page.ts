@@ -25,70 +25,73 @@ declare const document: {
   readonly documentElement: PageElement;
   readonly fonts: { readonly ready: Promise<unknown> };
   readonly activeElement: PageElement | null;
-  createTreeWalker(root: PageElement, what: number): { nextNode(): PageNode | null };
+  createTreeWalker(root: PageElement, whatToShow: number): { nextNode(): PageNode | null };
   querySelectorAll(selector: string): Iterable<PageElement>;
 };
 declare const history: { pushState(state: null, unused: '', path: string): void };
 declare const innerWidth: number;
 declare const innerHeight: number;
 
-/** Finds elements that do not fit: a page that scrolls sideways, or a dialog larger than the window. */
-export const tooWide = (page: Page): Promise<readonly string[]> =>
+/** Returns what is larger than the window: a page that scrolls sideways, a dialog or a menu. */
+export const findOverflows = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
-    const found: string[] = [];
+    const problems: string[] = [];
     const { scrollWidth, clientWidth } = document.documentElement;
-    if (scrollWidth > clientWidth) found.push(`the page is ${scrollWidth} wide, the window ${clientWidth}`);
+    if (scrollWidth > clientWidth)
+      problems.push(`the page is ${scrollWidth} wide, the window ${clientWidth}`);
     for (const dialog of document.querySelectorAll('[role="dialog"], [role="alertdialog"], [role="menu"]')) {
       const { left, right, top, bottom } = dialog.getBoundingClientRect();
       if (left < 0 || right > innerWidth || top < 0 || bottom > innerHeight)
-        found.push(`a ${dialog.getAttribute('role')} lies at ${left}, ${top} to ${right}, ${bottom}`);
+        problems.push(`a ${dialog.getAttribute('role')} lies at ${left}, ${top} to ${right}, ${bottom}`);
     }
-    return found;
+    return problems;
   });
 
-/** Finds names that are cut off, because names cannot wrap. */
-export const cutTexts = (page: Page): Promise<readonly string[]> =>
+/** Returns headings and labels that are cut off. They do not wrap. */
+export const findCutTexts = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
-    const names =
+    const labels =
       'h1, h2, h3, button, label, legend, th, dt, [role="columnheader"], [role="tab"], .rail-link';
-    const slack = 1;
-    return [...document.querySelectorAll(names)]
-      .filter(each => each.checkVisibility() && each.closest('.unseen') === null)
-      .filter(({ scrollWidth, clientWidth }) => clientWidth > 1 && scrollWidth > clientWidth + slack)
+    // Widths are rounded to whole pixels, so they may differ by one.
+    const tolerance = 1;
+    return [...document.querySelectorAll(labels)]
+      .filter(element => element.checkVisibility() && element.closest('.unseen') === null)
+      .filter(({ scrollWidth, clientWidth }) => clientWidth > 1 && scrollWidth > clientWidth + tolerance)
       .map(({ tagName, textContent, scrollWidth, clientWidth }) => {
         return `${tagName.toLowerCase()} "${textContent}": ${scrollWidth} in ${clientWidth}`;
       });
   });
 
 /** Returns all texts that are visible or read aloud, except verbatim ones: code, keys, times. */
-export const textsOf = (page: Page): Promise<readonly string[]> =>
+export const readTexts = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
-    const quoted = 'code, pre, kbd, time, textarea, script, style, .mono, option[lang], [translate="no"]';
+    const verbatim = 'code, pre, kbd, time, textarea, script, style, .mono, option[lang], [translate="no"]';
     const texts = new Set<string>();
+    /** The value of `NodeFilter.SHOW_TEXT`, with which the walker visits only text nodes. */
     const showText = 4;
     const walker = document.createTreeWalker(document.body, showText);
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      const around = node.parentElement;
+      const parent = node.parentElement;
       const text = node.textContent?.trim() ?? '';
-      if (text === '' || around === null || around.closest(quoted) !== null) continue;
-      if (around.checkVisibility() || around.tagName === 'OPTION') texts.add(text);
+      if (text === '' || parent === null || parent.closest(verbatim) !== null) continue;
+      if (parent.checkVisibility() || parent.tagName === 'OPTION') texts.add(text);
     }
     for (const name of ['aria-label', 'placeholder', 'title', 'alt', 'aria-valuetext'])
-      for (const each of document.querySelectorAll(`[${name}]`))
-        if (each.closest(quoted) === null) texts.add(each.getAttribute(name)?.trim() ?? '');
+      for (const element of document.querySelectorAll(`[${name}]`))
+        if (element.closest(verbatim) === null) texts.add(element.getAttribute(name)?.trim() ?? '');
     return [...texts];
   });
 
 /** Returns the targets of links in page order. */
 export const hrefsIn = (page: Page, selector: string): Promise<readonly string[]> =>
   page.evaluate(
-    wanted => [...document.querySelectorAll(wanted)].map(link => link.getAttribute('href') ?? ''),
+    links => [...document.querySelectorAll(links)].map(link => link.getAttribute('href') ?? ''),
     selector,
   );
 
 /** Navigates as a click on a link does. */
 export const navigateTo = (page: Page, path: string): Promise<void> =>
-  page.evaluate(to => history.pushState(null, '', to), path);
+  page.evaluate(target => history.pushState(null, '', target), path);
 
 /** Waits until everything has loaded, including fonts. */
 export async function untilLoaded(page: Page): Promise<void> {

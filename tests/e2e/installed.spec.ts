@@ -1,6 +1,6 @@
 /** The panel as an installed app: manifest, service worker, the page without a server, new versions, and push messages. */
-import { AxeBuilder } from '@axe-core/playwright';
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
+import { expectAccessible, takePicture } from './page-checks.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 test.use({ serviceWorkers: 'allow' });
@@ -17,29 +17,30 @@ async function openApp(page: Page): Promise<void> {
   await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true);
 }
 
-const workerOf = async (context: BrowserContext) =>
+const serviceWorkerOf = async (context: BrowserContext) =>
   context.serviceWorkers()[0] ?? (await context.waitForEvent('serviceworker'));
 
-test('can be installed: the manifest is valid, its icons have their sizes, and the browser reports no error', async ({
-  page,
-}) => {
+/** Returns the size of a PNG as `WIDTHxHEIGHT`. Its header has the two numbers at these offsets. */
+const pngSize = (png: Buffer): string => `${png.readUInt32BE(16)}x${png.readUInt32BE(20)}`;
+
+test('can be installed, with a valid manifest and icons of the declared sizes', async ({ page }) => {
   await openApp(page);
   const session = await page.context().newCDPSession(page);
   const { errors, data, url } = await session.send('Page.getAppManifest');
   expect(errors).toEqual([]);
   expect(url).toBe(`${orchestrator.url}/manifest.webmanifest`);
-  const answer = await session.send('Page.getInstallabilityErrors');
-  // Browser tests run in private windows.
-  expect(answer.installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito')).toEqual([]);
+  const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
+  // Browser tests run in private windows, where the browser never installs an app.
+  expect(installabilityErrors.filter(({ errorId }) => errorId !== 'in-incognito')).toEqual([]);
   const { icons } = JSON.parse(data ?? '{}') as { icons: readonly { src: string; sizes: string }[] };
   expect(icons).toHaveLength(3);
   for (const { src, sizes } of icons) {
-    const png = await (await page.request.get(orchestrator.url + src)).body();
-    expect(`${png.readUInt32BE(16)}x${png.readUInt32BE(20)}`).toBe(sizes);
+    const response = await page.request.get(orchestrator.url + src);
+    expect(pngSize(await response.body())).toBe(sizes);
   }
 });
 
-test('stores only the page for an unreachable server, whatever pages are open', async ({ page }) => {
+test('stores nothing in the browser except the page for an unreachable server', async ({ page }) => {
   await openApp(page);
   await orchestrator.submit({ config: {}, config_name: 'private-name', requires_approval: true });
   for (const path of ['/jobs', '/queue', '/settings']) {
@@ -60,7 +61,7 @@ test('stores only the page for an unreachable server, whatever pages are open', 
   ]);
 });
 
-test('shows that the server is unreachable in the chosen language, and returns to the page with the server', async ({
+test('shows in the chosen language that the server is unreachable, and the requested page when it is back', async ({
   page,
 }) => {
   await openApp(page);
@@ -75,9 +76,9 @@ test('shows that the server is unreachable in the chosen language, and returns t
     [1440, 'wide'],
   ] as const) {
     await page.setViewportSize({ width, height: 800 });
-    await page.screenshot({ path: `test-results/unreachable-${name}.png` });
+    await takePicture(page, `unreachable-${name}`);
   }
-  expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+  await expectAccessible(page);
   await orchestrator.restart();
   await expect(page.getByRole('heading', { name: 'Trabajos' })).toBeVisible({ timeout: 30_000 });
   await expect(page).toHaveURL(`${orchestrator.url}/jobs`);
@@ -92,7 +93,7 @@ test('shows that the server is unreachable while the device is offline', async (
   await expect(page.getByRole('heading', { name: 'Queue' })).toBeVisible({ timeout: 30_000 });
 });
 
-test('offers a new version of the panel, and removes what the old one stored', async ({ page }) => {
+test('offers a new version of the panel, and deletes the cache of the old one', async ({ page }) => {
   await openApp(page);
   await expect(page.getByText('A new version of the panel is available.')).toHaveCount(0);
   // The service worker of another build differs in the hash of the build.
@@ -124,49 +125,49 @@ async function deliverPush(page: Page, data: string): Promise<void> {
 test.describe('a push message', () => {
   /** Records what the service worker shows, because this browser has no system that shows notifications. */
   async function recordNotifications(context: BrowserContext): Promise<() => Promise<unknown>> {
-    const worker = await workerOf(context);
+    const worker = await serviceWorkerOf(context);
     await worker.evaluate(() => {
       const shown: unknown[] = [];
       Reflect.set(globalThis, 'shown', shown);
-      Reflect.set(
-        Reflect.get(globalThis, 'registration') as object,
-        'showNotification',
-        (title: string, options: object) => {
-          shown.push([title, options]);
-          return Promise.resolve();
-        },
-      );
+      const registration = Reflect.get(globalThis, 'registration') as object;
+      const showNotification = (title: string, options: object): Promise<void> => {
+        shown.push([title, options]);
+        return Promise.resolve();
+      };
+      Reflect.set(registration, 'showNotification', showNotification);
     });
     return () => worker.evaluate(() => Reflect.get(globalThis, 'shown') as unknown);
   }
 
-  for (const [what, data, expected] of [
-    [
-      'shows its title and sentence, and the page that a click opens',
-      JSON.stringify({
-        id: 'd_1',
-        event: 'job_failed',
-        title: 'flux failed',
-        text: 'Out of memory',
-        page: '/jobs/j_1',
-      }),
-      ['flux failed', { body: 'Out of memory', tag: 'd_1', data: '/jobs/j_1' }],
-    ],
-    [
-      'shows something, and opens the panel, when it is no JSON',
-      'nonsense',
-      ['Trainyard', { body: '', data: '/' }],
-    ],
-    [
-      'never opens another site',
-      JSON.stringify({ id: 'd_2', title: 'x', text: 'y', page: '//evil.example/' }),
-      ['x', { body: 'y', data: '/' }],
-    ],
-  ] as const)
-    test(what, async ({ page, context }) => {
+  const failedJob = {
+    id: 'd_1',
+    event: 'job_failed',
+    title: 'flux failed',
+    text: 'Out of memory',
+    page: '/jobs/j_1',
+  };
+  const otherSite = { id: 'd_2', title: 'x', text: 'y', page: '//evil.example/' };
+  for (const { title, data, notification } of [
+    {
+      title: 'becomes a notification with its title, its text and the page that a click opens',
+      data: JSON.stringify(failedJob),
+      notification: ['flux failed', { body: 'Out of memory', tag: 'd_1', data: '/jobs/j_1' }],
+    },
+    {
+      title: 'becomes a notification that opens the panel when the message is not JSON',
+      data: 'nonsense',
+      notification: ['Trainyard', { body: '', data: '/' }],
+    },
+    {
+      title: 'becomes a notification that opens the panel when the message names another site',
+      data: JSON.stringify(otherSite),
+      notification: ['x', { body: 'y', data: '/' }],
+    },
+  ])
+    test(title, async ({ page, context }) => {
       await openApp(page);
-      const shown = await recordNotifications(context);
+      const notifications = await recordNotifications(context);
       await deliverPush(page, data);
-      await expect.poll(shown).toMatchObject([expected]);
+      await expect.poll(notifications).toMatchObject([notification]);
     });
 });

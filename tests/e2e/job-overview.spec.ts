@@ -1,17 +1,23 @@
 /** The first tab of a job, which a real worker trains: curve, samples, log and actions; and the causes of failed jobs. */
-import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { cutTexts, tooWide } from './in-page.ts';
-import { digitsTrainer, type Orchestrator, type Rig, rowOf, signIn, startOrchestrator } from './panel.ts';
+import { startHttpProxy } from './http-proxy.ts';
+import { expectAccessible, expectFits, imageWidth, setLanguage, takePicture } from './page-checks.ts';
+import {
+  digitsTrainer,
+  enterToken,
+  type Orchestrator,
+  type Rig,
+  rowOf,
+  signIn,
+  startOrchestrator,
+} from './panel.ts';
 import { openTrainingRig } from './training-rig.ts';
-import { openWire } from './wire.ts';
 
 let orchestrator: Orchestrator;
 let rig: Rig;
 test.beforeEach(async () => {
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '8'] });
-  rig = await orchestrator.rig('rig-1', { trainer: digitsTrainer });
+  rig = await orchestrator.startRig('rig-1', { trainer: digitsTrainer });
 });
 test.afterEach(() => orchestrator.close());
 
@@ -39,26 +45,14 @@ const actionButton = (page: Page, name: string): Locator =>
   page.getByRole('group', { name: 'Job actions' }).getByRole('button', { name, exact: true });
 const samplesOf = (page: Page): Locator =>
   page.getByRole('list', { name: 'Newest samples' }).getByRole('button');
-/** Returns the width of a picture in pixels once it has loaded; 0 before. */
-const widthOf = (picture: Locator): Promise<number> =>
-  picture.evaluate((element: { readonly naturalWidth: number }) => element.naturalWidth);
+const expectLoaded = (image: Locator): Promise<void> =>
+  expect.poll(() => imageWidth(image)).toBeGreaterThan(0);
 /** Returns the number of the newest line in the log. */
 const lastLine = async (page: Page): Promise<number> =>
   Number((await logOf(page).locator('[data-line]').last().getAttribute('data-line')) ?? -1);
 
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
-    [],
-  );
-}
-
-const takePicture = (page: Page, name: string): Promise<Buffer> =>
-  page.screenshot({
-    path: join(test.info().project.outputDir, 'screens', `job-overview-${name}.png`),
-    animations: 'disabled',
-    fullPage: true,
-  });
+const takePictureOf = (page: Page, name: string): Promise<void> =>
+  takePicture(page, `job-overview-${name}`, { fullPage: true });
 
 test('shows the curve, the samples and the log of a running job, and updates them live', async ({ page }) => {
   await signIn(page, orchestrator);
@@ -67,7 +61,7 @@ test('shows the curve, the samples and the log of a running job, and updates the
   await expect(plot).toHaveAttribute('aria-label', /^Loss\. Latest /);
   const before = await plot.getAttribute('aria-label');
   await expect(samplesOf(page).first()).toBeVisible({ timeout: 30_000 });
-  await expect.poll(() => widthOf(samplesOf(page).first().locator('img'))).toBeGreaterThan(0);
+  await expectLoaded(samplesOf(page).first().locator('img'));
   await expect(logOf(page)).toContainText('drew samples/sample-');
   await expect(regionOf(page, 'Last log lines').getByRole('status').first()).toHaveText('Live');
   const line = await lastLine(page);
@@ -79,7 +73,7 @@ test('shows the curve, the samples and the log of a running job, and updates the
   expect(newest).toMatch(/Step [\d,]+/);
   await samplesOf(page).first().click();
   const viewer = page.getByRole('dialog', { name: /^Sample sample-\d+\.png$/ });
-  await expect.poll(() => widthOf(viewer.getByRole('img').first())).toBeGreaterThan(0);
+  await expectLoaded(viewer.getByRole('img').first());
   await page.keyboard.press('Escape');
 
   const facts = regionOf(page, 'Details');
@@ -115,9 +109,10 @@ test('requests a checkpoint and samples by buttons, and shows why a request fail
   ).toHaveCount(0);
   await page.keyboard.press('Escape');
 
-  const answer = Promise.withResolvers<void>();
+  // The response arrives after the check that the button shows the request.
+  const mayRespond = Promise.withResolvers<void>();
   await page.route('**/api/queue/*/ask', async route => {
-    await answer.promise;
+    await mayRespond.promise;
     await route.fulfill({
       status: 503,
       contentType: 'application/problem+json',
@@ -132,7 +127,7 @@ test('requests a checkpoint and samples by buttons, and shows why a request fail
   });
   await actionButton(page, 'Save now').click();
   await expect(actionButton(page, 'Requesting…')).toHaveAttribute('aria-disabled', 'true');
-  answer.resolve();
+  mayRespond.resolve();
   await expect(page.getByRole('alert')).toContainText('“Save now” failed:');
   await expect(actionButton(page, 'Save now')).toBeVisible();
   await page.unroute('**/api/queue/*/ask');
@@ -155,10 +150,7 @@ test('offers no requests that the trainer does not support, and no actions witho
 }) => {
   const { $requests: _, ...withoutRequests } = training;
   const id = await start(withoutRequests);
-  const { token } = await orchestrator.call('POST', '/api/tokens', {
-    name: 'watcher',
-    permissions: ['queue.view'],
-  });
+  const token = await orchestrator.createToken('watcher', ['queue.view']);
   await signIn(page, orchestrator);
   await openRunning(page, id);
   await expect(actionButton(page, 'Cancel job')).toBeVisible();
@@ -167,14 +159,13 @@ test('offers no requests that the trainer does not support, and no actions witho
 
   await page.context().clearCookies();
   await page.goto(orchestrator.url);
-  await page.getByLabel('Token').fill(String(token));
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await enterToken(page, token);
   await openRunning(page, id);
   await expect(regionOf(page, 'Loss')).toBeVisible();
   await expect(page.getByRole('group', { name: 'Job actions' }).getByRole('button')).toHaveCount(0);
 });
 
-test('shows that the worker was killed in the middle of a job, and the state of the job after that', async ({
+test('shows a job as recovering after its worker was killed, and as pending after the takeover', async ({
   page,
 }) => {
   await signIn(page, orchestrator);
@@ -192,36 +183,36 @@ test('shows that the worker was killed in the middle of a job, and the state of 
   await expect(regionOf(page, 'Now')).toContainText('No heartbeat since');
   await expect(logOf(page)).toContainText('drew samples/');
   await expectAccessible(page);
-  await takePicture(page, 'recovering');
+  await takePictureOf(page, 'recovering');
   await expect(page.locator('.job-title')).toContainText('pending', { timeout: 60_000 });
   await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).toContainText('lost');
   await expect(plot).toBeVisible();
   await expect(logOf(page)).toContainText('drew samples/');
 });
 
-test('continues curve and log after the connection to the server was cut', async ({ page }) => {
-  const wire = await openWire(orchestrator.url);
+test('continues the curve and the log after the connection to the server has broken', async ({ page }) => {
+  const proxy = await startHttpProxy(orchestrator.url);
   try {
-    await signIn(page, { url: wire.url, signInPath: orchestrator.signInPath });
-    await openRunning(page, await start(), wire.url);
+    await signIn(page, { ...orchestrator, url: proxy.url });
+    await openRunning(page, await start(), proxy.url);
     await expect(logOf(page)).toContainText('drew samples/', { timeout: 30_000 });
     const status = regionOf(page, 'Last log lines').getByRole('status').first();
     await expect(status).toHaveText('Live');
     const plot = regionOf(page, 'Loss').getByRole('img');
     await expect(plot).toBeVisible();
-    await wire.cut();
+    await proxy.disconnect();
     await expect(status).toHaveText('Reconnecting…', { timeout: 30_000 });
     await expect(page.locator('.stream-badge')).toHaveText(/^Not up to date since/, { timeout: 30_000 });
     const line = await lastLine(page);
     await expect(plot).toBeVisible();
     await expect(page.getByText(/could not be loaded/)).toHaveCount(0);
     const summary = await plot.getAttribute('aria-label');
-    await wire.mend();
+    await proxy.reconnect();
     await expect(status).toHaveText('Live', { timeout: 30_000 });
     await expect.poll(() => lastLine(page), { timeout: 30_000 }).toBeGreaterThan(line);
     await expect(plot).not.toHaveAttribute('aria-label', summary ?? '', { timeout: 30_000 });
   } finally {
-    await wire.close();
+    await proxy.close();
   }
 });
 
@@ -249,33 +240,32 @@ for (const [name, theme, width] of [
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     const errors: string[] = [];
     page.on('console', message => {
-      // Until the trainer prints its first line, the server answers that the log has not begun.
-      const isNoLog = new URL(message.location().url, orchestrator.url).pathname.endsWith('/logs');
-      if (message.type() === 'error' && !isNoLog) errors.push(message.text());
+      // Until the trainer prints its first line, the server responds with 404, and the browser reports an error.
+      const isMissingLog = new URL(message.location().url, orchestrator.url).pathname.endsWith('/logs');
+      if (message.type() === 'error' && !isMissingLog) errors.push(message.text());
     });
     await signIn(page, orchestrator);
     await openRunning(page, await start());
     await expect(regionOf(page, 'Loss').getByRole('img')).toBeVisible();
-    await expect.poll(() => widthOf(samplesOf(page).first().locator('img'))).toBeGreaterThan(0);
+    await expectLoaded(samplesOf(page).first().locator('img'));
     await expect(samplesOf(page).nth(2)).toBeVisible({ timeout: 30_000 });
-    await takePicture(page, name);
-    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+    await takePictureOf(page, name);
+    await expectFits(page);
     await expectAccessible(page);
     expect(errors).toEqual([]);
   });
 
 for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
   test(`fits a running job on a phone in the language ${language}`, async ({ page }) => {
-    const preferences = JSON.stringify({ theme: 'system', language });
-    await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
+    await setLanguage(page, language);
     await page.setViewportSize({ width: 390, height: 800 });
     await signIn(page, orchestrator);
     await page.goto(`${orchestrator.url}/jobs/${await start()}`);
     await page.locator('.sample-strip').scrollIntoViewIfNeeded({ timeout: 30_000 });
     await expect(page.locator('.sample-strip img').first()).toBeVisible();
     await expect(page.locator('.curve-plot')).toBeVisible();
-    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-    await takePicture(page, language);
+    await expectFits(page);
+    await takePictureOf(page, language);
   });
 
 test.describe('failed jobs', () => {
@@ -284,15 +274,15 @@ test.describe('failed jobs', () => {
 
   test.beforeEach(async () => {
     rig.cutPower();
-    const other = await openTrainingRig(orchestrator, 'rig-2');
+    const failingRig = await openTrainingRig(orchestrator, 'rig-2');
     for (const [name, error_message] of [
       ['oom-1', outOfMemory(2)],
       ['oom-2', outOfMemory(7)],
       ['oom-3', outOfMemory(5)],
       ['typo', 'FileNotFoundError: no such file: /data/sets/roses-4/train.json'],
     ] as const) {
-      const job = await other.start(name);
-      await other.report(job, 'failed', { error_message, error: error_message, exit_code: 1 });
+      const job = await failingRig.start(name);
+      await failingRig.report(job, 'failed', { error_message, error: error_message, exit_code: 1 });
     }
   });
 
@@ -316,7 +306,7 @@ test.describe('failed jobs', () => {
     await expect(page).toHaveURL(/cause=CUDA/);
     await page.reload();
     await expect(page.locator('[data-row]')).toHaveCount(3);
-    await takePicture(page, 'failures');
+    await takePictureOf(page, 'failures');
 
     await rowOf(page, 'oom-1').getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Select all 3 shown' }).click();
@@ -330,12 +320,8 @@ test.describe('failed jobs', () => {
     const { entries } = (await orchestrator.call('GET', '/api/queue?limit=50')) as {
       readonly entries: readonly { readonly retry_of: string | null; readonly config_name: string }[];
     };
-    expect(
-      entries
-        .filter(({ retry_of: of }) => of !== null)
-        .map(({ config_name: name }) => name)
-        .toSorted(),
-    ).toEqual(['oom-1', 'oom-2', 'oom-3']);
+    const retries = entries.filter(entry => entry.retry_of !== null);
+    expect(retries.map(entry => entry.config_name).toSorted()).toEqual(['oom-1', 'oom-2', 'oom-3']);
   });
 
   for (const [name, theme, width] of [
@@ -348,12 +334,12 @@ test.describe('failed jobs', () => {
       await signIn(page, orchestrator);
       await page.goto(`${orchestrator.url}/jobs?q=state%3Afailed`);
       await expect(causes(page).getByRole('button')).toHaveCount(2);
-      await takePicture(page, `failures-${name}`);
-      expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+      await takePictureOf(page, `failures-${name}`);
+      await expectFits(page);
       await expectAccessible(page);
       await page.getByRole('link', { name: 'oom-1' }).click();
       await expect(page.locator('.job-title')).toContainText('failed');
-      await takePicture(page, `failed-${name}`);
-      expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+      await takePictureOf(page, `failed-${name}`);
+      await expectFits(page);
     });
 });

@@ -1,38 +1,38 @@
 /** Joins machines over plain HTTP and TLS with real shells, and opens the panel on a phone with a QR code. */
-import { AxeBuilder } from '@axe-core/playwright';
+
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import readQrCode from 'jsqr';
-import type { Permission } from '../../protocol/call.ts';
-import { openJoinDialog, type Orchestrator, startOrchestrator } from './panel.ts';
+import { expectAccessible } from './page-checks.ts';
+import { openJoinDialog, type Orchestrator, signIn, signInWithToken, startOrchestrator } from './panel.ts';
 
 test.use({ ignoreHTTPSErrors: true });
 
-/** 127.0.0.2 stands for an address in a network. */
+/** Returns the URL at which other machines reach a server. 127.0.0.2 stands for its address in the network. */
 const networkUrl = ({ url }: Orchestrator): string => url.replace('http://127.0.0.1', 'https://127.0.0.2');
+const publicUrlOf = ({ url }: Orchestrator): string =>
+  url.replace('http://127.0.0.1', 'https://yard.example.org');
 
 let secure: Orchestrator;
 let plain: Orchestrator;
-/** A server with a name that a phone can open. No such machine exists, so the tests open 127.0.0.2 instead. */
-let named: Orchestrator;
-const nameOf = ({ url }: Orchestrator): string => url.replace('http://127.0.0.1', 'https://yard.example.org');
+/** A server with a public URL that a phone can open. No such machine exists, so the tests open 127.0.0.2 instead. */
+let published: Orchestrator;
 test.beforeAll(async () => {
   secure = await startOrchestrator({ args: ['--host', '127.0.0.2', '--ssl'] });
   plain = await startOrchestrator({ args: ['--host', '127.0.0.2'] });
-  named = await startOrchestrator({ args: ['--host', '127.0.0.2', '--ssl'] });
-  await named.call('PATCH', '/api/settings', { public_url: nameOf(named) });
+  published = await startOrchestrator({ args: ['--host', '127.0.0.2', '--ssl'] });
+  await published.call('PATCH', '/api/settings', { public_url: publicUrlOf(published) });
 });
 test.afterAll(async () => {
   await secure.close();
   await plain.close();
-  await named.close();
+  await published.close();
 });
 
-async function signInAt(page: Page, url: string, orchestrator: Orchestrator): Promise<void> {
-  await page.goto(url + (await orchestrator.signInPath()));
-  await expect(page.getByRole('navigation')).toBeVisible();
-}
+const signInAt = (page: Page, url: string, orchestrator: Orchestrator): Promise<void> =>
+  signIn(page, { ...orchestrator, url });
 
-async function create(page: Page, url: string, name: string): Promise<Locator> {
+/** Creates a worker, and returns the dialog with its join command. */
+async function createWorker(page: Page, url: string, name: string): Promise<Locator> {
   await page.goto(`${url}/workers`);
   const dialog = await openJoinDialog(page);
   await dialog.getByLabel('Name', { exact: true }).fill(name);
@@ -40,15 +40,16 @@ async function create(page: Page, url: string, name: string): Promise<Locator> {
   return dialog;
 }
 
-async function commandOf(dialog: Locator): Promise<string> {
+/** Shows the join token in the command, and returns the command. */
+async function showCommand(dialog: Locator): Promise<string> {
   await dialog.getByRole('button', { name: 'Show', exact: true }).first().click();
   const command = dialog.locator('pre').first();
   await expect(command).toContainText('tj_');
   return (await command.textContent()) ?? '';
 }
 
-/** Decodes the QR code in a picture of the page, as a camera sees it. */
-async function scan(page: Page, code: Locator): Promise<string> {
+/** Decodes the QR code in a picture of the page, as a phone with a camera does. */
+async function scanCode(page: Page, code: Locator): Promise<string> {
   const picture = (await code.screenshot()).toString('base64');
   const { width, height, pixels } = await page.evaluate<{
     readonly width: number;
@@ -66,10 +67,10 @@ async function scan(page: Page, code: Locator): Promise<string> {
   return readQrCode(Uint8ClampedArray.from(pixels), width, height)?.data ?? 'no QR code';
 }
 
-test('says what the command does, and joins over TLS with a command of one line', async ({ page }) => {
+test('describes the effects of the join command, and joins over TLS with one line', async ({ page }) => {
   const url = networkUrl(secure);
   await signInAt(page, url, secure);
-  const dialog = await create(page, url, 'rig-tls');
+  const dialog = await createWorker(page, url, 'rig-tls');
   const effects = dialog.locator('.worker-effects li');
   await expect(effects).toHaveText([
     /^Downloads the worker from 127\.0\.0\.2:\d+: 1\d\d MB for Linux x64/,
@@ -77,118 +78,113 @@ test('says what the command does, and joins over TLS with a command of one line'
     'Installs the worker in ~/.local/bin. Needs no root.',
     'Starts the worker in this terminal. Ctrl+C stops it.',
   ]);
-  const command = await commandOf(dialog);
+  const command = await showCommand(dialog);
   expect(command).toMatch(
     /^curl -fsSk --pinnedpubkey sha256\/\/[\w+/]{43}= https:\/\/127\.0\.0\.2:\d+\/join \| JOIN_TOKEN=tj_[\w-]{43} sh -s -- --name rig-tls --persistent$/,
   );
-  const leave = secure.paste(command, 'rig-tls');
+  const terminal = secure.paste(command, 'rig-tls');
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 30_000 });
-  await leave();
+  await terminal.interrupt();
 });
 
 test('installs nothing when the server has another key', async ({ page }) => {
   const url = networkUrl(secure);
   await signInAt(page, url, secure);
-  const dialog = await create(page, url, 'rig-wrong');
-  const command = await commandOf(dialog);
-  const wrong = command.replace(/sha256\/\/[\w+/]{43}=/, `sha256//${'A'.repeat(43)}=`);
-  expect(wrong).not.toBe(command);
-  await secure
-    .paste(`${wrong}; test ! -e "$HOME/.local"`, 'rig-wrong')
-    .exited.then(code => expect(code).toBe(0));
+  const dialog = await createWorker(page, url, 'rig-wrong');
+  const command = await showCommand(dialog);
+  const wrongCommand = command.replace(/sha256\/\/[\w+/]{43}=/, `sha256//${'A'.repeat(43)}=`);
+  expect(wrongCommand).not.toBe(command);
+  const failed = secure.paste(`${wrongCommand}; test ! -e "$HOME/.local"`, 'rig-wrong');
+  expect(await failed.exited).toBe(0);
   await expect(dialog.locator('[data-phase="listening"]')).toBeVisible();
-  // The token was not used, so the right command still works.
-  const leave = secure.paste(command, 'rig-wrong');
+  // The join token was not used, so the right command still works.
+  const terminal = secure.paste(command, 'rig-wrong');
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 30_000 });
-  await leave();
+  await terminal.interrupt();
 });
 
 test('joins over plain HTTP with a command that verifies the script', async ({ page }) => {
   await signInAt(page, plain.url, plain);
-  const dialog = await create(page, plain.url, 'rig-http');
+  const dialog = await createWorker(page, plain.url, 'rig-http');
   await expect(dialog.locator('.worker-effects')).toContainText('The connection is not encrypted');
-  const command = await commandOf(dialog);
+  const command = await showCommand(dialog);
   expect(command).toMatch(/ in [0-9a-f]{64}\*\) /);
-  const leave = plain.paste(command, 'rig-http');
+  const terminal = plain.paste(command, 'rig-http');
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 30_000 });
-  await leave();
+  await terminal.interrupt();
 });
 
 for (const theme of ['light', 'dark'] as const)
   test(`opens the panel on a phone with a QR code that works once: ${theme}`, async ({ browser }) => {
-    const url = networkUrl(named);
+    const url = networkUrl(published);
     const context = await browser.newContext({ colorScheme: theme, ignoreHTTPSErrors: true });
     const page = await context.newPage();
-    await signInAt(page, url, named);
+    await signInAt(page, url, published);
     await page.goto(`${url}/settings/general#settings-phone`);
     const section = page.getByRole('region', { name: 'Open on a phone' });
     await expect(section).toBeFocused();
     await expect(section.getByRole('img')).toHaveCount(0);
     await section.getByRole('button', { name: 'Show QR code' }).click();
-    const { host } = new URL(nameOf(named));
+    const { host } = new URL(publicUrlOf(published));
     const code = section.getByRole('img', { name: `QR code with a sign-in link for ${host}` });
     await expect(code).toBeVisible();
     await expect(section).toContainText(/Works once, until \d.*signs the phone in as admin/);
     await expect(section.getByText(/^([\dA-F]{2}:){31}[\dA-F]{2}$/)).toBeVisible();
-    expect((await new AxeBuilder({ page }).include('.phone').analyze()).violations).toEqual([]);
-    const link = await scan(page, code);
+    await expectAccessible(page, '.phone');
+    const link = await scanCode(page, code);
     expect(link).toMatch(/^https:\/\/yard\.example\.org:\d+\/#sign-in=[\w-]{32}$/);
-    const reachable = link.replace('yard.example.org', '127.0.0.2');
+    const reachableLink = link.replace('yard.example.org', '127.0.0.2');
 
     const phone = await browser.newContext({
       viewport: { width: 390, height: 800 },
       ignoreHTTPSErrors: true,
     });
-    const onPhone = await phone.newPage();
-    await onPhone.goto(reachable);
-    await expect(onPhone.getByRole('navigation')).toBeVisible();
-    const other = await browser.newContext({ ignoreHTTPSErrors: true });
-    const again = await other.newPage();
-    await again.goto(reachable);
-    await expect(again.getByRole('alert')).toContainText('already used');
-    await Promise.all([context, phone, other].map(each => each.close()));
+    const phonePage = await phone.newPage();
+    await phonePage.goto(reachableLink);
+    await expect(phonePage.getByRole('navigation')).toBeVisible();
+    const secondPhone = await browser.newContext({ ignoreHTTPSErrors: true });
+    const secondPage = await secondPhone.newPage();
+    await secondPage.goto(reachableLink);
+    await expect(secondPage.getByRole('alert')).toContainText('already used');
+    await Promise.all([context.close(), phone.close(), secondPhone.close()]);
   });
 
 test('offers the QR code beside the join command, and replaces an expired one', async ({ page }) => {
-  const url = networkUrl(named);
+  const url = networkUrl(published);
   await page.clock.install();
-  await signInAt(page, url, named);
-  const dialog = await create(page, url, 'rig-phone');
+  await signInAt(page, url, published);
+  const dialog = await createWorker(page, url, 'rig-phone');
   await dialog.getByText('Open this panel on a phone').click();
   await dialog.getByRole('button', { name: 'Show QR code' }).click();
   const code = dialog.getByRole('img', { name: /^QR code/ });
-  const before = await scan(page, code);
+  const before = await scanCode(page, code);
   await page.clock.fastForward('10:01');
   await expect(code).toHaveCount(0);
   await expect(dialog.getByText(/^Expired at \d/)).toBeVisible();
   await dialog.getByRole('button', { name: 'New QR code' }).click();
-  expect(await scan(page, code)).not.toBe(before);
+  expect(await scanCode(page, code)).not.toBe(before);
 });
 
 test('shows users who may not create sign-in links a QR code with the address only', async ({ page }) => {
-  const url = networkUrl(named);
-  const permissions: readonly Permission[] = ['queue.view', 'admin.workers'];
-  const { token } = await named.call('POST', '/api/tokens', { name: 'phone-viewer', permissions });
-  await page.goto(url);
-  await page.getByLabel('Token').fill(String(token));
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('navigation')).toBeVisible();
+  const url = networkUrl(published);
+  const token = await published.createToken('phone-viewer', ['queue.view', 'admin.workers']);
+  await signInWithToken(page, url, token);
   await page.goto(`${url}/settings`);
-  const code = page.getByRole('img', { name: `QR code with the address ${nameOf(named)}` });
-  expect(await scan(page, code)).toBe(nameOf(named));
+  const code = page.getByRole('img', { name: `QR code with the address ${publicUrlOf(published)}` });
+  expect(await scanCode(page, code)).toBe(publicUrlOf(published));
   await expect(page.getByText('The phone then asks for a token. Paste one of yours.')).toBeVisible();
 });
 
 test('explains why no phone can open a server that is not shared', async ({ page }) => {
-  const alone = await startOrchestrator();
+  const local = await startOrchestrator();
   try {
-    await signInAt(page, alone.url, alone);
-    await page.goto(`${alone.url}/settings`);
+    await signIn(page, local);
+    await page.goto(`${local.url}/settings`);
     const section = page.getByRole('region', { name: 'Open on a phone' });
     await expect(section).toContainText('No other device can reach this server yet.');
     await section.getByRole('link', { name: 'Open the network settings' }).click();
     await expect(page.getByRole('region', { name: 'Network' })).toBeVisible();
   } finally {
-    await alone.close();
+    await local.close();
   }
 });

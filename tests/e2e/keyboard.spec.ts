@@ -1,23 +1,29 @@
 /** Uses the panel only with the keyboard. After each step, the focused element must be visible. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { type Orchestrator, passSharing, rowOf, startOrchestrator } from './panel.ts';
+import { type Orchestrator, skipSharing, rowOf, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeAll(async () => {
   orchestrator = await startOrchestrator();
-  await orchestrator.rig('rig-a');
-  await orchestrator.rig('rig-b');
-  await orchestrator.submit({ config_name: 'far-job', config: {}, worker_labels: { nobody: 'has-this' } });
+  await orchestrator.startRig('rig-a');
+  await orchestrator.startRig('rig-b');
+  await submitPending('far-job');
 });
 test.afterAll(() => orchestrator.close());
+
+/** Submits a job that no worker can take. */
+const submitPending = (name: string): Promise<string> =>
+  orchestrator.submit({ config_name: name, config: {}, worker_labels: { nobody: 'has-this' } });
 
 /** Maximum number of times that Tab is pressed to reach an element. */
 const maxTabs = 60;
 
 const hasFocus = (element: Locator): Promise<boolean> =>
-  element.evaluateAll(found => {
-    const page = globalThis as unknown as { readonly document: { readonly activeElement: unknown } };
-    return found.some(each => page.document.activeElement === each);
+  element.evaluateAll(elements => {
+    const { document } = globalThis as unknown as {
+      readonly document: { readonly activeElement: unknown };
+    };
+    return elements.some(candidate => document.activeElement === candidate);
   });
 
 async function expectFocus(element: Locator): Promise<void> {
@@ -28,7 +34,7 @@ async function expectFocus(element: Locator): Promise<void> {
 /** Presses Tab until the element has the focus. */
 async function tabTo(page: Page, element: Locator): Promise<void> {
   await expect(element).toBeVisible();
-  for (let pressed = 0; pressed < maxTabs && !(await hasFocus(element)); pressed += 1)
+  for (let count = 0; count < maxTabs && !(await hasFocus(element)); count += 1)
     await page.keyboard.press('Tab');
   await expectFocus(element);
 }
@@ -65,13 +71,12 @@ test('adds a worker by keyboard, and returns the focus to the button', async ({ 
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
   await expect(dialog).toBeVisible();
-  // Escape closes every dialog.
   await page.keyboard.press('Escape');
   await expect(dialog).toHaveCount(0);
   await expectFocus(add);
 
   await page.keyboard.press('Enter');
-  await passSharing(dialog, async button => {
+  await skipSharing(dialog, async button => {
     await tabTo(page, button);
     await page.keyboard.press('Enter');
   });
@@ -79,15 +84,15 @@ test('adds a worker by keyboard, and returns the focus to the button', async ({ 
   await page.keyboard.type('rig-keys');
   await tabTo(page, page.getByRole('button', { name: 'Create and show command' }));
   await page.keyboard.press('Enter');
-  const issued = page.getByRole('dialog', { name: 'Start rig-keys' });
-  await expect(issued).toBeVisible();
-  await tabTo(page, issued.getByRole('tab', { name: 'Shell' }));
+  const startDialog = page.getByRole('dialog', { name: 'Start rig-keys' });
+  await expect(startDialog).toBeVisible();
+  await tabTo(page, startDialog.getByRole('tab', { name: 'Shell' }));
   await page.keyboard.press('ArrowRight');
-  await expectFocus(issued.getByRole('tab', { name: 'Environment' }));
-  await expect(issued.locator('pre')).toContainText('export SIMPLETUNER_WORKER_NAME=rig-keys');
-  await tabTo(page, issued.getByRole('button', { name: 'Done' }));
+  await expectFocus(startDialog.getByRole('tab', { name: 'Environment' }));
+  await expect(startDialog.locator('pre')).toContainText('export SIMPLETUNER_WORKER_NAME=rig-keys');
+  await tabTo(page, startDialog.getByRole('button', { name: 'Done' }));
   await page.keyboard.press('Enter');
-  await expect(issued).toHaveCount(0);
+  await expect(startDialog).toHaveCount(0);
   await expect(rowOf(page, 'rig-keys')).toBeVisible();
   await expectFocus(add);
 });
@@ -126,7 +131,9 @@ test("opens a row's menu by keyboard, and drains its worker with a reason", asyn
   await expect(page.getByRole('region', { name: 'Connection' })).toBeVisible();
 });
 
-test('opens a job from the palette and the help page with a question mark', async ({ page }) => {
+test('opens a job from the palette, the help page with "?", and other pages with shortcuts', async ({
+  page,
+}) => {
   await signInByKeys(page);
   await tabTo(page, page.getByRole('navigation').getByRole('link', { name: 'Audit' }));
   await page.keyboard.press('Control+k');
@@ -152,12 +159,13 @@ test('opens a job from the palette and the help page with a question mark', asyn
   await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
   await page.keyboard.press('/');
   await expectFocus(page.getByRole('searchbox'));
+  // In a text field, "g w" is text and not the shortcut of the workers page.
   await page.keyboard.type('state:pending g w');
   await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
 });
 
 test('performs actions from the palette: theme, pause, drain and cancel', async ({ page }) => {
-  await orchestrator.submit({ config_name: 'near-job', config: {}, worker_labels: { nobody: 'has-this' } });
+  await submitPending('near-job');
   await signInByKeys(page);
   const palette = page.getByRole('dialog', { name: 'Go to' });
   const perform = async (words: string, option: string): Promise<void> => {
@@ -187,7 +195,7 @@ test('performs actions from the palette: theme, pause, drain and cancel', async 
 
   await perform('cancel near', 'Cancel job: near-job');
   await expect(page.getByText('near-job').first()).toBeVisible();
-  // The toast that can undo the cancellation goes away after a few seconds, and the job is cancelled.
+  // The panel cancels the job when the message that offers to undo this disappears, after a few seconds.
   await page.goto(`${orchestrator.url}/jobs`);
   await expect(rowOf(page, 'near-job')).toContainText('cancelled');
 });

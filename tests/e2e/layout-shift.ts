@@ -7,11 +7,11 @@ interface Shift {
   readonly hadRecentInput: boolean;
 }
 declare const PerformanceObserver: new (
-  then: (list: { getEntries(): readonly Shift[] }) => void,
+  callback: (list: { getEntries(): readonly Shift[] }) => void,
 ) => { observe(options: { type: 'layout-shift'; buffered: boolean }): void };
 declare const window: { shifts: number };
 
-/** Records shifts of all pages that are opened from now on. */
+/** Adds up the shifts in each page that is opened from now on. */
 export const recordShifts = (page: Page): Promise<unknown> =>
   page.addInitScript(() => {
     window.shifts = 0;
@@ -20,5 +20,5 @@ export const recordShifts = (page: Page): Promise<unknown> =>
     }).observe({ type: 'layout-shift', buffered: true });
   });
 
-/** Returns the cumulative layout shift: the sum of the shares of the window that moved, each by the share it moved. */
-export const shiftOf = (page: Page): Promise<number> => page.evaluate(() => window.shifts);
+/** Returns the cumulative layout shift, a metric of Core Web Vitals. A shift is the moved area times the distance. */
+export const readShift = (page: Page): Promise<number> => page.evaluate(() => window.shifts);

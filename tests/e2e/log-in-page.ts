@@ -13,23 +13,23 @@ declare const document: { querySelector(selector: string): PageElement | null };
 declare const navigator: { readonly clipboard: { readText(): Promise<string> } };
 
 /** Returns the number of the first fully visible line, counted from 1; null when there is none. */
-export const firstInSight = (page: Page): Promise<number | null> =>
+export const firstVisibleLine = (page: Page): Promise<number | null> =>
   page.evaluate(() => {
     const log = document.querySelector('[role="log"]');
     if (log === null) return null;
     const { top } = log.getBoundingClientRect();
-    const seen = [...log.querySelectorAll('[data-line]')].filter(
+    const visibleRows = [...log.querySelectorAll('[data-line]')].filter(
       row => row.getBoundingClientRect().top >= top,
     );
-    return Math.min(...seen.map(row => Number(row.getAttribute('data-line')) + 1));
+    return Math.min(...visibleRows.map(row => Number(row.getAttribute('data-line')) + 1));
   });
 
-/** Scrolls as dragging the scrollbar does: 0 is the start, 1 the end. */
-export const dragTo = (page: Page, share: number): Promise<void> =>
-  page.evaluate(part => {
+/** Scrolls to a position between the start of the log, 0, and its end, 1. */
+export const scrollLogTo = (page: Page, position: number): Promise<void> =>
+  page.evaluate(share => {
     const log = document.querySelector('[role="log"]');
-    if (log !== null) log.scrollTop = log.scrollHeight * part;
-  }, share);
+    if (log !== null) log.scrollTop = log.scrollHeight * share;
+  }, position);
 
 export const clipboardOf = (page: Page): Promise<string> =>
   page.evaluate(() => navigator.clipboard.readText());

@@ -30,23 +30,23 @@ export async function openLogRig(
   name: string,
   registration = {},
 ): Promise<LogRig> {
-  const { call, url } = orchestrator;
+  const { createWorker, url } = orchestrator;
   const labels = { rig: name };
-  const { worker_id: id, token } = await call('POST', '/api/admin/workers', { name, labels });
+  const { id, token } = await createWorker({ name, labels });
   const agent = new http.Agent({ keepAlive: true });
-  const worker = createLightWorker({ url, id: String(id), token: String(token), agent });
+  const worker = createLightWorker({ url, id, token, agent });
   expect((await worker.register(registration)).status).toBe(200);
   await worker.openStream();
 
   /** Returns the position up to which the server has the log. */
   const postLog = async (job: string, body: object): Promise<number> => {
-    const answer = await fetch(`${url}/api/workers/job/${job}/logs`, {
+    const response = await fetch(`${url}/api/workers/job/${job}/logs`, {
       method: 'POST',
-      headers: { 'x-worker-token': String(token), 'content-type': 'application/json' },
+      headers: { 'x-worker-token': token, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    expect(answer.status).toBe(200);
-    return ((await answer.json()) as { readonly next: number }).next;
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { readonly next: number }).next;
   };
 
   return {
@@ -58,17 +58,19 @@ export async function openLogRig(
         ...more,
       });
       let attempt = '';
+      /** The number of bytes that the server has of the log of this attempt. */
       let position = 0;
-      const begin = async (nth: number): Promise<void> => {
-        const offered = () =>
-          worker.commands.filter(({ type, job_id: of }) => type === 'job_submit' && of === job);
-        await worker.waitFor(`attempt ${nth} of ${config}`, () => offered().length >= nth);
-        attempt = String(offered()[nth - 1]?.attempt_id);
+      const offers = () =>
+        worker.commands.filter(command => command.type === 'job_submit' && command.job_id === job);
+      /** `number`: the number of the attempt, from 1. */
+      const startAttempt = async (number: number): Promise<void> => {
+        await worker.waitFor(`attempt ${number} of ${config}`, () => offers().length >= number);
+        attempt = String(offers()[number - 1]?.attempt_id);
         position = 0;
         expect((await worker.report(job, attempt, 'running')).status).toBe(200);
       };
       let attempts = 1;
-      await begin(attempts);
+      await startAttempt(attempts);
       const send = async (text: string, fields: object = {}): Promise<void> => {
         const to = position + Buffer.byteLength(text);
         position = await postLog(job, {
@@ -84,9 +86,9 @@ export async function openLogRig(
       return {
         id: job,
         async print(text) {
-          for (let at = 0; at < text.length; at += maxChunk)
-            // Chunks must arrive in the order of the output.
-            await send(text.slice(at, at + maxChunk));
+          // Chunks must arrive in the order of the output.
+          for (let start = 0; start < text.length; start += maxChunk)
+            await send(text.slice(start, start + maxChunk));
         },
         async reportLost(bytes) {
           const from = position + bytes;
@@ -99,7 +101,7 @@ export async function openLogRig(
         },
         async waitForNextAttempt() {
           attempts += 1;
-          await begin(attempts);
+          await startAttempt(attempts);
         },
       };
     },

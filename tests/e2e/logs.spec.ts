@@ -1,9 +1,9 @@
 /** Logs in the panel: long ones, growing ones, and ones with hostile content. */
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { tooWide } from './in-page.ts';
-import { clipboardOf, dragTo, firstInSight } from './log-in-page.ts';
+import { findOverflows } from './in-page.ts';
+import { clipboardOf, firstVisibleLine, scrollLogTo } from './log-in-page.ts';
 import { type LogRig, openLogRig } from './log-rig.ts';
+import { expectAccessible } from './page-checks.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
@@ -20,8 +20,9 @@ test.afterAll(async () => {
 const logOf = (page: Page): Locator => page.getByRole('log');
 /** Finds a line by its number, counted from 1. */
 const rowAt = (page: Page, number: number): Locator => page.locator(`[data-line="${number - 1}"]`);
-const texts = (page: Page): Promise<string[]> => page.locator('.log-row .log-text').allTextContents();
-const footOf = (page: Page): Locator => page.locator('.log-standing');
+const visibleTexts = (page: Page): Promise<string[]> => page.locator('.log-row .log-text').allTextContents();
+/** The bar below the log with its status and its number of lines. */
+const statusBarOf = (page: Page): Locator => page.locator('.log-standing');
 
 async function openLog(page: Page, job: string, query = ''): Promise<void> {
   await signIn(page, orchestrator);
@@ -36,30 +37,33 @@ test('scrolls and searches a log of a million lines, from its end to its beginni
 }) => {
   test.setTimeout(240_000);
   const job = await rig.startJob('million');
-  const special = new Map([
+  const specialLines = new Map([
     [250_000, 'the Needle is here'],
     [600_123, 'ValueError: bad rank'],
     [900_000, 'a needle again'],
   ]);
-  const lines = Array.from({ length: million }, (_, at) => special.get(at + 1) ?? `s${at + 1} 0.1`);
+  const lines = Array.from({ length: million }, (_, index) => {
+    const number = index + 1;
+    return specialLines.get(number) ?? `s${number} 0.1`;
+  });
   await job.print(`${lines.join('\n')}\n`);
   await job.completeLog();
   await job.end('failed');
   await openLog(page, job.id);
   await expect(rowAt(page, million)).toHaveText(/s1000000 0\.1/);
   await expect(rowAt(page, million)).toBeInViewport();
-  await expect(footOf(page)).toContainText('1,000,000 lines');
-  await expect(footOf(page)).toContainText('End of log');
+  await expect(statusBarOf(page)).toContainText('1,000,000 lines');
+  await expect(statusBarOf(page)).toContainText('End of log');
 
   const log = logOf(page);
   await log.focus();
   await page.keyboard.press('Home');
   await expect(rowAt(page, 1)).toHaveText(/s1 0\.1/);
-  await dragTo(page, 0.5);
+  await scrollLogTo(page, 0.5);
   await expect(rowAt(page, 500_000)).toHaveText(/s500000 0\.1/);
-  const first = await firstInSight(page);
+  const first = await firstVisibleLine(page);
   await page.keyboard.press('PageUp');
-  await expect.poll(() => firstInSight(page)).toBeLessThan((first ?? 0) - 10);
+  await expect.poll(() => firstVisibleLine(page)).toBeLessThan((first ?? 0) - 10);
   // The page keeps only about one screen of rows, however far the user has scrolled.
   expect(await page.locator('.log-row').count()).toBeLessThan(250);
 
@@ -87,17 +91,17 @@ test('scrolls and searches a log of a million lines, from its end to its beginni
 
   // Browsers limit the height of an element in physical pixels, so fewer lines fit on a high-density screen.
   const dense = await browser.newContext({ deviceScaleFactor: 3, viewport: { width: 800, height: 600 } });
-  const other = await dense.newPage();
-  await openLog(other, job.id);
-  await expect(rowAt(other, million)).toBeInViewport();
-  await other.getByRole('button', { name: 'Show earlier lines' }).click();
-  await expect(rowAt(other, 352_942)).toHaveText(/s352942 0\.1/);
-  await other.getByRole('searchbox', { name: 'Search the log' }).fill('the needle is');
-  await other.keyboard.press('Enter');
-  await expect(rowAt(other, 250_000)).toHaveText(/the Needle is here/, { timeout: 60_000 });
-  await expect(rowAt(other, 250_000)).toBeInViewport();
-  await other.getByRole('button', { name: 'Go to end' }).click();
-  await expect(rowAt(other, million)).toBeInViewport();
+  const densePage = await dense.newPage();
+  await openLog(densePage, job.id);
+  await expect(rowAt(densePage, million)).toBeInViewport();
+  await densePage.getByRole('button', { name: 'Show earlier lines' }).click();
+  await expect(rowAt(densePage, 352_942)).toHaveText(/s352942 0\.1/);
+  await densePage.getByRole('searchbox', { name: 'Search the log' }).fill('the needle is');
+  await densePage.keyboard.press('Enter');
+  await expect(rowAt(densePage, 250_000)).toHaveText(/the Needle is here/, { timeout: 60_000 });
+  await expect(rowAt(densePage, 250_000)).toBeInViewport();
+  await densePage.getByRole('button', { name: 'Go to end' }).click();
+  await expect(rowAt(densePage, million)).toBeInViewport();
   await dense.close();
 });
 
@@ -107,43 +111,46 @@ test('follows the end of a log, pauses while scrolled up, and keeps a progress b
   const job = await rig.startJob('live');
   await openLog(page, job.id);
   await expect(page.getByText('No output yet.')).toBeVisible();
-  await job.print(Array.from({ length: 200 }, (_, at) => `line ${at + 1}\n`).join(''));
+  await job.print(Array.from({ length: 200 }, (_, index) => `line ${index + 1}\n`).join(''));
   await expect(rowAt(page, 200)).toBeInViewport();
-  await expect(footOf(page).getByRole('status')).toHaveText('Live');
+  await expect(statusBarOf(page).getByRole('status')).toHaveText('Live');
   await job.print('Steps:  40%|####  \rSteps:  41%|####  ');
+  // The last line, which has no line break yet.
   const open = page.locator('[data-kind="open"]');
   await expect(open).toContainText('41%');
   await expect(open).toHaveCount(1);
   await expect(open).toBeInViewport();
   await job.print('\rSteps:  42%|####  ');
   await expect(open).toContainText('42%');
-  expect((await texts(page)).filter(text => text.includes('41%'))).toEqual([]);
+  expect((await visibleTexts(page)).filter(text => text.includes('41%'))).toEqual([]);
 
   await logOf(page).hover();
   await page.mouse.wheel(0, -600);
-  await expect(footOf(page).getByRole('status')).toHaveText('Paused; new lines are below');
-  const first = await firstInSight(page);
+  await expect(statusBarOf(page).getByRole('status')).toHaveText('Paused; new lines are below');
+  const first = await firstVisibleLine(page);
   await job.print('\ntwo\nthree\n');
   const below = page.getByRole('button', { name: '2 new lines below' });
   await expect(below).toBeVisible();
-  expect(await firstInSight(page)).toBe(first);
+  expect(await firstVisibleLine(page)).toBe(first);
   await below.click();
   await expect(rowAt(page, 203)).toHaveText(/three/);
   await expect(rowAt(page, 203)).toBeInViewport();
   await expect(rowAt(page, 201)).toHaveText(/42%/);
   await job.completeLog();
   await job.end('completed');
-  await expect(footOf(page)).toContainText('End of log');
+  await expect(statusBarOf(page)).toContainText('End of log');
 });
 
-test('holds a log connection only while the log is visible', async ({ page }) => {
+test('keeps a log connection open only while the log is visible', async ({ page }) => {
   const job = await rig.startJob('watched');
   await job.print('one\n');
   const opened = page.waitForRequest(/logs\/stream/);
   await openLog(page, job.id);
   const stream = await opened;
   const ended = new Promise<void>(resolve => {
-    const resolveIfStream = (request: unknown): void => (request === stream ? resolve() : undefined);
+    const resolveIfStream = (request: unknown): void => {
+      if (request === stream) resolve();
+    };
     page.on('requestfailed', resolveIfStream);
     page.on('requestfinished', resolveIfStream);
   });
@@ -157,23 +164,23 @@ test('holds a log connection only while the log is visible', async ({ page }) =>
 });
 
 test('continues the log after a server restart without gaps or repeats', async ({ page }) => {
-  const own = await startOrchestrator();
+  const crashing = await startOrchestrator();
   try {
-    const job = await (await openLogRig(own, 'rig-own')).startJob('long');
+    const job = await (await openLogRig(crashing, 'rig-log')).startJob('long');
     await job.print('one\ntwo\n');
-    await signIn(page, own);
-    await page.goto(`${own.url}/jobs/${job.id}?tab=logs`);
-    const tail = footOf(page).getByRole('status');
-    await expect(tail).toHaveText('Live');
-    await own.crash();
-    await expect(tail).toHaveText('Reconnecting…');
-    await own.restart();
+    await signIn(page, crashing);
+    await page.goto(`${crashing.url}/jobs/${job.id}?tab=logs`);
+    const status = statusBarOf(page).getByRole('status');
+    await expect(status).toHaveText('Live');
+    await crashing.crash();
+    await expect(status).toHaveText('Reconnecting…');
+    await crashing.restart();
     await job.print('three\nfour\n');
-    await expect(tail).toHaveText('Live');
+    await expect(status).toHaveText('Live');
     await expect(rowAt(page, 4)).toHaveText(/four/);
-    expect(await texts(page)).toEqual(['one', 'two', 'three', 'four']);
+    expect(await visibleTexts(page)).toEqual(['one', 'two', 'three', 'four']);
   } finally {
-    await own.close();
+    await crashing.close();
   }
 });
 
@@ -260,23 +267,21 @@ test('explains why a log is missing, and retries after an error', async ({ page 
   await page.goto(`${orchestrator.url}/jobs/${job.id}?tab=logs`);
   await expect(page.getByText('No log for this attempt')).toBeVisible();
 
-  const foreignRig = await openLogRig(orchestrator, 'rig-theirs', { protocol: 1 });
-  const foreign = await foreignRig.startJob('foreign');
-  await page.goto(`${orchestrator.url}/jobs/${foreign.id}?tab=logs`);
-  await expect(
-    page.getByText('rig-theirs runs SimpleTuner’s own worker, which uploads no logs'),
-  ).toBeVisible();
-  foreignRig.close();
+  const v1Rig = await openLogRig(orchestrator, 'rig-v1', { protocol: 1 });
+  const v1Job = await v1Rig.startJob('v1-job');
+  await page.goto(`${orchestrator.url}/jobs/${v1Job.id}?tab=logs`);
+  await expect(page.getByText('rig-v1 runs SimpleTuner’s own worker, which uploads no logs')).toBeVisible();
+  v1Rig.close();
 
-  const broken = await rig.startJob('unread');
-  await broken.print('here\n');
+  const unreadableJob = await rig.startJob('unreadable');
+  await unreadableJob.print('here\n');
   await page.route('**/api/queue/*/logs?*', route => route.abort());
-  await page.goto(`${orchestrator.url}/jobs/${broken.id}?tab=logs`);
+  await page.goto(`${orchestrator.url}/jobs/${unreadableJob.id}?tab=logs`);
   await expect(page.getByText(/^The log could not be loaded/)).toBeVisible();
   await page.unroute('**/api/queue/*/logs?*');
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(rowAt(page, 1)).toHaveText(/here/);
-  await broken.end('completed');
+  await unreadableJob.end('completed');
 });
 
 test('shows the log accessibly in both themes and on a phone', async ({ page }) => {
@@ -294,11 +299,11 @@ test('shows the log accessibly in both themes and on a phone', async ({ page }) 
   for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme });
     await expect(page.locator('mark').first()).toBeVisible();
-    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+    await expectAccessible(page);
   }
   await page.setViewportSize({ width: 390, height: 800 });
   await expect(rowAt(page, 1)).toBeVisible();
-  expect(await tooWide(page)).toEqual([]);
+  expect(await findOverflows(page)).toEqual([]);
   // Screen readers must not announce new lines, because there may be hundreds per second.
   await expect(logOf(page)).toHaveAttribute('aria-live', 'off');
   await job.end('completed');

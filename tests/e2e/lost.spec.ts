@@ -1,40 +1,43 @@
-/** A rig loses its power while it runs a job. */
+/** Workers whose machines lose power. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
 /** A server that counts workers as offline after 6 s without a heartbeat. */
-let hasty: Orchestrator;
+let shortTimeout: Orchestrator;
 /** A server with the default heartbeat timeout. */
-let patient: Orchestrator;
+let defaultTimeout: Orchestrator;
 test.beforeAll(async () => {
-  [hasty, patient] = await Promise.all([
+  [shortTimeout, defaultTimeout] = await Promise.all([
     startOrchestrator({ args: ['--heartbeat-timeout', '6'] }),
     startOrchestrator(),
   ]);
-  const rig = await patient.rig('rig-silent');
+  const rig = await defaultTimeout.startRig('rig-silent');
   await expect
-    .poll(async () => (await patient.call('GET', `/api/admin/workers/${rig.id}`))['status'], {
+    .poll(async () => (await defaultTimeout.call('GET', `/api/admin/workers/${rig.id}`))['status'], {
       timeout: 20_000,
     })
     .toBe('idle');
-  // The power is cut long before the page is opened.
+  // The last heartbeat is as old as possible when the second test starts.
   rig.cutPower();
 });
-test.afterAll(() => Promise.all([hasty.close(), patient.close()]));
+test.afterAll(() => Promise.all([shortTimeout.close(), defaultTimeout.close()]));
 
-test('shows a silent worker and its recovering job, which completes on another worker', async ({
+test('shows a job as recovering after its worker lost power, and completes it on another worker', async ({
   page,
   context,
 }) => {
-  const first = await hasty.rig('rig-first');
-  const job = await hasty.submit({ config_name: 'selftest', config: { trainer: 'selftest', seconds: 10 } });
-  await signIn(page, hasty);
-  await page.goto(`${hasty.url}/jobs/${job}`);
+  const first = await shortTimeout.startRig('rig-first');
+  const job = await shortTimeout.submit({
+    config_name: 'selftest',
+    config: { trainer: 'selftest', seconds: 10 },
+  });
+  await signIn(page, shortTimeout);
+  await page.goto(`${shortTimeout.url}/jobs/${job}`);
   const title = page.locator('.job-title');
   await expect(title).toContainText('running', { timeout: 20_000 });
-  await hasty.rig('rig-second');
+  await shortTimeout.startRig('rig-second');
   const workers = await context.newPage();
-  await workers.goto(`${hasty.url}/workers`);
+  await workers.goto(`${shortTimeout.url}/workers`);
   await expect(rowOf(workers, 'rig-second')).toContainText('idle', { timeout: 20_000 });
   first.cutPower();
 
@@ -48,6 +51,7 @@ test('shows a silent worker and its recovering job, which completes on another w
 
   await expect(title).toContainText('running', { timeout: 30_000 });
   await expect(rowOf(workers, 'rig-second')).toContainText('busy');
+  // The number of the attempt, and the maximum number of attempts.
   await expect(page.locator('dl.facts').last()).toContainText('2 of 4');
   await expect(title).toContainText('completed', { timeout: 40_000 });
   const attempts = page.getByRole('region', { name: 'Attempts' }).locator('.timeline > li');
@@ -60,10 +64,10 @@ test('shows a silent worker and its recovering job, which completes on another w
   await expect(attempts.nth(1)).toContainText('worker lost');
 });
 
-test('marks a worker with an overdue heartbeat before it is offline', async ({ page }) => {
+test('marks a worker whose heartbeat is overdue before it counts as offline', async ({ page }) => {
   test.setTimeout(120_000);
-  await signIn(page, patient);
-  await page.goto(`${patient.url}/workers`);
+  await signIn(page, defaultTimeout);
+  await page.goto(`${defaultTimeout.url}/workers`);
   const contact = rowOf(page, 'rig-silent').locator('.worker-contact');
   await expect(contact).toHaveAttribute('data-level', 'late', { timeout: 75_000 });
   await expect(contact.locator('time')).toHaveAttribute('title', /Heartbeat overdue/);

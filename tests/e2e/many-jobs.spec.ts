@@ -1,4 +1,4 @@
-/** With more jobs than the panel keeps in memory, the server searches, sorts and counts them. */
+/** The table of jobs with more jobs than the panel keeps in memory, so that the server searches, sorts and counts them. */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
@@ -8,16 +8,17 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-test('finds, counts and sorts 601 jobs, and opens an old one from the palette', async ({ page }) => {
+test('finds, counts and sorts 601 jobs, and opens the oldest one from the palette', async ({ page }) => {
   test.setTimeout(180_000);
-  const end = async (name: string): Promise<string> => {
+  const submitCancelled = async (name: string): Promise<string> => {
     const id = await orchestrator.submit({ config_name: name, config: {}, gpu_count: 900 });
     await orchestrator.call('POST', `/api/queue/${id}/cancel`);
     return id;
   };
-  const old = await end('needle');
+  const oldestJob = await submitCancelled('needle');
+  // 600 more jobs, ten at a time.
   for (let batch = 0; batch < 60; batch++)
-    await Promise.all(Array.from({ length: 10 }, (_, n) => end(`hay-${batch}-${n}`)));
+    await Promise.all(Array.from({ length: 10 }, (_, index) => submitCancelled(`hay-${batch}-${index}`)));
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs`);
   const count = page.locator('.filter-row [role="status"]');
@@ -30,8 +31,10 @@ test('finds, counts and sorts 601 jobs, and opens an old one from the palette', 
 
   await page.getByRole('searchbox').fill('');
   await expect(count).toHaveText('601 jobs');
-  await page.getByRole('columnheader', { name: 'Config, user' }).getByRole('button').click();
-  await page.getByRole('columnheader', { name: 'Config, user' }).getByRole('button').click();
+  // The second click reverses the order.
+  const byName = page.getByRole('columnheader', { name: 'Config, user' }).getByRole('button');
+  await byName.click();
+  await byName.click();
   await expect(page).toHaveURL(/sort=name/);
   await expect(page.locator('[data-row="0"]')).toContainText('needle');
   await page.getByRole('button', { name: /^cancelled/ }).click();
@@ -47,7 +50,7 @@ test('finds, counts and sorts 601 jobs, and opens an old one from the palette', 
   }).toPass();
 
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder('Page, worker, job or action').fill(old);
+  await page.getByPlaceholder('Page, worker, job or action').fill(oldestJob);
   await page.getByRole('option', { name: /needle/ }).click();
-  await expect(page).toHaveURL(new RegExp(`/jobs/${old}$`));
+  await expect(page).toHaveURL(new RegExp(`/jobs/${oldestJob}$`));
 });

@@ -1,20 +1,22 @@
 /** Notifications in the settings: channels, rules, deliveries, and push messages to this browser. */
 import { networkInterfaces } from 'node:os';
-import { AxeBuilder } from '@axe-core/playwright';
+
 import { expect, type Page, test } from '@playwright/test';
 import { createPushBrowser } from '../support/push-browser.ts';
 import { openReceiver } from '../support/receiver.ts';
-import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
-import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { findOverflows, untilLoaded } from './in-page.ts';
+import { expectAccessible, expectFits, takePicture } from './page-checks.ts';
+import { type Orchestrator, signIn, signInWithToken, startOrchestrator } from './panel.ts';
 
 test.use({ serviceWorkers: 'allow' });
 
 let orchestrator: Orchestrator;
 let receiver: Awaited<ReturnType<typeof openReceiver>>;
-let status = 204;
+/** The status with which the receiver of the notifications responds. */
+let receiverStatus = 204;
 test.beforeEach(async () => {
-  status = 204;
-  receiver = await openReceiver(() => status);
+  receiverStatus = 204;
+  receiver = await openReceiver(() => receiverStatus);
   orchestrator = await startOrchestrator({ args: ['--notify-allow', '127.0.0.1'] });
 });
 test.afterEach(async () => {
@@ -42,14 +44,14 @@ async function choose(page: Page, menu: string, item: string): Promise<void> {
   await page.getByRole('menuitem', { name: item }).click();
 }
 
-test('creates, tests, renames, disables and deletes a channel, and never shows its secret again', async ({
+test('creates, tests, renames, disables and deletes a channel, and never shows its secret URL again', async ({
   page,
 }) => {
   await openSettings(page);
   await addChannel(page, 'team');
   await page.getByRole('button', { name: 'Send test to team' }).click();
   await expect(page.getByText('Test to team delivered: HTTP 204')).toBeVisible();
-  status = 404;
+  receiverStatus = 404;
   await page.getByRole('button', { name: 'Send test to team' }).click();
   await expect(page.getByText('Test to team not delivered: HTTP 404')).toBeVisible();
   expect(receiver.received.map(({ path }) => path)).toEqual(['/secret-path', '/secret-path']);
@@ -70,7 +72,9 @@ test('creates, tests, renames, disables and deletes a channel, and never shows i
   await expect(page.getByText('No channel yet.')).toBeVisible();
 });
 
-test("shows the server's reason when it refuses a private address", async ({ page }) => {
+test('shows how to allow a private address that the server refuses, and the fields of each type', async ({
+  page,
+}) => {
   await openSettings(page);
   await page.getByRole('button', { name: 'Add channel' }).click();
   const dialog = page.getByRole('dialog');
@@ -84,7 +88,9 @@ test("shows the server's reason when it refuses a private address", async ({ pag
   await expect(dialog.getByRole('textbox', { name: 'Signing secret' })).toHaveValue(/^[\w-]{43}$/);
 });
 
-test('creates a rule for a tag, and lists its deliveries with result and next try', async ({ page }) => {
+test('notifies only about jobs with the tag of a rule, and lists the deliveries with their results', async ({
+  page,
+}) => {
   await openSettings(page);
   await addChannel(page, 'team');
   await page.getByRole('button', { name: 'Add rule' }).click();
@@ -98,7 +104,7 @@ test('creates a rule for a tag, and lists its deliveries with result and next tr
   await dialog.getByRole('button', { name: 'Create rule' }).click();
   await expect(page.getByText('Tag faces · After 5 minutes without a step')).toBeVisible();
 
-  status = 503;
+  receiverStatus = 503;
   const job = { config: {}, requires_approval: true };
   await orchestrator.submit({ ...job, config_name: 'without-tag' });
   const id = await orchestrator.submit({ ...job, config_name: 'with-tag', tags: ['faces'] });
@@ -109,7 +115,7 @@ test('creates a rule for a tag, and lists its deliveries with result and next tr
     await refresh.click();
     await expect(page.getByText(/\d tr(?:y|ies) · HTTP 503 · Next try/)).toBeVisible({ timeout: 500 });
   }).toPass();
-  status = 204;
+  receiverStatus = 204;
   await page.getByLabel('Show').selectOption('Delivered');
   await expect(async () => {
     await refresh.click();
@@ -132,10 +138,10 @@ test('creates a rule for a tag, and lists its deliveries with result and next tr
 });
 
 /**
- * Replaces the browser's connection to its push service, which needs the internet. Everything else is real: the service
- * worker, the calls, the server, and the encryption that the receiver undoes.
+ * Replaces the browser's connection to its push service, which needs the internet. The service worker, the calls, the server
+ * and the encryption of the messages are real.
  */
-async function fakePushService(page: Page, keys: object): Promise<void> {
+async function replacePushService(page: Page, keys: object): Promise<void> {
   await page.context().grantPermissions(['notifications'], { origin: orchestrator.url });
   const endpoint = `${receiver.url}/push`;
   await page.addInitScript(`{
@@ -154,11 +160,11 @@ async function fakePushService(page: Page, keys: object): Promise<void> {
   }`);
 }
 
-test('subscribes this browser, sends it a test, and ends the subscription at the sign-out', async ({
+test('turns push messages on and off, sends a test message, and ends them at the sign-out', async ({
   page,
 }) => {
   const browser = await createPushBrowser();
-  await fakePushService(page, browser.keys);
+  await replacePushService(page, browser.keys);
   await openSettings(page);
   const card = page.getByRole('region', { name: 'Push messages in this browser' });
   await card.getByLabel('Job failed').uncheck();
@@ -171,7 +177,7 @@ test('subscribes this browser, sends it a test, and ends the subscription at the
     title: 'Test notification',
     page: '/settings/notifications',
   });
-  // People who manage all channels see it too, without its address.
+  // The list of channels, for users who manage them, names the subscription by its user and not by its address.
   await page.reload();
   await expect(page.getByText(/^admin: .+ on Linux/).first()).toBeVisible();
   await expect(card.getByLabel('Job failed')).not.toBeChecked();
@@ -186,16 +192,10 @@ test('subscribes this browser, sends it a test, and ends the subscription at the
   expect(await page.evaluate(() => localStorage.getItem('fake-push-service'))).toBeNull();
 });
 
-test('offers push messages, but no channels, to a person who only sees own jobs', async ({ page }) => {
+test('offers push messages, but no channels, to users who may view only their own jobs', async ({ page }) => {
   await page.context().grantPermissions(['notifications'], { origin: orchestrator.url });
-  const made = await orchestrator.call('POST', '/api/tokens', {
-    name: 'ana',
-    permissions: ['queue.view.own'],
-  });
-  await page.goto(orchestrator.url);
-  await page.getByLabel('Token').fill(String(made['token']));
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('navigation')).toBeVisible();
+  const token = await orchestrator.createToken('ana', ['queue.view.own']);
+  await signInWithToken(page, orchestrator.url, token);
   await page.goto(`${orchestrator.url}/settings/notifications`);
   const card = page.getByRole('region', { name: 'Push messages in this browser' });
   await expect(card).toBeVisible();
@@ -203,16 +203,18 @@ test('offers push messages, but no channels, to a person who only sees own jobs'
   await expect(page.getByRole('heading', { name: 'Notifications', exact: true })).toHaveCount(0);
 });
 
-test('explains why there are no push messages over plain HTTP to another machine', async ({ page }) => {
-  const lan = Object.values(networkInterfaces())
-    .flatMap(each => each ?? [])
-    .find(({ family, internal }) => family === 'IPv4' && !internal);
-  test.skip(lan === undefined, 'this machine has no address in a network');
+test('explains that push messages need HTTPS on a page that another machine serves over HTTP', async ({
+  page,
+}) => {
+  const addresses = Object.values(networkInterfaces()).flatMap(addressesOfCard => addressesOfCard ?? []);
+  const networkAddress = addresses.find(({ family, internal }) => family === 'IPv4' && !internal);
+  test.skip(networkAddress === undefined, 'this machine has no address in a network');
   const shared = await startOrchestrator({ args: ['--host', '0.0.0.0'] });
   try {
-    const url = shared.url.replace(/\/\/[^:]+/, `//${lan?.address}`);
-    await page.goto(url + (await shared.signInPath()));
-    await expect(page.getByRole('navigation')).toBeVisible();
+    const address = new URL(shared.url);
+    address.hostname = String(networkAddress?.address);
+    const url = address.origin;
+    await signIn(page, { ...shared, url });
     await page.goto(`${url}/settings/notifications`);
     await expect(page.getByRole('note').filter({ hasText: 'Push messages need HTTPS' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Turn on push messages' })).toHaveCount(0);
@@ -222,10 +224,10 @@ test('explains why there are no push messages over plain HTTP to another machine
 });
 
 for (const colorScheme of ['light', 'dark'] as const)
-  test(`fits at 390, 1280 and 1440 px without accessibility violations: ${colorScheme}`, async ({ page }) => {
+  test(`shows accessible settings that fit 390, 1280 and 1440 px: ${colorScheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     const browser = await createPushBrowser();
-    await fakePushService(page, browser.keys);
+    await replacePushService(page, browser.keys);
     await openSettings(page);
     await addChannel(page, 'a channel with a long name for the whole team');
     const { channels } = (await orchestrator.call('GET', '/api/admin/notifications/channels')) as {
@@ -248,19 +250,14 @@ for (const colorScheme of ['light', 'dark'] as const)
       await page.setViewportSize({ width, height: 900 });
       await untilLoaded(page);
       await page.getByRole('heading', { name: 'Push messages in this browser' }).scrollIntoViewIfNeeded();
-      const axe = (await new AxeBuilder({ page }).analyze()).violations.map(
-        ({ id, nodes }) => `${id} ${nodes[0]?.html}`,
-      );
-      expect([...(await tooWide(page)), ...(await cutTexts(page)), ...axe]).toEqual([]);
-      await page.screenshot({
-        path: `test-results/notifications-${width}-${colorScheme}.png`,
-        fullPage: true,
-      });
+      await expectFits(page);
+      await expectAccessible(page);
+      await takePicture(page, `notifications-${width}-${colorScheme}`, { fullPage: true });
     }
     await page.setViewportSize({ width: 390, height: 900 });
     await page.getByRole('button', { name: 'Add channel' }).click();
     await page.getByRole('dialog').getByLabel('Type', { exact: true }).selectOption('E-mail');
-    await page.screenshot({ path: `test-results/notifications-form-${colorScheme}.png` });
-    const axe = (await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id);
-    expect([...(await tooWide(page)), ...axe]).toEqual([]);
+    await takePicture(page, `notifications-form-${colorScheme}`);
+    expect(await findOverflows(page)).toEqual([]);
+    await expectAccessible(page);
   });

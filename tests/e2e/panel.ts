@@ -5,6 +5,8 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, type Locator, type Page } from '@playwright/test';
+import type { Permission } from '../../protocol/call.ts';
+import { WorkerId } from '../../protocol/ids.ts';
 import { failpoint, failpointLine, orderSignal } from '../support/failpoint.ts';
 import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
 
@@ -17,19 +19,33 @@ export async function signIn(
   await expect(page.getByRole('navigation')).toBeVisible();
 }
 
+/** Signs in with a token in the form of the panel, and waits until the panel is shown. */
+export async function signInWithToken(page: Page, url: string, token: string): Promise<void> {
+  await page.goto(url);
+  await enterToken(page, token);
+  await expect(page.getByRole('navigation')).toBeVisible();
+}
+
+/** Sends a token with the sign-in form, which the page already shows. */
+export async function enterToken(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
 /** Opens the dialog that adds a worker, up to the step that asks for a name. */
 export async function openJoinDialog(page: Page): Promise<Locator> {
   await page.getByRole('button', { name: 'Add worker' }).first().click();
   const dialog = page.getByRole('dialog');
-  await passSharing(dialog, button => button.click());
+  await skipSharing(dialog, button => button.click());
   await expect(dialog.getByLabel('Name', { exact: true })).toBeVisible();
   return dialog;
 }
 
 /**
- * Passes the step that offers to share a server that only this machine can reach. Its first button keeps the setting.
+ * Skips the step that offers to share a server which only this machine can reach. The first button of that step keeps the
+ * setting. A server that is already shared has no such step.
  */
-export async function passSharing(dialog: Locator, press: (button: Locator) => Promise<void>): Promise<void> {
+export async function skipSharing(dialog: Locator, press: (button: Locator) => Promise<void>): Promise<void> {
   const foot = dialog.locator('.dialog-foot');
   await expect(foot).toBeVisible();
   if ((await dialog.locator('form').count()) === 0) await press(foot.getByRole('button').first());
@@ -71,11 +87,15 @@ export interface Orchestrator {
   signInPath(): Promise<string>;
   /**
    * Runs a command as if pasted into a terminal on the machine of that name. `trainyard` is the program of this
-   * checkout. The returned function ends it.
+   * checkout.
    */
   paste(command: string, machine?: string): Terminal;
   /** Creates a worker, and starts its agent on a machine of its own. */
-  rig(name: string, options?: RigOptions): Promise<Rig>;
+  startRig(name: string, options?: RigOptions): Promise<Rig>;
+  /** Creates a worker without an agent. */
+  createWorker(worker: NewWorker): Promise<{ readonly id: WorkerId; readonly token: string }>;
+  /** Creates an API token and returns it. */
+  createToken(name: string, permissions: readonly Permission[]): Promise<string>;
   /** Kills the server with SIGKILL. */
   crash(): Promise<void>;
   /** Stops the server's process with SIGSTOP. Its connections stay open, but it answers nothing. */
@@ -92,16 +112,22 @@ export interface Orchestrator {
   submit(job: object): Promise<string>;
 }
 
-/** Ends a program in a terminal with Ctrl-C. */
 export interface Terminal {
-  (): Promise<void>;
+  /** Ends the command with Ctrl-C, and waits until it has exited. */
+  interrupt(): Promise<void>;
+  /** Resolves with the exit code; null when a signal ended the command. */
   readonly exited: Promise<number | null>;
+}
+
+interface NewWorker {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 interface RigOptions {
   readonly trainer?: string;
   /** Which outputs the worker uploads; `all` by default. */
-  readonly bring?: 'all' | 'none';
+  readonly upload?: 'all' | 'none';
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -131,6 +157,10 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
 
   const token = readFileSync(join(folder, 'admin-token'), 'utf8').trim();
   const call = createCaller(url, token);
+  const createWorker: Orchestrator['createWorker'] = async worker => {
+    const created = await call('POST', '/api/admin/workers', worker);
+    return { id: WorkerId.parse(created['worker_id']), token: String(created['token']) };
+  };
   return {
     dataDir: folder,
     url,
@@ -138,23 +168,16 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
     call,
     signInPath: async () => String((await call('POST', '/api/session/link', {}))['path']),
     submit: async job => String((await call('POST', '/api/queue/submit', job))['job_id']),
-    paste: (command, machine = 'terminal') => terminal(programs.shell(machine, command)),
-    async rig(name, { trainer, bring = 'all', labels = {} } = {}) {
-      const created = await call('POST', '/api/admin/workers', { name, labels });
-      const own = trainer === undefined ? [] : ['--trainer', trainer];
-      const args = [
-        'worker',
-        '--orchestrator-url',
-        url,
-        '--name',
-        name,
-        '--persistent',
-        '--bring',
-        bring,
-        ...own,
-      ];
-      programs.node(name, args, { SIMPLETUNER_WORKER_TOKEN: String(created['token']) });
-      return { id: String(created['worker_id']), cutPower: () => programs.cutPower(name) };
+    createWorker,
+    createToken: async (name, permissions) =>
+      String((await call('POST', '/api/tokens', { name, permissions }))['token']),
+    paste: (command, machine = 'terminal') => createTerminal(programs.shell(machine, command)),
+    async startRig(name, { trainer, upload = 'all', labels = {} } = {}) {
+      const worker = await createWorker({ name, labels });
+      const args = ['worker', '--orchestrator-url', url, '--name', name, '--persistent', '--upload', upload];
+      if (trainer !== undefined) args.push('--trainer', trainer);
+      programs.node(name, args, { SIMPLETUNER_WORKER_TOKEN: worker.token });
+      return { id: worker.id, cutPower: () => programs.cutPower(name) };
     },
     async crash() {
       server.child.kill('SIGKILL');
@@ -188,9 +211,9 @@ function createCaller(url: string, token: string): Orchestrator['call'] {
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const answer = (await response.json()) as Readonly<Record<string, unknown>>;
-    if (!response.ok) throw new Error(`${method} ${path}: ${String(answer['detail'])}`);
-    return answer;
+    const reply = (await response.json()) as Readonly<Record<string, unknown>>;
+    if (!response.ok) throw new Error(`${method} ${path}: ${String(reply['detail'])}`);
+    return reply;
   };
 }
 
@@ -202,13 +225,13 @@ interface Server {
 }
 
 /**
- * Starts programs on simulated machines. All of their descendants inherit a variable, by which they are found and
- * ended.
+ * Starts programs on simulated machines. A machine is a folder with its own configuration and state. All processes of a
+ * machine inherit an environment variable, by which `cutPower` finds and kills them.
  */
 function createPrograms(folder: string) {
-  const ownerOf = (machine: string): string => join(folder, 'machines', machine, '/');
+  const homeOf = (machine: string): string => join(folder, 'machines', machine, '/');
   const launch = (machine: string, argv: readonly string[], env: object = {}): ChildProcess => {
-    const home = ownerOf(machine);
+    const home = homeOf(machine);
     mkdirSync(home, { recursive: true });
     const [file = '', ...args] = argv;
     return spawn(file, args, {
@@ -230,32 +253,33 @@ function createPrograms(folder: string) {
       discardOutput(launch(machine, [process.execPath, cli, ...args], env)),
     shell(machine: string, command: string): ChildProcess {
       const script = `trainyard() { exec ${[process.execPath, cli].map(quoted).join(' ')} "$@"; }\n${command}`;
-      return discardOutput(launch(machine, ['sh', '-c', script], { HOME: ownerOf(machine) }));
+      return discardOutput(launch(machine, ['sh', '-c', script], { HOME: homeOf(machine) }));
     },
     async server(
       args: readonly string[],
-      preload: { readonly preload: string; readonly env: object } | null,
+      clock: { readonly preload: string; readonly env: object } | null,
     ): Promise<Server> {
-      const imports = preload === null ? [] : ['--import', preload.preload];
-      const child = launch('server', [process.execPath, ...imports, cli, ...args], preload?.env);
+      const imports = clock === null ? [] : ['--import', clock.preload];
+      const child = launch('server', [process.execPath, ...imports, cli, ...args], clock?.env);
       const { stdout, stderr } = child;
-      if (stdout === null || stderr === null) throw new Error('pipes were asked for and not given');
+      if (stdout === null || stderr === null) throw new Error('the server has no output pipes');
       const log = createInterface({ input: stderr });
       // Each change of the clock adds a listener.
       log.setMaxListeners(0);
-      const url = await readyUrl(child, createInterface({ input: stdout }));
+      const url = await waitForUrl(child, createInterface({ input: stdout }));
       return {
         child,
         url,
         waitForLog: line => new Promise(resolve => log.on('line', logged => logged === line && resolve())),
       };
     },
-    cutPower: (machine: string): void => killProcessesOf(ownerOf(machine)),
+    cutPower: (machine: string): void => killProcessesOf(homeOf(machine)),
     end: (): void => killProcessesOf(folder),
   };
 }
 
-function readyUrl(server: ChildProcess, lines: ReturnType<typeof createInterface>): Promise<string> {
+/** Returns the URL from the first line of the server's output, which is JSON. */
+function waitForUrl(server: ChildProcess, lines: ReturnType<typeof createInterface>): Promise<string> {
   return new Promise((resolve, reject) => {
     lines.once('line', line => {
       const ready = JSON.parse(line) as { readonly url: string };
@@ -265,13 +289,16 @@ function readyUrl(server: ChildProcess, lines: ReturnType<typeof createInterface
   });
 }
 
-function terminal(child: ChildProcess): Terminal {
+function createTerminal(child: ChildProcess): Terminal {
   const exited = exitOf(child);
-  const end = async (): Promise<void> => {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
-    await exited;
+  return {
+    exited,
+    async interrupt() {
+      // A negative id addresses the whole process group.
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
+      await exited;
+    },
   };
-  return Object.assign(end, { exited });
 }
 
 /** Resolves with the exit code; null when a signal ended the process. */

@@ -1,30 +1,28 @@
 /** The panel hides actions that the user may not perform, and requests no data that the user may not read. */
-import { AxeBuilder } from '@axe-core/playwright';
+
 import { expect, type Page, test } from '@playwright/test';
 import { ownPermissions, type Permission } from '../../protocol/call.ts';
 import type { DatasetView } from '../../protocol/datasets-api.ts';
 import { pushDataset } from '../support/push-dataset.ts';
-import { selectMenuItem, type Orchestrator, rowOf, startOrchestrator } from './panel.ts';
+import { expectAccessible } from './page-checks.ts';
+import { selectMenuItem, type Orchestrator, rowOf, signInWithToken, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
-let waiting: string;
+/** A job that no worker can take. */
+let pendingJob: string;
 let photos: DatasetView;
 test.beforeAll(async () => {
   orchestrator = await startOrchestrator();
-  await orchestrator.rig('rig-a');
-  waiting = await orchestrator.submit({
+  await orchestrator.startRig('rig-a');
+  pendingJob = await orchestrator.submit({
     config_name: 'far',
     config: {},
     worker_labels: { nobody: 'has-this' },
   });
-  await orchestrator.submit({ config_name: 'asks', config: {}, requires_approval: true });
+  await orchestrator.submit({ config_name: 'unapproved', config: {}, requires_approval: true });
   photos = await pushDataset(orchestrator, 'photos', { 'a.jpg': 'a photo' });
 });
 test.afterAll(() => orchestrator.close());
-
-async function tokenFor(name: string, permissions: readonly Permission[]): Promise<string> {
-  return String((await orchestrator.call('POST', '/api/tokens', { name, permissions }))['token']);
-}
 
 interface Traffic {
   /** Each call with its status, such as "403 GET /api/audit". */
@@ -38,17 +36,14 @@ async function signInAs(page: Page, name: string, permissions: readonly Permissi
     const { pathname } = new URL(response.url());
     calls.push(`${response.status()} ${response.request().method()} ${pathname}`);
   });
-  await page.goto(orchestrator.url);
-  await page.getByLabel('Token').fill(await tokenFor(name, permissions));
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('navigation')).toBeVisible();
+  await signInWithToken(page, orchestrator.url, await orchestrator.createToken(name, permissions));
   return { calls, refused: () => calls.filter(call => /^40[13]/.test(call)) };
 }
 
 const pageLinksOf = (page: Page): Promise<readonly string[]> =>
   page.getByRole('navigation').getByRole('link').allTextContents();
 
-/** Returns the actions on a page. Filters, sorting, tabs and folded lists do not count. */
+/** Returns the texts of the actions on a page. Filters, sorting, tabs and folded lists do not count. */
 const actionsOn = (page: Page): Promise<readonly string[]> =>
   page
     .locator('#content :is(button, .button, [type="checkbox"])')
@@ -59,10 +54,7 @@ async function expectLoadedWithoutErrors(page: Page): Promise<void> {
   await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
   await expect(page.getByRole('alert')).toHaveCount(0);
   await expect(page.locator('[data-sonner-toast]')).toHaveCount(0);
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
-    [],
-  );
+  await expectAccessible(page);
 }
 
 test('offers read-only users no actions on any page, and sends no refused requests', async ({ page }) => {
@@ -81,16 +73,16 @@ test('offers read-only users no actions on any page, and sends no refused reques
   const tour: readonly (readonly [path: string, text: string, actions: readonly string[]])[] = [
     ['/', 'Workers: requires the permission “Manage workers”', ['See reason', 'Open job']],
     ['/jobs', 'far', []],
-    [`/jobs/${waiting}`, 'Why it is pending', []],
-    [`/jobs/${waiting}?tab=raw`, '"config_name": "far"', ['Copy']],
+    [`/jobs/${pendingJob}`, 'Why it is pending', []],
+    [`/jobs/${pendingJob}?tab=raw`, '"config_name": "far"', ['Copy']],
     ['/queue', '1 job needs approval', []],
     ['/data', 'photos', []],
     [`/data/${photos.id}`, 'All datasets', []],
     ['/settings', 'View all jobs', ['Sign out']],
-    // Push messages to the own browser: five events, and whether only own jobs count.
     [
       '/settings/notifications',
       'Push messages in this browser',
+      // Checkboxes have no text: one for each of the five events, and one that selects only the user's own jobs.
       [...Array<string>(6).fill(''), 'Turn on push messages'],
     ],
     ['/help', '"queue.view"', ['Copy']],
@@ -105,11 +97,12 @@ test('offers read-only users no actions on any page, and sends no refused reques
   await page.keyboard.press('Control+k');
   const palette = page.getByRole('dialog', { name: 'Go to' });
   await expect(palette.getByRole('combobox')).toBeFocused();
-  const found = palette.getByRole('option');
+  const options = palette.getByRole('option');
   await page.keyboard.type('r');
-  await expect(found.filter({ hasText: 'far' })).toHaveCount(1);
-  await expect(found.filter({ hasText: 'rig-a' })).toHaveCount(0);
+  await expect(options.filter({ hasText: 'far' })).toHaveCount(1);
+  await expect(options.filter({ hasText: 'rig-a' })).toHaveCount(0);
   await page.keyboard.press('Escape');
+  // The shortcut of the workers page does nothing.
   await page.keyboard.press('g');
   await page.keyboard.press('w');
   await expect(page.getByRole('heading', { level: 1, name: 'Help' })).toBeVisible();
@@ -122,7 +115,7 @@ test('names the missing permission and how to get it on pages that a user may no
     ['/audit', 'admin.audit'],
     ['/workers', 'admin.workers'],
     ['/jobs/new', 'queue.submit.own'],
-    [`/jobs/${waiting}?tab=config`, 'queue.manage'],
+    [`/jobs/${pendingJob}?tab=config`, 'queue.manage'],
   ];
   for (const [path, permission] of pages) {
     await page.goto(orchestrator.url + path);
@@ -137,7 +130,7 @@ test('names the missing permission and how to get it on pages that a user may no
   await expect(page.getByLabel('Token')).toBeVisible();
 });
 
-test('lets users with the submit permission submit jobs, and offers only related actions', async ({
+test('lets users with the submit permission submit, duplicate and retry jobs, and offers nothing else', async ({
   page,
 }) => {
   const traffic = await signInAs(page, 'submitter', ['queue.view', 'queue.submit']);
@@ -160,19 +153,18 @@ test('lets users with the submit permission submit jobs, and offers only related
   expect(traffic.refused()).toEqual([]);
 });
 
-test('shows users with own permissions only their jobs, and updates them live', async ({ page }) => {
+test('shows users with permissions for their own jobs only these jobs, and updates them live', async ({
+  page,
+}) => {
   const traffic = await signInAs(page, 'ada', ownPermissions);
   await page.goto(`${orchestrator.url}/jobs`);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
-  const token = await tokenFor('eve', ownPermissions);
-  const submit = async (as: string, name: string): Promise<string> => {
-    const answer = await page.request.post(`${orchestrator.url}/api/queue/submit`, {
-      headers: { authorization: `Bearer ${as}` },
-      data: { config_name: name, config: {}, gpu_count: 64 },
-    });
-    return String(((await answer.json()) as { readonly job_id: unknown }).job_id);
-  };
-  const foreign = await submit(token, 'of-eve');
+  const eveToken = await orchestrator.createToken('eve', ownPermissions);
+  const response = await page.request.post(`${orchestrator.url}/api/queue/submit`, {
+    headers: { authorization: `Bearer ${eveToken}` },
+    data: { config_name: 'of-eve', config: {}, gpu_count: 64 },
+  });
+  const { job_id: jobOfEve } = (await response.json()) as { readonly job_id: string };
   await page.getByRole('link', { name: 'Submit job' }).first().click();
   await page.getByLabel('Text (JSON)').fill('{ "steps": 3 }');
   await page.getByText('Advanced options').click();
@@ -191,8 +183,8 @@ test('shows users with own permissions only their jobs, and updates them live', 
   await expect(page.getByRole('row').filter({ hasText: 'inline' })).toBeVisible();
   await expectLoadedWithoutErrors(page);
   expect(traffic.refused()).toEqual([]);
-  await page.goto(`${orchestrator.url}/jobs/${foreign}`);
-  await expect(page.getByText(`Job ${foreign} not found`)).toBeVisible();
+  await page.goto(`${orchestrator.url}/jobs/${jobOfEve}`);
+  await expect(page.getByText(`Job ${jobOfEve} not found`)).toBeVisible();
   await expect(page.getByText('of-eve')).toHaveCount(0);
 });
 
@@ -228,16 +220,16 @@ test('offers a token manager only its own permissions for a new token', async ({
   expect(traffic.refused()).toEqual([]);
 });
 
-test('adapts the open page when another user signs in over the session', async ({ page }) => {
+test('adapts the open page when another user signs in in the same browser', async ({ page }) => {
   await signInAs(page, 'before', ['queue.view', 'admin.workers', 'admin.audit']);
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-a')).toBeVisible();
-  const answer = await page.request.post(`${orchestrator.url}/api/session`, {
+  const response = await page.request.post(`${orchestrator.url}/api/session`, {
     headers: { origin: orchestrator.url },
-    data: { token: await tokenFor('after', ['queue.view']) },
+    data: { token: await orchestrator.createToken('after', ['queue.view']) },
   });
-  expect(answer.status()).toBe(200);
-  // The page learns about the other user from the answer to its next request for the workers.
+  expect(response.status()).toBe(200);
+  // The page learns about the other user from the response to its next request for the workers.
   await expect(page.locator('.missing')).toContainText('Signed in as after', { timeout: 30_000 });
   await expect
     .poll(() => pageLinksOf(page))

@@ -1,6 +1,7 @@
-/** The panel on a phone: navigation and actions within reach of a thumb. */
+/** The panel on a phone: users can reach the navigation and the actions with a thumb. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { cutTexts, tooWide } from './in-page.ts';
+import { findOverflows } from './in-page.ts';
+import { expectFits, takePicture } from './page-checks.ts';
 import { digitsTrainer, type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 const height = 844;
@@ -24,7 +25,9 @@ async function expectInReach(element: Locator): Promise<void> {
 const actionButton = (page: Page, name: string): Locator =>
   page.getByRole('group', { name: 'Job actions' }).getByRole('button', { name });
 
-test('has the navigation at the bottom, and leaves the end of the page above it', async ({ page }) => {
+test('shows the navigation at the bottom, and does not cover the end of the page with it', async ({
+  page,
+}) => {
   await signIn(page, orchestrator);
   for (const name of ['Overview', 'Workers', 'Jobs', 'Gallery'])
     await expectInReach(page.getByRole('navigation').getByRole('link', { name }));
@@ -41,32 +44,34 @@ test('has the navigation at the bottom, and leaves the end of the page above it'
   }).toPass();
   // The link of the current page is in view, although the navigation is wider than the screen.
   await expect(page.getByRole('navigation').getByRole('link', { name: 'Settings' })).toBeInViewport();
-  expect(await tooWide(page)).toEqual([]);
+  expect(await findOverflows(page)).toEqual([]);
 });
 
-test('approves a job with one tap on the overview, and with one on its page', async ({ page }) => {
+test('approves a job with one tap on the overview or on the page of the job', async ({ page }) => {
   const job = { config: {}, requires_approval: true };
   const first = await orchestrator.submit({ ...job, config_name: 'from-overview' });
   const second = await orchestrator.submit({ ...job, config_name: 'from-page' });
   const approvalOf = async (id: string) => (await orchestrator.call('GET', `/api/queue/${id}`))['approval'];
   await signIn(page, orchestrator);
-  const need = page.getByRole('listitem').filter({ hasText: 'from-overview' });
-  const button = need.getByRole('button', { name: 'Approve' });
+  const entry = page.getByRole('listitem').filter({ hasText: 'from-overview' });
+  const button = entry.getByRole('button', { name: 'Approve' });
   expect((await button.boundingBox())?.height).toBeGreaterThanOrEqual(44);
   await button.tap();
   await expect.poll(() => approvalOf(first)).toBe('given');
   await page.goto(`${orchestrator.url}/jobs/${second}`);
   for (const name of ['Approve', 'Reject', 'Cancel job']) await expectInReach(actionButton(page, name));
-  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-  await page.screenshot({ path: 'test-results/phone-approve.png' });
+  await expectFits(page);
+  await takePicture(page, 'phone-approve');
   await actionButton(page, 'Approve').tap();
   await expect.poll(() => approvalOf(second)).toBe('given');
   await expect(actionButton(page, 'Approve')).toHaveCount(0);
 });
 
-test('requests a checkpoint and samples, and cancels, by buttons at the bottom', async ({ page }) => {
+test('offers the actions of a running job as buttons at the bottom, which no message covers', async ({
+  page,
+}) => {
   test.setTimeout(120_000);
-  await orchestrator.rig('rig-1', { trainer: digitsTrainer });
+  await orchestrator.startRig('rig-1', { trainer: digitsTrainer });
   const id = await orchestrator.submit({
     config_name: 'long-digits',
     config: {
@@ -85,10 +90,10 @@ test('requests a checkpoint and samples, and cancels, by buttons at the bottom',
     await expectInReach(actionButton(page, name));
   }
   await expectInReach(page.getByRole('button', { name: 'Actions for job long-digits' }));
-  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
-  await page.screenshot({ path: 'test-results/phone-job.png' });
+  await expectFits(page);
+  await takePicture(page, 'phone-job');
   await page.emulateMedia({ colorScheme: 'dark' });
-  await page.screenshot({ path: 'test-results/phone-job-dark.png' });
+  await takePicture(page, 'phone-job-dark');
   await actionButton(page, 'Save now').tap();
   // The message does not cover the buttons.
   const toast = page.getByText(/^Requested a checkpoint from rig-1/);

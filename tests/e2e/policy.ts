@@ -1,16 +1,17 @@
 import type { Page } from '@playwright/test';
 
-const listening = `document.addEventListener('securitypolicyviolation', event => {
+/** The script of the page that reports each violation to the test. */
+const reportViolations = `document.addEventListener('securitypolicyviolation', event => {
   const { effectiveDirective, blockedURI, sourceFile, lineNumber, sample } = event;
-  noteForbidden(\`\${effectiveDirective} forbids \${blockedURI} in \${sourceFile}:\${lineNumber} \${sample}\`);
+  reportViolation(\`\${effectiveDirective} forbids \${blockedURI} in \${sourceFile}:\${lineNumber} \${sample}\`);
 });`;
 
 /**
  * Records violations of the page's Content-Security-Policy. Each call of the returned function returns the new ones.
  */
 export async function recordPolicyViolations(page: Page): Promise<() => readonly string[]> {
-  const found: string[] = [];
-  await page.exposeFunction('noteForbidden', (what: string) => void found.push(what));
-  await page.addInitScript(listening);
-  return () => found.splice(0);
+  const violations: string[] = [];
+  await page.exposeFunction('reportViolation', (violation: string) => void violations.push(violation));
+  await page.addInitScript(reportViolations);
+  return () => violations.splice(0);
 }

@@ -11,11 +11,13 @@ export type EngineBehaviour = 'waiting' | 'silent' | 'running' | 'refusing' | 'b
 
 const cli = fileURLToPath(new URL('../../main/cli.ts', import.meta.url));
 
+/** The shell command of the program `check` for an engine that works. */
 const check = `echo '{ "ok": true, "version": "22.05.8", "detail": "The account lab may submit to 2 queues.", "queues": [
   { "name": "a100", "limits": "8 nodes with 8 GPUs, at most 2 days" }, { "name": "debug", "limits": "1 node, at most 30 min" } ] }'`;
 const checkBroken = `echo '{ "ok": false, "detail": "The controller does not answer. Ask its administrators." }'`;
 
-const entries: Readonly<Record<EngineBehaviour, string>> = {
+/** The expression with which the program `launch` creates a machine; `null` refuses the order. */
+const machines: Readonly<Record<EngineBehaviour, string>> = {
   waiting: `{ state: 'waiting', reason: { kind: 'resources', text: 'Resources' }, expected_start: new Date(now + 840_000) }`,
   silent: `{ state: 'running', started_at: new Date(now), nodes: ['node-3'] }`,
   running: `{ state: 'running', started_at: new Date(now), nodes: ['node-7'], ends_at: new Date(now + order.wall_time_s * 1_000) }`,
@@ -23,15 +25,17 @@ const entries: Readonly<Record<EngineBehaviour, string>> = {
   broken: '{}',
 };
 
+/** Reads an order from the standard input, stores the machine in a file, and prints the result. */
 const launch = (behaviour: EngineBehaviour): string => `
-const order = JSON.parse(fs.readFileSync(0, 'utf8'));
+const stdin = 0;
+const order = JSON.parse(fs.readFileSync(stdin, 'utf8'));
 const now = Date.now();
-const entry = ${entries[behaviour]};
-if (entry === null) {
+const machine = ${machines[behaviour]};
+if (machine === null) {
   print({ result: 'rejected', scope: 'permanent', code: 'gres', message: 'Requested node configuration is not available' });
 } else {
   const engine_id = String(4_000 + fs.readdirSync('machines').length);
-  fs.writeFileSync(\`machines/\${order.name}\`, JSON.stringify({ name: order.name, engine_id, ...entry }));
+  fs.writeFileSync(\`machines/\${order.name}\`, JSON.stringify({ name: order.name, engine_id, ...machine }));
   if (${behaviour === 'running'}) {
     const env = { ...process.env, TRAINYARD_JOIN: order.join_token };
     require('node:child_process').spawn('sh', ['-c', order.start], { env, detached: true, stdio: 'ignore' }).unref();
@@ -39,16 +43,22 @@ if (entry === null) {
   print({ result: 'accepted', engine_id });
 }`;
 
+/** Prints all machines, or fails. */
 const list = (behaviour: EngineBehaviour): string =>
   behaviour === 'broken'
     ? `console.error('Unable to contact the controller'); process.exit(1);`
-    : `print({ launches: fs.readdirSync('machines').map(name => JSON.parse(fs.readFileSync('machines/' + name, 'utf8'))) });`;
+    : `
+const readMachine = name => JSON.parse(fs.readFileSync('machines/' + name, 'utf8'));
+print({ launches: fs.readdirSync('machines').map(readMachine) });`;
 
+/** Marks the machines as ended whose names it reads from the standard input. */
 const end = `
-for (const name of JSON.parse(fs.readFileSync(0, 'utf8')).names) {
+const stdin = 0;
+for (const name of JSON.parse(fs.readFileSync(stdin, 'utf8')).names) {
   const file = 'machines/' + name;
   if (!fs.existsSync(file)) continue;
-  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), state: 'ended', exit: 'completed' }));
+  const machine = JSON.parse(fs.readFileSync(file, 'utf8'));
+  fs.writeFileSync(file, JSON.stringify({ ...machine, state: 'ended', exit: 'completed' }));
 }`;
 
 /**
@@ -57,17 +67,22 @@ for (const name of JSON.parse(fs.readFileSync(0, 'utf8')).names) {
 export function writePrograms(dataDir: string, name: string, behaviour: EngineBehaviour): string {
   const folder = join(dataDir, 'engines', name);
   mkdirSync(join(folder, 'machines'), { recursive: true });
-  const script = (file: string, text: string): string => {
+
+  const writeScript = (file: string, text: string): string => {
     const path = join(folder, file);
     writeFileSync(path, text);
     chmodSync(path, 0o700);
     return path;
   };
-  const inNode = (text: string): string =>
-    `#!${process.execPath}\nconst fs = require('node:fs');\nprocess.chdir(__dirname);\nconst print = answer => console.log(JSON.stringify(answer));\n${text}\n`;
-  script('check', `#!/bin/sh\n${behaviour === 'broken' ? checkBroken : check}\n`);
-  script('launch', inNode(launch(behaviour)));
-  script('list', inNode(list(behaviour)));
-  script('end', inNode(end));
-  return script('worker', `#!/bin/sh\nexec '${process.execPath}' '${cli}' worker "$@"\n`);
+  const nodeScript = (text: string): string => `#!${process.execPath}
+const fs = require('node:fs');
+process.chdir(__dirname);
+const print = response => console.log(JSON.stringify(response));
+${text}
+`;
+  writeScript('check', `#!/bin/sh\n${behaviour === 'broken' ? checkBroken : check}\n`);
+  writeScript('launch', nodeScript(launch(behaviour)));
+  writeScript('list', nodeScript(list(behaviour)));
+  writeScript('end', nodeScript(end));
+  return writeScript('worker', `#!/bin/sh\nexec '${process.execPath}' '${cli}' worker "$@"\n`);
 }

@@ -1,8 +1,8 @@
 /** The page of pools: states, launches, the form, the test of a pool, and all actions. */
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { cutTexts, untilLoaded, tooWide } from './in-page.ts';
-import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { untilLoaded } from './in-page.ts';
+import { expectAccessible, expectFits, findMisfits, takePicture } from './page-checks.ts';
+import { type Orchestrator, signIn, signInWithToken, startOrchestrator } from './panel.ts';
 import { type EngineBehaviour, writePrograms } from './pool-programs.ts';
 
 let orchestrator: Orchestrator;
@@ -42,43 +42,39 @@ async function open(page: Page, path = '/pools'): Promise<void> {
 
 const cardOf = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
-async function choose(page: Page, name: string, item: string): Promise<void> {
+async function chooseAction(page: Page, name: string, item: string): Promise<void> {
   await page.getByRole('button', { name: `Actions for pool ${name}` }).click();
   await page.getByRole('menuitem', { name: item }).click();
 }
 
-async function takePicture(page: Page, name: string): Promise<void> {
+async function takePictureOf(page: Page, name: string): Promise<void> {
   await untilLoaded(page);
+  // Move the pointer away, so that no element shows its hover state.
   await page.mouse.move(0, 0);
-  const path = `${test.info().project.outputDir}/screens/pools-${name}.png`;
-  await page.screenshot({ path, animations: 'disabled', fullPage: true });
+  await takePicture(page, `pools-${name}`, { fullPage: true });
 }
 
 /** Checks the accessibility and the fit of the page, and takes a picture. */
 async function expectShownWell(page: Page, name: string): Promise<void> {
-  await takePicture(page, name);
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
-    [],
-  );
-  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+  await takePictureOf(page, name);
+  await expectAccessible(page);
+  await expectFits(page);
 }
 
+/** Checks the page in both themes and at two widths. Leaves it in the light theme at the width of a desktop. */
 async function expectShownWellEverywhere(page: Page, name: string): Promise<void> {
-  const { width: desktop } = page.viewportSize() ?? { width: 1_280 };
-  const show = async (colorScheme: 'light' | 'dark', width: number): Promise<string> => {
+  const views = [
+    { colorScheme: 'light', width: 1_440, check: takePictureOf },
+    { colorScheme: 'dark', width: 390, check: takePictureOf },
+    { colorScheme: 'light', width: 390, check: expectShownWell },
+    { colorScheme: 'dark', width: 1_280, check: expectShownWell },
+    { colorScheme: 'light', width: 1_280, check: expectShownWell },
+  ] as const;
+  for (const { colorScheme, width, check } of views) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.setViewportSize({ width, height: 900 });
-    return `${name}-${colorScheme}-${width}`;
-  };
-  await takePicture(page, await show('light', 1_440));
-  await takePicture(page, await show('dark', 390));
-  for (const [scheme, width] of [
-    ['light', 390],
-    ['dark', desktop],
-    ['light', desktop],
-  ] as const)
-    await expectShownWell(page, await show(scheme, width));
+    await check(page, `${name}-${colorScheme}-${width}`);
+  }
 }
 
 test('explains pools when there is none, and creates and checks the first one', async ({ page }) => {
@@ -112,7 +108,7 @@ test('explains pools when there is none, and creates and checks the first one', 
   await expectShownWellEverywhere(page, 'check');
 });
 
-test('shows pools in every state with their launches, and updates them live', async ({ page }) => {
+test('shows the state and the launches of each pool, and updates them live', async ({ page }) => {
   test.setTimeout(180_000);
   await createPool('gpu', 'waiting', {
     gpus: 4,
@@ -123,10 +119,13 @@ test('shows pools in every state with their launches, and updates them live', as
   await createPool('spot', 'running', { warm: 1, gpu_hours_per_day: 24 });
   await createPool('a100', 'refusing', { gpus: 8 });
   await createPool('cluster', 'broken');
-  const paused = await createPool('old', 'waiting');
-  await orchestrator.call('POST', `/api/admin/pools/${paused}/pause`, { reason: 'moves to the new rack' });
+  const pausedPool = await createPool('old', 'waiting');
+  await orchestrator.call('POST', `/api/admin/pools/${pausedPool}/pause`, {
+    reason: 'moves to the new rack',
+  });
   await createPool('edge', 'silent', { join_s: 10 });
-  for (let n = 0; n < 3; n++) await submitTo('edge');
+  // After three launches whose workers never joined, the pool pauses itself.
+  for (let count = 0; count < 3; count++) await submitTo('edge');
   await open(page);
   const gpu = cardOf(page, 'gpu');
   await expect(gpu).toContainText('Ready: no machine needed');
@@ -154,7 +153,7 @@ test('pauses, resumes, edits and deletes pools, and ends launches', async ({ pag
   await open(page);
   const gpu = cardOf(page, 'gpu');
   await expect(gpu).toContainText('Waits for a free machine');
-  await choose(page, 'gpu', 'Pause');
+  await chooseAction(page, 'gpu', 'Pause');
   const dialog = page.getByRole('alertdialog');
   await dialog.getByLabel('Reason (optional)').fill('too expensive');
   await dialog.getByLabel('Also end its launches').check();
@@ -173,22 +172,20 @@ test('pauses, resumes, edits and deletes pools, and ends launches', async ({ pag
   await page.getByRole('alertdialog').getByRole('button', { name: 'End launch' }).click();
   await expect(page.getByRole('listitem', { name: /ended by a user$/ })).toHaveCount(2);
   await orchestrator.call('POST', `/api/queue/${job}/cancel`, {});
-  await choose(page, 'gpu', 'Edit');
+  await chooseAction(page, 'gpu', 'Edit');
   await page.getByRole('button', { name: 'Check engine' }).click();
   await expect(page.getByText('The engine accepts orders')).toBeVisible();
   await page.getByLabel('Max open launches').fill('7');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('of 7')).toBeVisible();
   await expect(page.getByRole('button', { name: /^End launch/ })).toHaveCount(0, { timeout: 30_000 });
-  await choose(page, 'gpu', 'Delete');
+  await chooseAction(page, 'gpu', 'Delete');
   await page.getByLabel('Type gpu to delete it').fill('gpu');
   await page.getByRole('button', { name: 'Delete pool' }).click();
   await expect(page.getByText('A pool orders machines from a cluster')).toBeVisible();
 });
 
-test('tests a pool and shows the phases of the test, and the remedy when no worker joins', async ({
-  page,
-}) => {
+test('tests a pool, and explains what to check when no worker joins', async ({ page }) => {
   test.setTimeout(150_000);
   await createPool('spot', 'running');
   await createPool('edge', 'silent', { join_s: 10 });
@@ -203,13 +200,15 @@ test('tests a pool and shows the phases of the test, and the remedy when no work
   await expect(cardOf(page, 'spot').getByRole('listitem', { name: /: finished$/ })).toBeVisible();
   await expect(cardOf(page, 'spot')).toContainText('Ready: no machine needed');
   await page.getByRole('button', { name: 'Test: pool edge' }).click();
-  const other = page.getByRole('dialog', { name: 'Test of pool edge' });
-  await expect(other).toContainText('Test failed: never joined.', { timeout: 60_000 });
-  await expect(other).toContainText('can reach the public address of the server');
+  const failedTest = page.getByRole('dialog', { name: 'Test of pool edge' });
+  await expect(failedTest).toContainText('Test failed: never joined.', { timeout: 60_000 });
+  await expect(failedTest).toContainText('can reach the public address of the server');
   await expectShownWell(page, 'test-failed');
 });
 
-test('moves between launches by arrow keys, and fits the texts of each language', async ({ page }) => {
+test('moves between launches with the keys j and k, and fits the texts of each language', async ({
+  page,
+}) => {
   test.setTimeout(180_000);
   await createPool('gpu', 'waiting', { gpu_hours_per_day: 100, price_per_gpu_hour: 2.5 });
   await createPool('a100', 'refusing', { gpus: 8 });
@@ -234,22 +233,15 @@ test('moves between launches by arrow keys, and fits the texts of each language'
       await expect(page.locator(ready).first()).toBeVisible();
       for (const width of [390, 1_280]) {
         await page.setViewportSize({ width, height: 900 });
-        await takePicture(page, `${ready.slice(1)}-${language}-${width}`);
-        expect([language, ...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([language]);
+        await takePictureOf(page, `${ready.slice(1)}-${language}-${width}`);
+        expect(await findMisfits(page), language).toEqual([]);
       }
     }
   }
 });
 
 test('hides pools from a user without the permission', async ({ page }) => {
-  const created = await orchestrator.call('POST', '/api/tokens', {
-    name: 'ada',
-    permissions: ['queue.view'],
-  });
-  await page.goto(orchestrator.url);
-  await page.getByLabel('Token').fill(String(created['token']));
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('navigation')).toBeVisible();
+  await signInWithToken(page, orchestrator.url, await orchestrator.createToken('ada', ['queue.view']));
   await expect(page.getByRole('link', { name: 'Pools' })).toHaveCount(0);
   await page.goto(`${orchestrator.url}/pools`);
   await expect(page.getByText('“Manage pools” (admin.pools)')).toBeVisible();

@@ -1,7 +1,6 @@
 /** The queue page: moving jobs by mouse, finger and keyboard, and the groups of jobs that wait for the same reason. */
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
+import { expectShownWell, takePicture } from './page-checks.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { openTrainingRig } from './training-rig.ts';
 
@@ -11,11 +10,12 @@ test.beforeEach(async () => {
 });
 test.afterEach(() => orchestrator.close());
 
-const submit = (name: string, more: object = {}): Promise<string> =>
-  orchestrator.submit({ config_name: name, config: { trainer: 'selftest' }, gpu_count: 9, ...more });
+/** Submits a job that stays pending, because no worker has nine GPUs. */
+const submit = (name: string, fields: object = {}): Promise<string> =>
+  orchestrator.submit({ config_name: name, config: { trainer: 'selftest' }, gpu_count: 9, ...fields });
 
-async function submitAll(names: readonly string[], more: object = {}): Promise<void> {
-  for (const name of names) await submit(name, more);
+async function submitAll(names: readonly string[], fields: object = {}): Promise<void> {
+  for (const name of names) await submit(name, fields);
 }
 
 async function open(page: Page): Promise<void> {
@@ -24,49 +24,50 @@ async function open(page: Page): Promise<void> {
   await expect(page.locator('[data-row="0"]')).toBeVisible();
 }
 
+/** Finds the handle of a row, by which users move the job. */
 const grip = (page: Page, name: string): Locator =>
   page.getByRole('button', { name: `Move job ${name}`, exact: true });
 const status = (page: Page): Locator => page.locator('.queue-page [role="status"]').last();
 
-/** The names of the jobs in the table, in the order of their rows. */
-async function shownOrder(page: Page): Promise<readonly string[]> {
-  const rows = await page.locator('[data-row]').all();
-  const named = await Promise.all(
-    rows.map(async row => ({
-      at: Number(await row.getAttribute('data-row')),
+/** Returns the names of the jobs in the table, in the order of their rows. */
+async function readOrder(page: Page): Promise<readonly string[]> {
+  const rows = await Promise.all(
+    (await page.locator('[data-row]').all()).map(async row => ({
+      position: Number(await row.getAttribute('data-row')),
       name: (await row.getByRole('link').first().textContent()) ?? '',
     })),
   );
-  return named.toSorted((a, b) => a.at - b.at).map(({ name }) => name);
+  return rows.toSorted((a, b) => a.position - b.position).map(({ name }) => name);
 }
 
 const expectOrder = (page: Page, names: readonly string[]): Promise<void> =>
-  expect.poll(() => shownOrder(page)).toEqual(names);
+  expect.poll(() => readOrder(page)).toEqual(names);
 
-/** Presses the grip of a job, and moves the pointer over the upper or lower half of another row. */
+/** Presses the mouse button on the handle of a job, and moves the pointer over the upper or lower half of another row. */
 async function drag(page: Page, name: string, over: string, half: 'upper' | 'lower'): Promise<void> {
   const from = await grip(page, name).boundingBox();
   const to = await grip(page, over).boundingBox();
   if (from === null || to === null) throw new Error('a grip is out of view');
+  // The handle is 40 pixels high.
   await page.mouse.move(from.x + 10, from.y + 20);
   await page.mouse.down();
   await page.mouse.move(to.x + 14, to.y + (half === 'upper' ? 5 : 35), { steps: 4 });
 }
 
-test('moves a job with the mouse, and two tabs and a restarted server show the same order', async ({
+test('moves a job with the mouse, and keeps the order in other tabs and after a restart of the server', async ({
   page,
   context,
 }) => {
   await submitAll(['one', 'two', 'three', 'four']);
   await open(page);
-  const other = await context.newPage();
-  await open(other);
+  const secondTab = await context.newPage();
+  await open(secondTab);
   await drag(page, 'four', 'two', 'upper');
   await expect(page.locator('.drag-ghost')).toContainText('four');
   await expect(status(page)).toHaveText('four moves to position 2');
-  await page.screenshot({ path: `${test.info().project.outputDir}/screens/queue-dragging.png` });
+  await takePicture(page, 'queue-dragging');
   await page.mouse.up();
-  for (const tab of [page, other]) await expectOrder(tab, ['one', 'four', 'two', 'three']);
+  for (const tab of [page, secondTab]) await expectOrder(tab, ['one', 'four', 'two', 'three']);
   await orchestrator.crash();
   await orchestrator.restart();
   await expect(page.locator('.stream-badge')).toHaveText('Live', { timeout: 30_000 });
@@ -79,7 +80,9 @@ test('moves a job with the mouse, and two tabs and a restarted server show the s
   await expectOrder(page, ['one', 'four', 'two', 'three']);
 });
 
-test('refuses a drop among other priorities before it happens, and says why', async ({ page }) => {
+test('refuses to drop a job among jobs of another priority, and says why during the drag', async ({
+  page,
+}) => {
   await submitAll(['first', 'second'], { priority: 'high' });
   await submitAll(['third', 'fourth']);
   await open(page);
@@ -88,16 +91,16 @@ test('refuses a drop among other priorities before it happens, and says why', as
   await expect(page.locator('.drag-ghost')).toContainText(reason);
   await expect(status(page)).toContainText(reason);
   await expect(page.locator('.drop-line')).toHaveAttribute('data-refused', 'true');
-  await page.screenshot({ path: `${test.info().project.outputDir}/screens/queue-refused.png` });
+  await takePicture(page, 'queue-refused');
   await page.mouse.up();
   await expectOrder(page, ['first', 'second', 'third', 'fourth']);
-  // Between the priorities, the job may go first among its own.
+  // Above the first job of its own priority, the drop is allowed.
   await drag(page, 'fourth', 'third', 'upper');
   await page.mouse.up();
   await expectOrder(page, ['first', 'second', 'fourth', 'third']);
 });
 
-test('moves a job with the keyboard, stops at the priority, and keeps the focus', async ({ page }) => {
+test('moves a job with the keyboard within its priority, and keeps the focus', async ({ page }) => {
   await submitAll(['top'], { priority: 'high' });
   await submitAll(['one', 'two', 'three']);
   await open(page);
@@ -124,7 +127,9 @@ test('moves a job with the keyboard, stops at the priority, and keeps the focus'
   await expect(page.locator('[data-row="2"]')).toBeFocused();
 });
 
-test('moves a job by taps alone, and says why when a priority has changed meanwhile', async ({ browser }) => {
+test('moves a job with taps, and says why it refuses the move after a change of priority', async ({
+  browser,
+}) => {
   await submitAll(['one', 'two', 'three']);
   const last = await submit('four');
   const context = await browser.newContext({ hasTouch: true, viewport: { width: 390, height: 800 } });
@@ -132,7 +137,7 @@ test('moves a job by taps alone, and says why when a priority has changed meanwh
   await open(page);
   await grip(page, 'three').tap();
   await page.getByRole('button', { name: 'Up', exact: true }).tap();
-  await page.screenshot({ path: `${test.info().project.outputDir}/screens/queue-tapped-390.png` });
+  await takePicture(page, 'queue-tapped-390');
   await page.getByRole('button', { name: 'Move here' }).tap();
   await expectOrder(page, ['one', 'three', 'two', 'four']);
   await grip(page, 'two').tap();
@@ -145,16 +150,17 @@ test('moves a job by taps alone, and says why when a priority has changed meanwh
   await context.close();
 });
 
-test('moves a job through a list of 2,000 rows with keys and with the mouse at the edge', async ({
+test('moves a job through 2,000 rows with PageDown, or with the mouse below the edge of the table', async ({
   page,
 }) => {
   test.setTimeout(120_000);
-  for (let n = 0; n < 2_000; n += 100)
-    await Promise.all(Array.from({ length: 100 }, (_, at) => submit(`job-${n + at}`)));
+  for (let start = 0; start < 2_000; start += 100)
+    await Promise.all(Array.from({ length: 100 }, (_, index) => submit(`job-${start + index}`)));
   await open(page);
-  // Until the order is read, the page shows only the jobs that it knows from events.
-  await expect.poll(async () => (await shownOrder(page))[0]).toMatch(/^job-\d{1,2}$/);
-  const [first = ''] = await shownOrder(page);
+  // Until the page has loaded the order, it shows only the jobs that it knows from events. The first batch of jobs, in any
+  // order, has the numbers 0 to 99.
+  await expect.poll(async () => (await readOrder(page))[0]).toMatch(/^job-\d{1,2}$/);
+  const [first = ''] = await readOrder(page);
   await grip(page, first).focus();
   await page.keyboard.press('Space');
   for (let pages = 0; pages < 12; pages += 1) await page.keyboard.press('PageDown');
@@ -170,6 +176,7 @@ test('moves a job through a list of 2,000 rows with keys and with the mouse at t
   if (box === null || table === null) throw new Error('the table is out of view');
   await page.mouse.move(box.x + 10, box.y + 20);
   await page.mouse.down();
+  // While the pointer is below its edge, the table scrolls on.
   await page.mouse.move(box.x + 12, table.y + table.height + 60, { steps: 3 });
   await expect
     .poll(() => page.locator('.table-scroll').evaluate(element => Number(Reflect.get(element, 'scrollTop'))))
@@ -183,7 +190,9 @@ test('moves a job through a list of 2,000 rows with keys and with the mouse at t
   await expect(page.locator(`[data-row="${position - 1}"]`)).toContainText(first);
 });
 
-test('names each reason once with its jobs under it, beside the limit that acts', async ({ page }) => {
+test('groups pending jobs by the reason why they wait, and links a limit to its setting', async ({
+  page,
+}) => {
   test.setTimeout(180_000);
   const rig = await openTrainingRig(orchestrator, 'rig-1');
   const running = await orchestrator.submit({
@@ -206,7 +215,7 @@ test('names each reason once with its jobs under it, beside the limit that acts'
   await groups.first().getByRole('button').focus();
   await page.keyboard.press('Enter');
   await expect(groups.first().getByRole('listitem')).toHaveText([/1.*same-1/, /2.*same-2/, /3.*same-3/]);
-  await expectShownWell(page, 'groups');
+  await expectShownWell(page, 'queue-groups');
   await page.keyboard.press('Enter');
   await expect(groups.first().getByRole('listitem')).toHaveCount(0);
 
@@ -216,22 +225,5 @@ test('names each reason once with its jobs under it, beside the limit that acts'
   await expect(page.locator('.queue-figures')).toContainText('1 of 1 jobs running');
   await groups.getByRole('link', { name: 'Change limits' }).click();
   await expect(page.getByLabel('Max running jobs')).toBeFocused();
-  await expectShownWell(page, 'limit', [390]);
+  await expectShownWell(page, 'queue-limit', [390]);
 });
-
-/** Checks the accessibility and the fit of the page in both themes and at three widths, and takes pictures. */
-async function expectShownWell(page: Page, name: string, widths = [1440, 1280, 390]): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of widths) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      await untilLoaded(page);
-      const path = `${test.info().project.outputDir}/screens/queue-${name}-${colorScheme}-${width}.png`;
-      await page.screenshot({ path, animations: 'disabled', fullPage: true });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-      expect(await tooWide(page)).toEqual([]);
-      expect(await cutTexts(page)).toEqual([]);
-    }
-  await page.setViewportSize({ width: 1280, height: 900 });
-}

@@ -1,4 +1,4 @@
-/** When the server stops or freezes, the panel shows that, and recovers without a manual reload. */
+/** The panel shows that the server has stopped or does not respond, and recovers without a manual reload. */
 import { expect, type Page, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
@@ -13,7 +13,7 @@ const badge = (page: Page) => page.locator('.stream-badge');
 const openPage = (page: Page, name: string): Promise<void> =>
   page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
 
-test('loads a failed page by itself when the server is back', async ({ page }) => {
+test('loads a page that failed to load as soon as the server is back', async ({ page }) => {
   await signIn(page, orchestrator);
   await expect(badge(page)).toHaveText('Live');
   await orchestrator.crash();
@@ -25,7 +25,9 @@ test('loads a failed page by itself when the server is back', async ({ page }) =
   await expect(badge(page)).toHaveText('Live');
 });
 
-test('reports a frozen server in the badge and on each page, and recovers', async ({ page }) => {
+test('reports a server that does not respond in the badge and on each page, and recovers', async ({
+  page,
+}) => {
   await signIn(page, orchestrator);
   await openPage(page, 'Audit');
   await expect(page.getByRole('heading', { name: 'Audit' })).toBeVisible();

@@ -11,16 +11,17 @@ const run = (command: string, ...args: readonly string[]): void => {
   if (status !== 0) process.exit(status ?? 1);
 };
 
-const given = process.argv.slice(2);
-const isNamed = given.some(argument => !argument.startsWith('-'));
-if (given.includes('--all') || isNamed) process.env['TRAINYARD_ALL_SPECS'] = '1';
+const options = process.argv.slice(2);
+// A spec that the user names runs even if it takes minutes.
+const hasSpecName = options.some(option => !option.startsWith('-'));
+if (options.includes('--all') || hasSpecName) process.env['TRAINYARD_ALL_SPECS'] = '1';
 // Servers and workers that the specs start load faster with compiled code from an earlier start.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
   new URL('../../node_modules/.cache/node', import.meta.url),
 );
 if (chromium !== null) {
-  if (!given.includes('--built')) run('vite', 'build', '--app', '--logLevel', 'warn');
-  run('playwright', 'test', ...given.filter(argument => argument !== '--built' && argument !== '--all'));
+  if (!options.includes('--built')) run('vite', 'build', '--app', '--logLevel', 'warn');
+  run('playwright', 'test', ...options.filter(option => option !== '--built' && option !== '--all'));
 } else {
   console.log('Browser tests skipped: there is no Chromium (on Debian: apt-get install chromium)');
 }

@@ -2,16 +2,17 @@
  * A scene for each view of the panel. Scenes find elements by structure and not by text, so they work in each language.
  */
 import { expect, type Locator, type Page } from '@playwright/test';
-import type { ShownFleet } from './fleet.ts';
-import { type Orchestrator, passSharing } from './panel.ts';
+import type { FleetInPictures } from './fleet.ts';
+import { type Orchestrator, skipSharing } from './panel.ts';
 
 export interface Stage {
   readonly orchestrator: Orchestrator;
-  readonly fleet: ShownFleet;
+  readonly fleet: FleetInPictures;
 }
 
 export interface Scene {
   readonly name: string;
+  /** Returns the path of the page. */
   readonly path: (stage: Stage) => string;
   /** Selector of an element that must be visible before the checks. */
   readonly ready?: string;
@@ -29,11 +30,11 @@ const workerPath =
   (name: string) =>
   ({ fleet }: Stage): string =>
     `/workers/${fleet.workers.get(name)}`;
-/** The path of a scene that needs nothing from the stage. */
-const at = (path: string) => (): string => path;
+/** A path that is the same for each stage. */
+const fixedPath = (path: string) => (): string => path;
 
 /** Positions of the actions in a worker's menu. */
-const workerActs = { drain: 0, edit: 1, rotate: 2, remove: 3 } as const;
+const workerActions = { drain: 0, edit: 1, rotate: 2, remove: 3 } as const;
 
 const rowWith = (page: Page, text: string): Locator => page.locator('[data-row]').filter({ hasText: text });
 
@@ -42,52 +43,59 @@ async function openMenu(row: Locator): Promise<void> {
   await expect(row.page().getByRole('menu')).toBeVisible();
 }
 
-const actOn =
-  (worker: string, act: keyof typeof workerActs) =>
+/** Opens the dialog of an action in a worker's menu. */
+const openWorkerAction =
+  (worker: string, action: keyof typeof workerActions) =>
   async (page: Page): Promise<void> => {
     await openMenu(rowWith(page, worker));
-    await page.getByRole('menuitem').nth(workerActs[act]).click();
+    await page.getByRole('menuitem').nth(workerActions[action]).click();
     await expect(dialogOf(page)).toBeVisible();
   };
 
 const dialogOf = (page: Page): Locator => page.locator('[role="dialog"], [role="alertdialog"]');
 
 /** Opens the dialog that adds a worker, up to the step that asks for a name. */
-async function openJoining(page: Page): Promise<Locator> {
+async function openJoinDialog(page: Page): Promise<Locator> {
   await page.locator('.page-head .button-primary').click();
   const dialog = dialogOf(page);
-  await passSharing(dialog, button => button.click());
+  await skipSharing(dialog, button => button.click());
   await expect(dialog.locator('textarea')).toBeVisible();
   return dialog;
 }
 
-/** Selects workers in three states, and opens one of the actions for them. */
-const bulk =
-  (action: number) =>
+/** Positions of the actions in the bar for several workers. */
+const bulkActions = { drain: 0, undrain: 1, labels: 2 } as const;
+
+/** Selects workers in three states, and opens the dialog of an action for them. */
+const openBulkAction =
+  (action: keyof typeof bulkActions) =>
   async (page: Page): Promise<void> => {
     for (const name of ['daedalus', 'fenrir', 'gaia']) await rowWith(page, name).locator('input').check();
-    await page.locator('.worker-bulk-bar .button-plain').nth(action).click();
+    await page.locator('.worker-bulk-bar .button-plain').nth(bulkActions[action]).click();
     await expect(dialogOf(page)).toBeVisible();
   };
 
-const joiner = 'rig-9';
+/** The name of the worker that the scenes of the join dialog create. */
+const newWorker = 'rig-9';
 
-async function issueToken(page: Page): Promise<void> {
-  const dialog = await openJoining(page);
-  await dialog.locator('input').first().fill(joiner);
+/** Creates a worker, up to the step of the join dialog that shows its command. */
+async function showJoinCommand(page: Page): Promise<void> {
+  const dialog = await openJoinDialog(page);
+  await dialog.locator('input').first().fill(newWorker);
   await dialog.locator('button[type="submit"]').click();
   await expect(dialogOf(page).locator('[data-phase="listening"]')).toBeVisible();
 }
 
-async function deleteJoiner({ orchestrator }: Stage): Promise<void> {
+async function deleteNewWorker({ orchestrator }: Stage): Promise<void> {
   const { workers } = (await orchestrator.call('GET', '/api/admin/workers')) as {
     readonly workers: readonly { readonly id: string; readonly name: string }[];
   };
   for (const { id, name } of workers)
-    if (name === joiner) await orchestrator.call('DELETE', `/api/admin/workers/${id}`);
+    if (name === newWorker) await orchestrator.call('DELETE', `/api/admin/workers/${id}`);
 }
 
-const flux = `# LoRA of a person
+/** A config in which `optimiser` is a misspelt key. */
+const configText = `# LoRA of a person
 job: extension
 config:
   name: my_lora
@@ -106,10 +114,10 @@ config:
         name_or_path: black-forest-labs/FLUX.1-dev
 `;
 
-/** Writes a config with a misspelt key that no worker can take, so that the page lists the reasons of each worker. */
-async function writeConfig(page: Page): Promise<void> {
+/** Types a config that no worker can run, so that the page lists the reasons of each worker. */
+async function typeConfig(page: Page): Promise<void> {
   const form = page.locator('.submit-form');
-  await form.locator('.editor textarea').fill(flux);
+  await form.locator('.editor textarea').fill(configText);
   await expect(page.locator('.findings li')).toHaveCount(1);
   await form.locator('.advanced > summary').click();
   await expect(page.locator('.answer-rigs li').first()).toBeVisible();
@@ -146,38 +154,37 @@ const deleteTemplate = async ({ orchestrator }: Stage): Promise<void> => {
   await orchestrator.call('DELETE', `/api/templates/${templateName}`);
 };
 
-/** Names of jobs that run after one of the fleet, and after each other. */
-const chained = ['flux-upscaler', 'flux-distilled', 'flux-turbo'] as const;
+/** The name of a job that runs after one of the fleet, and of two jobs that run after it. */
+const childName = 'flux-upscaler';
+const grandchildNames = ['flux-distilled', 'flux-turbo'] as const;
 
 /** Opens a job that waits for a running one, and for which two others wait. */
 async function openChain(page: Page, { orchestrator, fleet }: Stage): Promise<void> {
-  const [first, ...others] = chained;
-  const job = (name: string, after: string, inputs?: readonly object[]) =>
-    orchestrator.submit({
-      config: {},
-      name,
-      after: [after],
-      worker_labels: { gpu_type: 'a100*' },
-      gpu_count: 4,
-      ...(inputs !== undefined && { inputs }),
-    });
   const parent = fleet.jobs.get('flux-full-finetune') ?? '';
-  const middle = await job(first, parent, [
-    { name: 'lora', from: parent, file: 'checkpoint best' },
-    {
-      name: 'prompts',
-      from: parent,
-      file: 'samples/validation prompts/prompts-of-the-whole-training-run.txt',
-    },
-  ]);
-  for (const name of others) await job(name, middle);
-  await page.goto(`${new URL(page.url()).origin}/jobs/${middle}`);
+  const requirements = { worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 };
+  const child = await orchestrator.submit({
+    name: childName,
+    config: {},
+    after: [parent],
+    inputs: [
+      { name: 'lora', from: parent, file: 'checkpoint best' },
+      {
+        name: 'prompts',
+        from: parent,
+        file: 'samples/validation prompts/prompts-of-the-whole-training-run.txt',
+      },
+    ],
+    ...requirements,
+  });
+  for (const name of grandchildNames)
+    await orchestrator.submit({ name, config: {}, after: [child], ...requirements });
+  await page.goto(`${new URL(page.url()).origin}/jobs/${child}`);
   await expect(page.locator('.chain-job')).toHaveCount(4);
   await expect(page.locator('.job-inputs li')).toHaveCount(2);
 }
 
-/** Adds a job to wait for, and two of its files. */
-async function takeFiles(page: Page, { fleet }: Stage): Promise<void> {
+/** Selects a parent of the job, and two files of the parent as inputs. */
+async function addInputs(page: Page, { fleet }: Stage): Promise<void> {
   await page.locator('.advanced > summary').click();
   await page
     .locator('.advanced input[list]')
@@ -194,7 +201,8 @@ async function deleteChain({ orchestrator }: Stage): Promise<void> {
   const { entries } = (await orchestrator.call('GET', '/api/queue?include_completed=false&limit=100')) as {
     readonly entries: readonly { readonly id: string; readonly name: string | null }[];
   };
-  const ids = entries.filter(({ name }) => chained.some(other => other === name)).map(({ id }) => id);
+  const names: readonly (string | null)[] = [childName, ...grandchildNames];
+  const ids = entries.filter(({ name }) => names.includes(name)).map(({ id }) => id);
   for (const id of ids) await orchestrator.call('POST', `/api/queue/${id}/cancel`);
   for (const id of ids) await orchestrator.call('DELETE', `/api/queue/${id}`);
 }
@@ -206,28 +214,28 @@ async function openPalette(page: Page): Promise<void> {
 }
 
 export const scenes: readonly Scene[] = [
-  { name: 'overview', path: at('/'), ready: '.rig-card' },
-  { name: 'workers', path: at('/workers'), ready: '[data-row="7"]' },
+  { name: 'overview', path: fixedPath('/'), ready: '.rig-card' },
+  { name: 'workers', path: fixedPath('/workers'), ready: '[data-row="7"]' },
   {
     name: 'workers-none-fits',
-    path: at('/workers?q=label:team=nobody'),
+    path: fixedPath('/workers?q=label:team=nobody'),
     ready: '.empty button',
   },
   {
     name: 'worker-menu',
-    path: at('/workers'),
+    path: fixedPath('/workers'),
     open: page => openMenu(rowWith(page, 'atlas')),
   },
   {
     name: 'workers-chosen',
-    path: at('/workers'),
+    path: fixedPath('/workers'),
     async open(page) {
       for (const name of ['echo', 'gaia']) await rowWith(page, name).locator('input').check();
     },
   },
   {
     name: 'workers-heat',
-    path: at('/workers'),
+    path: fixedPath('/workers'),
     async open(page) {
       await page.locator('.fleet-figure-choice select').selectOption('temperature');
       await page.locator('[data-rig] .gpu').nth(3).hover();
@@ -235,56 +243,56 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'workers-columns',
-    path: at('/workers'),
+    path: fixedPath('/workers'),
     async open(page) {
       await page.locator('.page-head .button-plain').nth(1).click();
       await expect(page.getByRole('menu')).toBeVisible();
     },
   },
-  { name: 'bulk-drain', path: at('/workers'), open: bulk(0) },
-  { name: 'bulk-undrain', path: at('/workers'), open: bulk(1) },
-  { name: 'bulk-labels', path: at('/workers'), open: bulk(2) },
+  { name: 'bulk-drain', path: fixedPath('/workers'), open: openBulkAction('drain') },
+  { name: 'bulk-undrain', path: fixedPath('/workers'), open: openBulkAction('undrain') },
+  { name: 'bulk-labels', path: fixedPath('/workers'), open: openBulkAction('labels') },
   { name: 'worker', path: workerPath('atlas'), ready: '.worker-lines li' },
   { name: 'worker-draining', path: workerPath('daedalus'), ready: '.worker-notice' },
   { name: 'worker-offline', path: workerPath('fenrir'), ready: '.worker-lines li' },
   {
     name: 'join',
-    path: at('/workers'),
+    path: fixedPath('/workers'),
     async open(page) {
       await page.locator('.page-head .button-primary').click();
       await expect(dialogOf(page).locator('.dialog-foot')).toBeVisible();
     },
   },
-  { name: 'join-name', path: at('/workers'), open: async page => void (await openJoining(page)) },
-  { name: 'join-command', path: at('/workers'), open: issueToken, close: deleteJoiner },
+  { name: 'join-name', path: fixedPath('/workers'), open: async page => void (await openJoinDialog(page)) },
+  { name: 'join-command', path: fixedPath('/workers'), open: showJoinCommand, close: deleteNewWorker },
   {
     name: 'join-service',
-    path: at('/workers'),
+    path: fixedPath('/workers'),
     async open(page) {
-      await issueToken(page);
+      await showJoinCommand(page);
       await page.getByRole('tab').nth(2).click();
       await expect(dialogOf(page).locator('pre').nth(1)).toBeVisible();
     },
-    close: deleteJoiner,
+    close: deleteNewWorker,
   },
   {
     name: 'join-simpletuner',
-    path: at('/workers'),
+    path: fixedPath('/workers'),
     async open(page) {
-      await issueToken(page);
+      await showJoinCommand(page);
       await page.getByRole('tab').nth(4).click();
     },
-    close: deleteJoiner,
+    close: deleteNewWorker,
   },
-  { name: 'drain', path: at('/workers'), open: actOn('atlas', 'drain') },
-  { name: 'labels', path: at('/workers'), open: actOn('atlas', 'edit') },
-  { name: 'rotate', path: at('/workers'), open: actOn('atlas', 'rotate') },
-  { name: 'delete', path: at('/workers'), open: actOn('fenrir', 'remove') },
-  { name: 'jobs', path: at('/jobs'), ready: '[data-row="9"]' },
-  { name: 'jobs-none-match', path: at('/jobs?q=nothing-is-called-so'), ready: '.empty button' },
+  { name: 'drain', path: fixedPath('/workers'), open: openWorkerAction('atlas', 'drain') },
+  { name: 'labels', path: fixedPath('/workers'), open: openWorkerAction('atlas', 'edit') },
+  { name: 'rotate', path: fixedPath('/workers'), open: openWorkerAction('atlas', 'rotate') },
+  { name: 'delete', path: fixedPath('/workers'), open: openWorkerAction('fenrir', 'remove') },
+  { name: 'jobs', path: fixedPath('/jobs'), ready: '[data-row="9"]' },
+  { name: 'jobs-none-match', path: fixedPath('/jobs?q=nothing-is-called-so'), ready: '.empty button' },
   {
     name: 'job-menu',
-    path: at('/jobs'),
+    path: fixedPath('/jobs'),
     ready: '[data-row="5"]',
     open: page => openMenu(rowWith(page, 'sd35-lora-interiors')),
   },
@@ -310,27 +318,27 @@ export const scenes: readonly Scene[] = [
       await expect(dialogOf(page)).toBeVisible();
     },
   },
-  { name: 'submit', path: at('/jobs/new'), ready: '.submit-form' },
-  { name: 'submit-written', path: at('/jobs/new'), ready: '.submit-form', open: writeConfig },
-  { name: 'submit-inputs', path: at('/jobs/new'), ready: '.submit-form', open: takeFiles },
+  { name: 'submit', path: fixedPath('/jobs/new'), ready: '.submit-form' },
+  { name: 'submit-written', path: fixedPath('/jobs/new'), ready: '.submit-form', open: typeConfig },
+  { name: 'submit-inputs', path: fixedPath('/jobs/new'), ready: '.submit-form', open: addInputs },
   {
     name: 'template',
-    path: at('/jobs/new'),
+    path: fixedPath('/jobs/new'),
     ready: '.submit-form',
     open: openTemplate,
     close: deleteTemplate,
   },
   {
     name: 'template-edit',
-    path: at('/jobs/new'),
+    path: fixedPath('/jobs/new'),
     ready: '.submit-form',
     open: editTemplate,
     close: deleteTemplate,
   },
-  { name: 'queue', path: at('/queue'), ready: '[data-row="2"]' },
+  { name: 'queue', path: fixedPath('/queue'), ready: '[data-row="2"]' },
   {
     name: 'queue-moving',
-    path: at('/queue'),
+    path: fixedPath('/queue'),
     ready: '.wait-groups li',
     async open(page) {
       await page.locator('.wait-toggle').first().click();
@@ -341,41 +349,43 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'jobs-columns',
-    path: at('/jobs'),
+    path: fixedPath('/jobs'),
     ready: '[data-row="9"]',
     async open(page) {
       await page.locator('.filter-row .button').click();
       await expect(dialogOf(page).locator('[aria-busy="false"]')).toBeVisible();
     },
   },
-  { name: 'timeline', path: at('/timeline'), ready: '.timeline-bar' },
-  { name: 'gallery', path: at('/gallery'), ready: '.gallery-tile' },
-  { name: 'jobs-failed', path: at('/jobs?q=state:failed'), ready: '.failures' },
+  { name: 'timeline', path: fixedPath('/timeline'), ready: '.timeline-bar' },
+  { name: 'gallery', path: fixedPath('/gallery'), ready: '.gallery-tile' },
+  { name: 'jobs-failed', path: fixedPath('/jobs?q=state:failed'), ready: '.failures' },
   {
     name: 'compare',
-    path: ({ fleet }) =>
-      `/compare?jobs=${['flux-lora-product', 'flux-lora-product-slow', 'flux-lora-product-fast'].map(name => fleet.jobs.get(name)).join(',')}`,
+    path({ fleet }) {
+      const names = ['flux-lora-product', 'flux-lora-product-slow', 'flux-lora-product-fast'];
+      return `/compare?jobs=${names.map(name => fleet.jobs.get(name)).join(',')}`;
+    },
     ready: '.compare-curves',
   },
   {
     name: 'queue-pause',
-    path: at('/queue'),
+    path: fixedPath('/queue'),
     async open(page) {
       await page.locator('.page-head .button').first().click();
       await expect(dialogOf(page)).toBeVisible();
     },
   },
-  { name: 'pool-new', path: at('/pools/new'), ready: '.pool-form' },
-  { name: 'data', path: at('/data'), ready: '[data-row="2"]' },
+  { name: 'pool-new', path: fixedPath('/pools/new'), ready: '.pool-form' },
+  { name: 'data', path: fixedPath('/data'), ready: '[data-row="2"]' },
   {
     name: 'data-menu',
-    path: at('/data'),
+    path: fixedPath('/data'),
     ready: '[data-row="2"]',
     open: page => openMenu(rowWith(page, 'jewellery')),
   },
   {
     name: 'data-delete',
-    path: at('/data'),
+    path: fixedPath('/data'),
     ready: '[data-row="2"]',
     async open(page) {
       await openMenu(rowWith(page, 'fashion-shots'));
@@ -388,18 +398,18 @@ export const scenes: readonly Scene[] = [
     path: ({ fleet }) => `/data/${fleet.datasets.get('fashion-shots')}`,
     ready: '[data-row="2"]',
   },
-  { name: 'audit', path: at('/audit'), ready: '[data-row="9"]' },
-  { name: 'settings', path: at('/settings'), ready: '#settings-theme' },
-  { name: 'settings-network', path: at('/settings/network'), ready: '#settings-network' },
-  { name: 'settings-queue', path: at('/settings/queue'), ready: '#queue-limits' },
-  { name: 'settings-workers', path: at('/settings/workers'), ready: '#settings-gpu-trouble' },
-  { name: 'settings-pools', path: at('/settings/pools'), ready: '#settings-pools' },
-  { name: 'settings-data', path: at('/settings/data'), ready: '#settings-backups' },
-  { name: 'settings-notifications', path: at('/settings/notifications'), ready: '.notify-part' },
-  { name: 'settings-access', path: at('/settings/access'), ready: '#settings-tokens' },
+  { name: 'audit', path: fixedPath('/audit'), ready: '[data-row="9"]' },
+  { name: 'settings', path: fixedPath('/settings'), ready: '#settings-theme' },
+  { name: 'settings-network', path: fixedPath('/settings/network'), ready: '#settings-network' },
+  { name: 'settings-queue', path: fixedPath('/settings/queue'), ready: '#queue-limits' },
+  { name: 'settings-workers', path: fixedPath('/settings/workers'), ready: '#settings-gpu-trouble' },
+  { name: 'settings-pools', path: fixedPath('/settings/pools'), ready: '#settings-pools' },
+  { name: 'settings-data', path: fixedPath('/settings/data'), ready: '#settings-backups' },
+  { name: 'settings-notifications', path: fixedPath('/settings/notifications'), ready: '.notify-part' },
+  { name: 'settings-access', path: fixedPath('/settings/access'), ready: '#settings-tokens' },
   {
     name: 'settings-search',
-    path: at('/settings'),
+    path: fixedPath('/settings'),
     ready: '#settings-theme',
     async open(page) {
       const search = page.locator('.settings-search input');
@@ -410,7 +420,7 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'notification-channel',
-    path: at('/settings/notifications'),
+    path: fixedPath('/settings/notifications'),
     ready: '.notify-part',
     async open(page) {
       await page.locator('.notify-part > div > .button').first().click();
@@ -418,17 +428,17 @@ export const scenes: readonly Scene[] = [
       await expect(dialogOf(page).locator('input')).toHaveCount(3);
     },
   },
-  { name: 'help', path: at('/help'), ready: '.keys' },
-  { name: 'palette', path: at('/'), ready: '.rig-card', open: openPalette },
-  { name: 'nothing-here', path: at('/workers/no-such-worker'), ready: '.empty' },
+  { name: 'help', path: fixedPath('/help'), ready: '.keys' },
+  { name: 'palette', path: fixedPath('/'), ready: '.rig-card', open: openPalette },
+  { name: 'nothing-here', path: fixedPath('/workers/no-such-worker'), ready: '.empty' },
 ];
 
 /** Scenes of a server without any data. */
 export const emptyScenes: readonly Scene[] = [
-  { name: 'empty-overview', path: at('/'), ready: '.card' },
-  { name: 'empty-workers', path: at('/workers'), ready: '.card' },
-  { name: 'empty-jobs', path: at('/jobs'), ready: '.empty' },
-  { name: 'empty-queue', path: at('/queue'), ready: '.empty' },
-  { name: 'empty-pools', path: at('/pools'), ready: '.empty' },
-  { name: 'empty-data', path: at('/data'), ready: '.empty' },
+  { name: 'empty-overview', path: fixedPath('/'), ready: '.card' },
+  { name: 'empty-workers', path: fixedPath('/workers'), ready: '.card' },
+  { name: 'empty-jobs', path: fixedPath('/jobs'), ready: '.empty' },
+  { name: 'empty-queue', path: fixedPath('/queue'), ready: '.empty' },
+  { name: 'empty-pools', path: fixedPath('/pools'), ready: '.empty' },
+  { name: 'empty-data', path: fixedPath('/data'), ready: '.empty' },
 ];

@@ -1,33 +1,34 @@
-/** The appearance of each view in both themes, on a phone, and in each language. Most pictures show a whole fleet. */
+/** The appearance of each view in both themes, on a phone, and in each language. Most scenes show a whole fleet. */
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, expect, type Page, test } from '@playwright/test';
 import { en } from '../../renderer/i18n/en/index.ts';
-import { fleetAgeMs, showFleet, silenceS } from './fleet.ts';
-import { cutTexts, untilLoaded, textsOf, tooWide, navigateTo } from './in-page.ts';
+import { createFleet, fleetAgeMs, heartbeatTimeoutS } from './fleet.ts';
+import { findOverflows, navigateTo, readTexts, untilLoaded } from './in-page.ts';
+import { findMisfits, findViolations, setLanguage, takePicture } from './page-checks.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
-import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
 import { recordPolicyViolations } from './policy.ts';
-import { type AnswerRecord, recordAnswers } from './words.ts';
+import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
+import { recordServerTexts, type ServerTexts } from './words.ts';
 
 // No traces: tracing takes longer than the steps, and the pictures show more.
 test.use({ trace: 'off' });
 
 let stage: Stage;
-let empty: Orchestrator;
+let emptyServer: Orchestrator;
 test.beforeAll(async () => {
   test.setTimeout(240_000);
+  const args = ['--heartbeat-timeout', String(heartbeatTimeoutS)];
   // Pictures for the documents show an address that rigs can reach.
-  const shared = documents === undefined ? [] : ['--public-url', 'https://yard.example.org'];
-  const args = ['--heartbeat-timeout', String(silenceS), ...shared];
+  if (documents !== undefined) args.push('--public-url', 'https://yard.example.org');
   const orchestrator = await startOrchestrator({ args, clockShiftMs: -fleetAgeMs });
-  stage = { orchestrator, fleet: await showFleet(orchestrator) };
-  empty = await startOrchestrator();
+  stage = { orchestrator, fleet: await createFleet(orchestrator) };
+  emptyServer = await startOrchestrator();
 });
 test.afterAll(async () => {
-  await stage.fleet.leave();
+  await stage.fleet.stopAllWorkers();
   await stage.orchestrator.close();
-  await empty.close();
+  await emptyServer.close();
 });
 
 interface View {
@@ -43,7 +44,7 @@ const dark: View = { ...desktop, name: 'dark', theme: 'dark' };
 const phone: View = { ...light, name: 'phone', width: 390 };
 const height = 800;
 
-/** File names of the pictures in the documents, by scene. */
+/** File names of the pictures in the documents, by scene and view. */
 const inDocuments: ReadonlyMap<string, string> = new Map([
   ['overview-light', 'overview'],
   ['workers-dark', 'workers'],
@@ -59,18 +60,14 @@ const inDocuments: ReadonlyMap<string, string> = new Map([
 const documents = process.env['TRAINYARD_SCREENS'];
 
 /** Takes a picture of a scene. Pictures for the documents must not show a view with problems. */
-async function takePicture(page: Page, name: string, problems: readonly string[]): Promise<void> {
+async function takePictureOf(page: Page, name: string, problems: readonly string[]): Promise<void> {
   // Move the pointer away, so that no element shows its hover state.
   await page.mouse.move(0, 0);
-  if (documents === undefined) {
-    const path = join(test.info().project.outputDir, 'screens', `${name}.png`);
-    await page.screenshot({ path, animations: 'disabled' });
-    return;
-  }
-  const shown = inDocuments.get(name);
-  if (shown === undefined || problems.length > 0) return;
+  if (documents === undefined) return takePicture(page, name);
+  const fileName = inDocuments.get(name);
+  if (fileName === undefined || problems.length > 0) return;
   await page.screenshot({
-    path: join(documents, `${shown}.webp`),
+    path: join(documents, `${fileName}.webp`),
     type: 'webp',
     quality: 90,
     animations: 'disabled',
@@ -88,23 +85,22 @@ async function openPanel(
     colorScheme: view.theme,
     reducedMotion: 'reduce',
   });
-  const preferences = JSON.stringify({ theme: 'system', language: view.language });
-  await context.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
+  await setLanguage(context, view.language);
   const page = await context.newPage();
-  const answers = recordAnswers(page);
+  const serverTexts = recordServerTexts(page);
   const newViolations = await recordPolicyViolations(page);
   if (orchestrator !== null) await signIn(page, orchestrator);
-  return { page, answers, newViolations };
+  return { page, serverTexts, newViolations };
 }
 
 interface OpenPanel {
   readonly page: Page;
-  readonly answers: AnswerRecord;
+  readonly serverTexts: ServerTexts;
   /** Returns violations of the Content-Security-Policy since the last call. */
   newViolations(): readonly string[];
 }
 
-/** Navigates to a scene through an empty page, so that no dialog or selection stays open. */
+/** Navigates to a scene through the help page, so that no dialog or selection stays open. */
 async function goTo(page: Page, scene: Scene): Promise<void> {
   await page.keyboard.press('Escape');
   for (const path of ['/help', scene.path(stage)]) await navigateTo(page, path);
@@ -119,61 +115,62 @@ async function expectReady(page: Page, { ready = 'h1' }: Scene): Promise<void> {
 }
 
 /**
- * Checks accessibility. Colours depend only on the theme, so other widths skip them. All other rules do not depend on
- * the theme, so one theme skips them.
+ * Checks accessibility. Contrast depends only on the theme, so the phone skips it. All other rules do not depend on the theme,
+ * so the dark theme skips them.
  */
-async function violations(page: Page, { name }: View): Promise<readonly string[]> {
+function findViolationsIn(page: Page, { name }: View): Promise<readonly string[]> {
   const axe = new AxeBuilder({ page });
   if (name === dark.name) axe.withRules('color-contrast');
   if (name === phone.name) axe.disableRules('color-contrast');
-  const found = (await axe.analyze()).violations;
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`);
+  return findViolations(axe);
 }
 
 type SceneCheck = (panel: OpenPanel, name: string) => Promise<readonly string[]>;
 
-interface Tour {
-  readonly wanted: readonly Scene[];
-  /** Scenes to visit before the server has data. */
-  readonly before?: readonly Scene[];
+interface SceneSelection {
+  readonly scenes: readonly Scene[];
+  /** Scenes of a server without data. */
+  readonly emptyScenes?: readonly Scene[];
 }
 
-const everything: Tour = { wanted: scenes, before: emptyScenes };
-
 /** Visits all scenes, then reports the problems of each. */
-async function visitScenes(browser: Browser, view: View, tour: Tour, check: SceneCheck): Promise<void> {
-  const isWanted = ({ name }: Scene): boolean =>
+async function visitScenes(
+  browser: Browser,
+  view: View,
+  selection: SceneSelection,
+  check: SceneCheck,
+): Promise<void> {
+  const isNeeded = ({ name }: Scene): boolean =>
     documents === undefined || inDocuments.has(`${name}-${view.name}`);
-  const wanted = tour.wanted.filter(isWanted);
-  const before = (tour.before ?? []).filter(isWanted);
-  const found: string[] = [];
+  const problems: string[] = [];
   const checkScene = async (panel: OpenPanel, { name }: Scene): Promise<void> => {
     await test.step(name, async () => {
-      const troubles = await check(panel, `${name}-${view.name}`);
-      for (const trouble of [...troubles, ...panel.newViolations()]) found.push(`${name}: ${trouble}`);
+      const results = [...(await check(panel, `${name}-${view.name}`)), ...panel.newViolations()];
+      problems.push(...results.map(problem => `${name}: ${problem}`));
     });
   };
   const panel = await openPanel(browser, view, stage.orchestrator);
-  for (const scene of wanted) {
+  for (const scene of selection.scenes.filter(isNeeded)) {
     await goTo(panel.page, scene);
     await checkScene(panel, scene);
     await scene.close?.(stage);
   }
   await panel.page.context().close();
-  if (before.length > 0) {
-    const visitor = await openPanel(browser, view, null);
-    await visitor.page.goto(empty.url);
+  const neededEmptyScenes = (selection.emptyScenes ?? []).filter(isNeeded);
+  if (neededEmptyScenes.length > 0) {
+    const emptyPanel = await openPanel(browser, view, null);
+    await emptyPanel.page.goto(emptyServer.url);
     const signInScene: Scene = { name: 'sign-in', path: () => '/', ready: 'form' };
-    await expectReady(visitor.page, signInScene);
-    await checkScene(visitor, signInScene);
-    await signIn(visitor.page, empty);
-    for (const scene of before) {
-      await goTo(visitor.page, scene);
-      await checkScene(visitor, scene);
+    await expectReady(emptyPanel.page, signInScene);
+    await checkScene(emptyPanel, signInScene);
+    await signIn(emptyPanel.page, emptyServer);
+    for (const scene of neededEmptyScenes) {
+      await goTo(emptyPanel.page, scene);
+      await checkScene(emptyPanel, scene);
     }
-    await visitor.page.context().close();
+    await emptyPanel.page.context().close();
   }
-  expect(found).toEqual([]);
+  expect(problems).toEqual([]);
 }
 
 for (const view of [light, dark, phone]) {
@@ -181,13 +178,9 @@ for (const view of [light, dark, phone]) {
     browser,
   }) => {
     test.setTimeout(300_000);
-    await visitScenes(browser, view, everything, async ({ page }, name) => {
-      const problems = [
-        ...(await tooWide(page)),
-        ...(await cutTexts(page)),
-        ...(await violations(page, view)),
-      ];
-      await takePicture(page, name, problems);
+    await visitScenes(browser, view, { scenes, emptyScenes }, async ({ page }, name) => {
+      const problems = [...(await findMisfits(page)), ...(await findViolationsIn(page, view))];
+      await takePictureOf(page, name, problems);
       return problems;
     });
   });
@@ -197,14 +190,15 @@ for (const width of [desktop.width, phone.width]) {
   test(`fits every text, and takes each from the catalogue, at ${width} px`, async ({ browser }) => {
     test.setTimeout(180_000);
     const view: View = { ...light, name: `pseudo-${width}`, language: 'pseudo', width };
-    await visitScenes(browser, view, everything, async ({ page, answers }) => {
-      return [...(await tooWide(page)), ...(await answers.untranslated(await textsOf(page)))];
+    await visitScenes(browser, view, { scenes, emptyScenes }, async ({ page, serverTexts }) => {
+      const untranslated = await serverTexts.untranslated(await readTexts(page));
+      return [...(await findOverflows(page)), ...untranslated];
     });
   });
 }
 
-/** Pages in each language. The dialogs use the same tables, cards and buttons, so they are skipped. */
-const pages = [
+/** Scenes that are shown in each language. The dialogs use the same tables, cards and buttons, so they are skipped. */
+const scenesInEachLanguage = [
   'overview',
   'workers',
   'worker',
@@ -220,13 +214,14 @@ const pages = [
 
 test('translates every page into every language without cut-off text', async ({ browser }) => {
   test.setTimeout(180_000);
-  const wanted = scenes.filter(({ name }) => pages.includes(name));
+  const selection = { scenes: scenes.filter(({ name }) => scenesInEachLanguage.includes(name)) };
   for (const language of ['es', 'zh', 'hi', 'ja'] as const) {
     const view: View = { ...light, name: language, language };
-    await visitScenes(browser, view, { wanted }, async ({ page }, name) => {
-      const missing = (await textsOf(page)).filter(text => Object.hasOwn(en, text));
-      const problems = [...(await tooWide(page)), ...(await cutTexts(page)), ...missing];
-      await takePicture(page, name, problems);
+    await visitScenes(browser, view, selection, async ({ page }, name) => {
+      // Without a translation, the panel shows the key of the text.
+      const keys = (await readTexts(page)).filter(text => Object.hasOwn(en, text));
+      const problems = [...(await findMisfits(page)), ...keys];
+      await takePictureOf(page, name, problems);
       return problems;
     });
   }

@@ -7,10 +7,10 @@ declare const document: {
   querySelectorAll(selector: string): { readonly length: number };
 };
 declare const innerHeight: number;
-declare const requestAnimationFrame: (then: (at: number) => void) => number;
+declare const requestAnimationFrame: (callback: (timeMs: number) => void) => number;
 declare const scrollTo: (x: number, y: number) => void;
 
-interface Scrolling {
+interface ScrollingResult {
   readonly framesPerSecond: number;
   /** The largest number of elements that match the selector in one frame. */
   readonly peakTiles: number;
@@ -19,17 +19,17 @@ interface Scrolling {
 }
 
 /** Scrolls from top to bottom in 240 frames. */
-export const measureScrolling = (page: Page, selector: string): Promise<Scrolling> =>
+export const measureScrolling = (page: Page, selector: string): Promise<ScrollingResult> =>
   page.evaluate(async tiles => {
-    const frames = 240;
+    const frameCount = 240;
     const height = document.documentElement.scrollHeight;
     const times: number[] = [];
     let peakTiles = 0;
-    for (let n = 0; n <= frames; n++) {
-      scrollTo(0, ((height - innerHeight) * n) / frames);
+    for (let frame = 0; frame <= frameCount; frame++) {
+      scrollTo(0, ((height - innerHeight) * frame) / frameCount);
       times.push(await new Promise<number>(resolve => requestAnimationFrame(resolve)));
       peakTiles = Math.max(peakTiles, document.querySelectorAll(tiles).length);
     }
     const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1_000;
-    return { framesPerSecond: frames / seconds, peakTiles, height };
+    return { framesPerSecond: frameCount / seconds, peakTiles, height };
   }, selector);

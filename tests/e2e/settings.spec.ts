@@ -1,7 +1,6 @@
 /** The settings by topic, and their search. */
 import { type Browser, expect, type Locator, type Page, test } from '@playwright/test';
-import type { Permission } from '../../protocol/call.ts';
-import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { enterToken, type Orchestrator, signIn, signInWithToken, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeAll(async () => {
@@ -11,21 +10,13 @@ test.afterAll(() => orchestrator.close());
 
 const topicsOf = (page: Page): Locator => page.getByRole('navigation', { name: 'Topics' });
 const searchOf = (page: Page): Locator => page.getByRole('combobox', { name: 'Search settings' });
-const foundOf = (page: Page): Locator =>
+const resultsOf = (page: Page): Locator =>
   page.getByRole('listbox', { name: 'Settings found' }).getByRole('option');
 
 async function open(page: Page, path = '/settings'): Promise<void> {
   await signIn(page, orchestrator);
   await page.goto(orchestrator.url + path);
   await expect(page.getByRole('heading', { level: 1, name: 'Settings' })).toBeVisible();
-}
-
-async function signInWith(page: Page, name: string, permissions: readonly Permission[]): Promise<void> {
-  const { token } = await orchestrator.call('POST', '/api/tokens', { name, permissions });
-  await page.goto(orchestrator.url);
-  await page.getByLabel('Token').fill(String(token));
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
 }
 
 test('opens each topic of the list, and keeps the focus on its link', async ({ page }) => {
@@ -61,18 +52,18 @@ test('finds a setting by its name, its description and its options, and focuses 
   await page.keyboard.press('/');
   await expect(searchOf(page)).toBeFocused();
   await page.keyboard.type('dark');
-  await expect(foundOf(page)).toHaveText([/Theme.*General.*Dark/]);
+  await expect(resultsOf(page)).toHaveText([/Theme.*General.*Dark/]);
   await page.keyboard.press('Enter');
   await expect(page.getByRole('combobox', { name: 'Theme' })).toBeFocused();
   await expect(page).toHaveURL(/\/settings\/general#settings-theme$/);
 
   await searchOf(page).fill('uncorrectable memory');
-  await foundOf(page).click();
+  await resultsOf(page).click();
   await expect(page.getByRole('region', { name: 'Broken and busy GPUs' })).toBeFocused();
   await expect(page).toHaveURL(/\/settings\/workers#settings-gpu-trouble$/);
 
   await searchOf(page).fill('tokens');
-  await expect(foundOf(page).first()).toContainText('Tokens');
+  await expect(resultsOf(page).first()).toContainText('Tokens');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await expect(page.getByRole('region', { name: 'Tokens' })).toBeFocused();
@@ -81,7 +72,7 @@ test('finds a setting by its name, its description and its options, and focuses 
   await expect(page.getByText('No setting matches “no such thing”.')).toBeVisible();
 });
 
-test('opens the setting that the address names', async ({ page }) => {
+test('focuses the setting that the address names, and reports an unknown topic', async ({ page }) => {
   await open(page, '/settings/network#settings-public-url');
   await expect(page.getByLabel('Public address for join commands')).toBeFocused();
   await page.goto(`${orchestrator.url}/settings/no-such-topic`);
@@ -98,7 +89,7 @@ test('finds settings in the language of the panel', async ({ page }) => {
   await expect(page.locator('[aria-labelledby="settings-retention"]')).toBeFocused();
 });
 
-test('offers the topics in a field on a phone', async ({ page }) => {
+test('offers the topics as a drop-down list on a phone', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 800 });
   await open(page);
   await expect(topicsOf(page)).toBeHidden();
@@ -109,7 +100,8 @@ test('offers the topics in a field on a phone', async ({ page }) => {
 });
 
 test('offers and finds only the settings that the token permits', async ({ page }) => {
-  await signInWith(page, 'settings-viewer', ['queue.view']);
+  const token = await orchestrator.createToken('settings-viewer', ['queue.view']);
+  await signInWithToken(page, orchestrator.url, token);
   const refused: string[] = [];
   page.on('response', response => {
     if ([401, 403].includes(response.status())) refused.push(response.url());
@@ -125,57 +117,57 @@ test('offers and finds only the settings that the token permits', async ({ page 
   expect(refused).toEqual([]);
 });
 
-/** Signs another browser in with a token, and waits until its page is live. */
-async function openElsewhere(browser: Browser, token: string): Promise<Page> {
+/** Signs in with a token in another browser, and waits until its page is live. */
+async function openInAnotherBrowser(browser: Browser, token: string): Promise<Page> {
   const context = await browser.newContext({
     userAgent: 'Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0',
   });
   const page = await context.newPage();
   await page.goto(orchestrator.url);
-  await page.getByLabel('Token').fill(token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await enterToken(page, token);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
   return page;
 }
 
-test('signs another browser out at once when its session ends', async ({ page, browser }) => {
-  const phone = await openElsewhere(browser, orchestrator.token);
+test('signs another browser out immediately when the user ends its session', async ({ page, browser }) => {
+  const phone = await openInAnotherBrowser(browser, orchestrator.token);
   await open(page, '/settings/access');
   const sessions = page.getByRole('region', { name: 'Signed-in browsers' });
   const current = sessions.getByRole('listitem').filter({ hasText: 'this browser' });
   await expect(current).toHaveCount(1);
   await expect(current.getByRole('button')).toHaveCount(0);
-  const other = sessions.getByRole('listitem').filter({ hasText: 'Firefox 140 on Android' });
-  await expect(other).toHaveText(/admin.*127\.0\.0\.1.*Signed in: .*Last used: /);
-  await other.getByRole('button', { name: 'End session of admin on Firefox 140 on Android' }).click();
+  const phoneSession = sessions.getByRole('listitem').filter({ hasText: 'Firefox 140 on Android' });
+  await expect(phoneSession).toHaveText(/admin.*127\.0\.0\.1.*Signed in: .*Last used: /);
+  await phoneSession.getByRole('button', { name: 'End session of admin on Firefox 140 on Android' }).click();
   await expect(phone.getByLabel('Token')).toBeVisible({ timeout: 5_000 });
-  await expect(other).toHaveCount(0);
+  await expect(phoneSession).toHaveCount(0);
   await expect(sessions).toBeFocused();
-  // No secret of a cookie or token is on the page.
+  // The page does not contain the secret of the session.
   const [cookie] = await page.context().cookies();
   expect(await page.content()).not.toContain(cookie?.value);
 });
 
-test('ends all other sessions after a question, and keeps this browser signed in', async ({
+test('ends all other sessions after a confirmation, and keeps this browser signed in', async ({
   page,
   browser,
 }) => {
-  const [one, two] = [
-    await openElsewhere(browser, orchestrator.token),
-    await openElsewhere(browser, orchestrator.token),
+  const otherPages = [
+    await openInAnotherBrowser(browser, orchestrator.token),
+    await openInAnotherBrowser(browser, orchestrator.token),
   ];
   await open(page, '/settings/access');
   await page.getByRole('button', { name: 'End all other sessions' }).click();
   const question = page.getByRole('alertdialog', { name: 'End all other sessions?' });
   await expect(question.getByRole('button', { name: 'Cancel' })).toBeFocused();
   await question.getByRole('button', { name: 'End all other sessions' }).click();
-  for (const other of [one, two]) await expect(other.getByLabel('Token')).toBeVisible({ timeout: 5_000 });
+  for (const otherPage of otherPages)
+    await expect(otherPage.getByLabel('Token')).toBeVisible({ timeout: 5_000 });
   const sessions = page.getByRole('region', { name: 'Signed-in browsers' });
   await expect(sessions.getByRole('listitem')).toHaveText([/this browser/]);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
 });
 
-test('shows the permissions and the last use of a token, and signs its browsers out when it is revoked', async ({
+test('shows the permissions and the last use of a token, and signs its users out when it is revoked', async ({
   page,
   browser,
 }) => {
@@ -184,7 +176,7 @@ test('shows the permissions and the last use of a token, and signs its browsers 
     team: 'nlp',
     permissions: ['queue.view', 'queue.cancel'],
   });
-  const other = await openElsewhere(browser, String(token));
+  const otherPage = await openInAnotherBrowser(browser, String(token));
   await open(page, '/settings/access');
   const row = page
     .getByRole('region', { name: 'Tokens' })
@@ -196,23 +188,23 @@ test('shows the permissions and the last use of a token, and signs its browsers 
   expect(await page.content()).not.toContain(String(token));
   await row.getByRole('button', { name: 'Revoke the token of leaving' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
-  await expect(other.getByLabel('Token')).toBeVisible({ timeout: 5_000 });
+  await expect(otherPage.getByLabel('Token')).toBeVisible({ timeout: 5_000 });
   await expect(row).toHaveCount(0);
 });
 
-test('opens every setting that the search lists', async ({ page }) => {
+test('opens each setting that the search finds', async ({ page }) => {
   await open(page);
   for (const topic of ['General', 'Network', 'Queue', 'Workers', 'Pools', 'Data and backups', 'Access']) {
     await searchOf(page).fill(topic);
-    const own = foundOf(page).filter({ has: page.locator('.muted').getByText(topic, { exact: true }) });
-    const labels = await own.locator('.settings-found-name').allTextContents();
+    const resultsOfTopic = resultsOf(page).filter({
+      has: page.locator('.muted').getByText(topic, { exact: true }),
+    });
+    const labels = await resultsOfTopic.locator('.settings-found-name').allTextContents();
     expect(labels.length, topic).toBeGreaterThan(0);
     for (const label of labels) {
       await searchOf(page).fill(`${topic} ${label}`);
-      await own
-        .filter({ has: page.getByText(label, { exact: true }) })
-        .first()
-        .click();
+      const labelText = page.getByText(label, { exact: true });
+      await resultsOfTopic.filter({ has: labelText }).first().click();
       await expect(page.locator('.settings-content :focus'), `${topic}: ${label}`).toBeVisible();
     }
   }

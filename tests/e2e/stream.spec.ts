@@ -1,109 +1,117 @@
-/** After the connection between page and server was lost, no change is missing. */
+/** The page shows every change of the server after their connection was lost. */
 import { expect, type Page, test } from '@playwright/test';
+import { type HttpProxy, startHttpProxy } from './http-proxy.ts';
 import { hrefsIn } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
-import { openWire, type Wire } from './wire.ts';
 
 let orchestrator: Orchestrator;
-let wire: Wire;
+let proxy: HttpProxy;
 test.beforeEach(async () => {
   orchestrator = await startOrchestrator();
-  wire = await openWire(orchestrator.url);
+  proxy = await startHttpProxy(orchestrator.url);
 });
 test.afterEach(async () => {
-  await wire.close();
+  await proxy.close();
   await orchestrator.close();
 });
 
-const create = async (name: string): Promise<string> =>
-  String((await orchestrator.call('POST', '/api/admin/workers', { name }))['worker_id']);
-const submit = (name: string): Promise<string> =>
+const createWorker = async (name: string): Promise<string> => (await orchestrator.createWorker({ name })).id;
+const submitJob = (name: string): Promise<string> =>
   orchestrator.submit({ config_name: name, config: { trainer: 'selftest' } });
 
-/** Expects that the page shows each object of the server exactly once, and no other. */
-async function expectServerState(page: Page, jobs: Page): Promise<void> {
+/** The two pages that show all workers and all jobs. */
+interface OpenPages {
+  readonly workersPage: Page;
+  readonly jobsPage: Page;
+}
+
+/** Expects that the pages show each worker and job of the server exactly once, and no others. */
+async function expectServerState({ workersPage, jobsPage }: OpenPages): Promise<void> {
   const { workers } = (await orchestrator.call('GET', '/api/admin/workers')) as {
     readonly workers: readonly { readonly id: string }[];
   };
   const { entries } = (await orchestrator.call('GET', '/api/queue')) as {
     readonly entries: readonly { readonly id: string }[];
   };
-  const sorted = async (shown: Promise<readonly string[]>) => (await shown).toSorted();
+  const workerPaths = workers.map(({ id }) => `/workers/${id}`).toSorted();
+  const jobPaths = entries.map(({ id }) => `/jobs/${id}`).toSorted();
   await expect
-    .poll(() => sorted(hrefsIn(page, '[data-row] .worker-name')))
-    .toEqual(workers.map(({ id }) => `/workers/${id}`).toSorted());
+    .poll(async () => (await hrefsIn(workersPage, '[data-row] .worker-name')).toSorted())
+    .toEqual(workerPaths);
   await expect
-    .poll(() => sorted(hrefsIn(jobs, '[data-row] a[href^="/jobs/"]')))
-    .toEqual(entries.map(({ id }) => `/jobs/${id}`).toSorted());
+    .poll(async () => (await hrefsIn(jobsPage, '[data-row] a[href^="/jobs/"]')).toSorted())
+    .toEqual(jobPaths);
 }
 
 const badge = (page: Page) => page.locator('.stream-badge');
-const expectLive = (page: Page): Promise<void> => expect(badge(page)).toHaveText('Live', { timeout: 30_000 });
-const expectStale = (page: Page): Promise<void> =>
-  expect(badge(page)).toHaveText(/^Not up to date since \d{1,2}:\d\d:\d\d/, { timeout: 20_000 });
+async function expectLive({ workersPage, jobsPage }: OpenPages): Promise<void> {
+  for (const page of [workersPage, jobsPage])
+    await expect(badge(page)).toHaveText('Live', { timeout: 30_000 });
+}
+async function expectStale({ workersPage, jobsPage }: OpenPages): Promise<void> {
+  const stale = /^Not up to date since \d{1,2}:\d\d:\d\d/;
+  for (const page of [workersPage, jobsPage])
+    await expect(badge(page)).toHaveText(stale, { timeout: 20_000 });
+}
 
-async function openBoth(page: Page, url: string): Promise<Page> {
-  await signIn(page, { url, signInPath: orchestrator.signInPath });
-  await page.goto(`${url}/workers`);
-  const jobs = await page.context().newPage();
-  await jobs.goto(`${url}/jobs`);
-  await expectLive(page);
-  await expectLive(jobs);
-  return jobs;
+async function openPages(workersPage: Page, url: string): Promise<OpenPages> {
+  await signIn(workersPage, { ...orchestrator, url });
+  await workersPage.goto(`${url}/workers`);
+  const jobsPage = await workersPage.context().newPage();
+  await jobsPage.goto(`${url}/jobs`);
+  const pages = { workersPage, jobsPage };
+  await expectLive(pages);
+  return pages;
 }
 
 test('marks the page stale when the connection breaks, and shows missed changes afterwards', async ({
   page,
 }) => {
-  const doomed = await create('rig-doomed');
-  await submit('before');
-  const jobs = await openBoth(page, wire.url);
-  await expectServerState(page, jobs);
-  await create('rig-seen');
+  const deletedLater = await createWorker('rig-deleted');
+  await submitJob('before');
+  const pages = await openPages(page, proxy.url);
+  await expectServerState(pages);
+  await createWorker('rig-seen');
   await expect(page.getByText('rig-seen')).toBeVisible();
 
-  await wire.cut();
-  await expectStale(page);
-  await expectStale(jobs);
+  await proxy.disconnect();
+  await expectStale(pages);
   const since = await badge(page).textContent();
   for (const number of [1, 2, 3]) {
-    await create(`rig-meanwhile-${number}`);
-    await submit(`meanwhile-${number}`);
+    await createWorker(`rig-meanwhile-${number}`);
+    await submitJob(`meanwhile-${number}`);
   }
-  await orchestrator.call('DELETE', `/api/admin/workers/${doomed}`);
+  await orchestrator.call('DELETE', `/api/admin/workers/${deletedLater}`);
   await orchestrator.call('POST', '/api/queue/pause', { note: 'meanwhile' });
   expect(await badge(page).textContent()).toBe(since);
-  await expect(page.getByText('rig-doomed')).toBeVisible();
+  await expect(page.getByText('rig-deleted')).toBeVisible();
 
-  await wire.mend();
-  await expectLive(page);
-  await expectLive(jobs);
-  await expectServerState(page, jobs);
-  await expect(page.getByText('rig-doomed')).toHaveCount(0);
-  await expect(jobs.getByRole('row', { name: /meanwhile-1/ })).toContainText('paused by admin');
-  await create('rig-afterwards');
+  await proxy.reconnect();
+  await expectLive(pages);
+  await expectServerState(pages);
+  await expect(page.getByText('rig-deleted')).toHaveCount(0);
+  await expect(pages.jobsPage.getByRole('row', { name: /meanwhile-1/ })).toContainText('paused by admin');
+  await createWorker('rig-afterwards');
   await expect(page.getByText('rig-afterwards')).toHaveCount(1);
-  await expectServerState(page, jobs);
+  await expectServerState(pages);
 });
 
 test('shows all acknowledged changes after the server is killed and restarted', async ({ page }) => {
-  await create('rig-before');
-  const jobs = await openBoth(page, orchestrator.url);
-  await submit('before');
-  await expect(jobs.getByRole('row', { name: /before/ })).toHaveCount(1);
-  // Both calls are answered before the crash, but their events have reached no reader.
-  await Promise.all([create('rig-answered'), submit('answered')]);
+  await createWorker('rig-before');
+  const pages = await openPages(page, orchestrator.url);
+  await submitJob('before');
+  await expect(pages.jobsPage.getByRole('row', { name: /before/ })).toHaveCount(1);
+  // The server acknowledges both calls before the crash, but may not have sent their events to the pages.
+  await Promise.all([createWorker('rig-acknowledged'), submitJob('acknowledged')]);
   await orchestrator.crash();
-  await expectStale(page);
-  await expectStale(jobs);
+  await expectStale(pages);
 
   await orchestrator.restart();
-  await Promise.all([create('rig-new'), submit('new')]);
-  await expectLive(page);
-  await expectLive(jobs);
-  await expect(page.getByText('rig-answered')).toBeVisible();
+  await Promise.all([createWorker('rig-new'), submitJob('new')]);
+  await expectLive(pages);
+  await expect(page.getByText('rig-acknowledged')).toBeVisible();
   await expect(page.getByText('rig-new')).toBeVisible();
-  await expectServerState(page, jobs);
-  await create('rig-afterwards');
+  await expectServerState(pages);
+  await createWorker('rig-afterwards');
   await expect(page.getByText('rig-afterwards')).toHaveCount(1);
 });

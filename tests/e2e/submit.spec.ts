@@ -1,14 +1,13 @@
-/** The page that submits a job: the form over the text of a config, and the answer beside it. */
+/** The page that submits a job: the form, the text of the config, and a forecast of when and where the job would run. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { WorkerId } from '../../protocol/ids.ts';
-import { type Offered, openRig, type Rig } from '../support/upload-bench.ts';
-import { cutTexts, tooWide, untilLoaded } from './in-page.ts';
+import { untilLoaded } from './in-page.ts';
+import { expectAccessible, expectFits, takePicture } from './page-checks.ts';
 import { chooseConfig, type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { openTrainingRig, type TrainingRig } from './training-rig.ts';
 
-// Written like the configs that people keep: a comment above, behind and between the settings.
+// A config as users write it, with comments above, behind and between the settings.
 const text = `# LoRA of my dog
 script = "sdxl_train_network.py"
 pretrained_model_name_or_path = "stabilityai/stable-diffusion-xl-base-1.0"
@@ -26,37 +25,24 @@ mixed_precision = "bf16"
 `;
 
 let orchestrator: Orchestrator;
-let rig: Rig;
+let rig: TrainingRig;
 test.beforeAll(async () => {
   test.setTimeout(60_000);
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
   writeFileSync(join(orchestrator.dataDir, 'configs/dog.toml'), text);
-  const createWorker = async (worker: { readonly name?: string } = {}) => {
-    const made = await orchestrator.call('POST', '/api/admin/workers', worker);
-    return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
-  };
-  const server = { url: orchestrator.url, createWorker };
-  rig = await openRig(server, 'rig-1', { gpu_vram_gb: 24, trainers: [{ name: 'kohya' }] });
-  await openRig(server, 'rig-2', { gpu_vram_gb: 24, trainers: [{ name: 'simpletuner' }] });
-  for (const memory of [20_480, 21_913]) {
+  rig = await openTrainingRig(orchestrator, 'rig-1', { gpu_vram_gb: 24, trainers: [{ name: 'kohya' }] });
+  await openTrainingRig(orchestrator, 'rig-2', { gpu_vram_gb: 24, trainers: [{ name: 'simpletuner' }] });
+  for (const memoryMb of [20_480, 21_913]) {
     await orchestrator.submit({ config_name: 'dog' });
-    const job = await rig.offered();
-    for (const status of ['starting', 'running']) await rig.report(job, status);
-    await postMemory(job, memory);
+    const job = await rig.takeOffer();
+    await rig.postPoints(job, [{ step: 1, values: { 'gpu.0.memory_mb': memoryMb } }]);
     await rig.report(job, 'completed', { progress: { step: 1_000, total_steps: 1_000 } });
   }
 });
 test.afterAll(() => orchestrator.close());
 
-async function postMemory({ jobId, attemptId }: Offered, megabytes: number): Promise<void> {
-  const points = [{ n: 0, step: 1, elapsed_ms: 1_000, values: { 'gpu.0.memory_mb': megabytes } }];
-  const response = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
-    method: 'POST',
-    headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
-    body: JSON.stringify({ attempt_id: attemptId, points }),
-  });
-  expect(response.status).toBe(200);
-}
+/** Completes the next job that the rig is offered. */
+const completeNextJob = async (): Promise<void> => rig.report(await rig.takeOffer(), 'completed');
 
 const open = async (page: Page, path = '/jobs/new'): Promise<void> => {
   await signIn(page, orchestrator);
@@ -66,28 +52,29 @@ const open = async (page: Page, path = '/jobs/new'): Promise<void> => {
 
 /** Presses Tab until an element has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {
-  for (let n = 0; n < 40 && (await page.locator(`${selector}:focus`).count()) === 0; n++)
+  const maxTabs = 40;
+  for (let count = 0; count < maxTabs && (await page.locator(`${selector}:focus`).count()) === 0; count++)
     await page.keyboard.press('Tab');
 }
 
 const editorOf = (page: Page): Locator => page.locator('.editor textarea');
-const answerOf = (page: Page): Locator => page.getByRole('region', { name: 'If you submit now' });
+const forecastOf = (page: Page): Locator => page.getByRole('region', { name: 'If you submit now' });
 
-test('changes settings in the form and in the text, and shows meanwhile who could run the job', async ({
+test('shows which workers can run the job while the user changes settings in the form and in the text', async ({
   page,
 }) => {
   await open(page);
-  const answer = answerOf(page);
-  await expect(answer).toContainText('Choose a configuration to see which workers can run it.');
+  const forecast = forecastOf(page);
+  await expect(forecast).toContainText('Choose a configuration to see which workers can run it.');
   await chooseConfig(page, 'dog');
   await expect(editorOf(page)).toHaveValue(text);
-  await expect(answer).toContainText('Starts now on rig-1');
-  await expect(answer).toContainText('1 of 2 rigs fit');
-  await expect(answer.getByRole('listitem').filter({ hasText: 'rig-2' })).toContainText(
+  await expect(forecast).toContainText('Starts now on rig-1');
+  await expect(forecast).toContainText('1 of 2 rigs fit');
+  await expect(forecast.getByRole('listitem').filter({ hasText: 'rig-2' })).toContainText(
     'does not have the trainer kohya',
   );
-  await expect(answer).toContainText('Needs 21.4 of 24 GB per GPU on rig-1');
-  await expect(answer).toContainText('From the last 2 similar jobs');
+  await expect(forecast).toContainText('Needs 21.4 of 24 GB per GPU on rig-1');
+  await expect(forecast).toContainText('From the last 2 similar jobs');
 
   const rate = page.getByLabel('Learning rate');
   await expect(rate).toHaveValue('1e-4');
@@ -97,20 +84,19 @@ test('changes settings in the form and in the text, and shows meanwhile who coul
   await expect(changes.getByRole('row').last()).toHaveText(/learning_rate\s*0\.0001\s*0\.0003/);
   await editorOf(page).fill(text.replace('network_dim = 16', 'network_dim = 64'));
   await expect(page.getByLabel('LoRA rank')).toHaveValue('64');
-  await expect(answer).toContainText('No similar job has completed yet.');
+  await expect(forecast).toContainText('No similar job has completed yet.');
 
   await page.getByText('Advanced options').click();
   await page.getByLabel('GPUs', { exact: true }).fill('900');
-  await expect(answer).toContainText('No registered worker meets these requirements');
+  await expect(forecast).toContainText('No registered worker meets these requirements');
   await page.getByLabel('GPUs', { exact: true }).fill('');
-  await expect(answer).toContainText('Starts now on rig-1');
+  await expect(forecast).toContainText('Starts now on rig-1');
 
   await page.getByLabel('Job name').fill('Dog at rank 64');
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
   await page.getByRole('link', { name: 'Open job' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Dog at rank 64' })).toBeVisible();
-  const job = await rig.offered();
-  for (const status of ['starting', 'running', 'completed']) await rig.report(job, status);
+  await completeNextJob();
 });
 
 test('shows the differences of a duplicate from its job, and keeps them after a reload', async ({ page }) => {
@@ -121,14 +107,14 @@ test('shows the differences of a duplicate from its job, and keeps them after a 
   const row = page.getByRole('row').filter({ hasText: 'seed' });
   await expect(row.locator('.diff-before')).toHaveText('4');
   await expect(row.locator('.diff-after')).toHaveText('5');
-  await expect(answerOf(page)).toContainText('No registered worker meets these requirements');
+  await expect(forecastOf(page)).toContainText('No registered worker meets these requirements');
   await page.reload();
   await expect(row.locator('.diff-after')).toHaveText('5');
   await page.getByLabel('Seed').fill('4');
   await expect(row).toHaveCount(0);
 });
 
-test('says what is wrong with a config, and replaces misspelt keys and values', async ({ page }) => {
+test('lists the problems of a config, and replaces misspelt keys and values', async ({ page }) => {
   await open(page);
   const editor = editorOf(page);
   await editor.fill(text.replace('learning_rate', 'lerning_rate').replace('"bf16"', '"bf-16"'));
@@ -148,12 +134,12 @@ test('says what is wrong with a config, and replaces misspelt keys and values', 
   await page.getByLabel('Steps').fill('1000');
   await editor.fill('learning_rate = ');
   await expect(page.getByRole('alert')).toContainText(/^Invalid (TOML|YAML|JSON) at line 1/);
-  await expect(answerOf(page)).toContainText('The form has a problem');
+  await expect(forecastOf(page)).toContainText('The form has a problem');
   await editor.fill('{"lr": 1}');
   await expect(page.getByLabel('Text (JSON)')).toBeVisible();
   await editor.fill(text.replace('script = ', 'script_name = '));
-  await expect(answerOf(page)).toContainText('The server refuses this job');
-  await expect(answerOf(page)).toContainText('it does not name its script');
+  await expect(forecastOf(page)).toContainText('The server refuses this job');
+  await expect(forecastOf(page)).toContainText('it does not name its script');
 });
 
 test('submits a job that starts after another one, chosen from the list or by its id', async ({ page }) => {
@@ -169,7 +155,7 @@ test('submits a job that starts after another one, chosen from the list or by it
   await after.getByRole('combobox').first().fill(parent);
   await expect(after).toContainText('base');
   await after.getByRole('combobox', { name: 'Start when all of them' }).selectOption('end');
-  await expect(answerOf(page)).toContainText('base');
+  await expect(forecastOf(page)).toContainText('base');
   await page.getByRole('button', { name: 'Submit', exact: true }).click();
   await expect(page).toHaveURL(/\/jobs\/j_|\/jobs\/new/);
   const { entries } = (await orchestrator.call('GET', '/api/queue?limit=1')) as {
@@ -197,7 +183,7 @@ test('completes keys and values with the keyboard, and submits', async ({ page }
   await expect(options.getByRole('option')).toHaveText(['true', 'false']);
   await page.keyboard.press('Enter');
   await expect(editor).toHaveValue(`${text}cache_latents_to_disk = true`);
-  // Tab leaves the text, so that nobody is trapped in it.
+  // Tab moves the focus out of the text, so that keyboard users can reach the rest of the page.
   await page.keyboard.press('Tab');
   await expect(editor).not.toBeFocused();
   const submit = page.getByRole('button', { name: 'Submit', exact: true });
@@ -205,18 +191,16 @@ test('completes keys and values with the keyboard, and submits', async ({ page }
   await expect(submit).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { level: 2 })).toBeFocused();
-  const job = await rig.offered();
-  for (const status of ['starting', 'running', 'completed']) await rig.report(job, status);
+  await completeNextJob();
 });
 
-test('is legible and accessible in both themes and at each width', async ({ page }) => {
+test('shows an accessible form that fits in both themes and at each width', async ({ page }) => {
   test.setTimeout(90_000);
   await open(page);
   await chooseConfig(page, 'dog');
   await page.getByLabel('Learning rate').fill('3e-4');
-  await expect(answerOf(page)).toContainText('Starts now on rig-1');
-  const key = editorOf(page);
-  await key.fill(`${text.replace('1e-4', '3e-4')}cashe_latents = true\n`);
+  await expect(forecastOf(page)).toContainText('Starts now on rig-1');
+  await editorOf(page).fill(`${text.replace('1e-4', '3e-4')}cashe_latents = true\n`);
   await expect(page.getByRole('list', { name: 'Problems in the text' })).toBeVisible();
   await page.getByText('Advanced options').click();
   for (const colorScheme of ['light', 'dark'] as const)
@@ -224,12 +208,9 @@ test('is legible and accessible in both themes and at each width', async ({ page
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
       await untilLoaded(page);
-      await expect(answerOf(page)).toHaveAttribute('aria-busy', 'false');
-      const path = `${test.info().project.outputDir}/screens/submit-form-${colorScheme}-${width}.png`;
-      await page.screenshot({ path, animations: 'disabled', fullPage: true });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-      expect(await tooWide(page)).toEqual([]);
-      expect(await cutTexts(page)).toEqual([]);
+      await expect(forecastOf(page)).toHaveAttribute('aria-busy', 'false');
+      await takePicture(page, `submit-form-${colorScheme}-${width}`, { fullPage: true });
+      await expectAccessible(page);
+      await expectFits(page);
     }
 });

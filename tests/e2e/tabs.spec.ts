@@ -1,13 +1,13 @@
-/** The tabs of a browser share one event stream, and each shows changes as fast as with a stream of its own. */
+/** The tabs of a browser share one event stream. */
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
-import { type CountingProxy, startCountingProxy } from './counting-proxy.ts';
+import { type HttpProxy, startHttpProxy } from './http-proxy.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
-let proxy: CountingProxy;
+let proxy: HttpProxy;
 test.beforeEach(async () => {
   orchestrator = await startOrchestrator();
-  proxy = await startCountingProxy(orchestrator.url);
+  proxy = await startHttpProxy(orchestrator.url);
 });
 test.afterEach(async () => {
   await proxy.close();
@@ -18,8 +18,8 @@ const expectLive = (tab: Page) =>
   expect(tab.getByText('Live', { exact: true })).toBeVisible({ timeout: 15_000 });
 const expectShown = (tab: Page, worker: string) =>
   expect(tab.getByText(worker).first()).toBeVisible({ timeout: 15_000 });
-const createWorker = (name: string) => orchestrator.call('POST', '/api/admin/workers', { name });
-const expectStreams = (count: number) => expect.poll(proxy.streams, { timeout: 15_000 }).toBe(count);
+const createWorker = (name: string) => orchestrator.createWorker({ name });
+const expectStreams = (count: number) => expect.poll(proxy.countStreams, { timeout: 15_000 }).toBe(count);
 
 /** Signs in, and opens this number of tabs with the workers page. */
 async function openTabs(context: BrowserContext, count: number): Promise<readonly [Page, ...Page[]]> {
@@ -33,7 +33,7 @@ async function openTabs(context: BrowserContext, count: number): Promise<readonl
   return [first, ...others];
 }
 
-test('shares one event stream among three tabs, also after one is closed', async ({ context }) => {
+test('shares one event stream among three tabs, also after one of them is closed', async ({ context }) => {
   const [first, ...others] = await openTabs(context, 3);
   await expectStreams(1);
   await createWorker('rig-for-all');
@@ -46,21 +46,21 @@ test('shares one event stream among three tabs, also after one is closed', async
   await expectStreams(0);
 });
 
-test('shows earlier and later events in a tab that is opened late or returns', async ({ context }) => {
+test('shows all events in a tab that is opened later, or that returns to the panel', async ({ context }) => {
   const [first] = await openTabs(context, 1);
   await createWorker('rig-early');
   await expectShown(first, 'rig-early');
-  const late = await context.newPage();
-  await late.goto(`${proxy.url}/workers`);
-  await expectShown(late, 'rig-early');
+  const second = await context.newPage();
+  await second.goto(`${proxy.url}/workers`);
+  await expectShown(second, 'rig-early');
   await first.goto(`${proxy.url}/docs`);
   await createWorker('rig-meanwhile');
-  await expectShown(late, 'rig-meanwhile');
+  await expectShown(second, 'rig-meanwhile');
   await first.goBack();
   await expectShown(first, 'rig-meanwhile');
   await expectLive(first);
-  await createWorker('rig-at-last');
-  for (const tab of [first, late]) await expectShown(tab, 'rig-at-last');
+  await createWorker('rig-last');
+  for (const tab of [first, second]) await expectShown(tab, 'rig-last');
   await expectStreams(1);
 });
 
@@ -68,10 +68,10 @@ test('marks every tab stale when the connection breaks, and shows missed changes
   context,
 }) => {
   const tabs = await openTabs(context, 2);
-  proxy.cut();
+  await proxy.disconnect();
   for (const tab of tabs) await expect(tab.getByText(/^Not up to date since/)).toBeVisible();
   await createWorker('rig-unseen');
-  proxy.mend();
+  await proxy.reconnect();
   for (const tab of tabs) {
     await expectShown(tab, 'rig-unseen');
     await expectLive(tab);
@@ -79,7 +79,7 @@ test('marks every tab stale when the connection breaks, and shows missed changes
   await expectStreams(1);
 });
 
-test('signs out all tabs of a browser when one signs out', async ({ context }) => {
+test('signs out all tabs of a browser when the user signs out in one of them', async ({ context }) => {
   const [first, ...others] = await openTabs(context, 3);
   await first.goto(`${proxy.url}/settings`);
   await first.getByRole('button', { name: 'Sign out' }).click();
@@ -101,7 +101,7 @@ test('opens one stream per tab when the browser lacks shared workers', async ({ 
 test('opens a stream in the tab itself when the shared worker script is missing', async ({ context }) => {
   proxy.hide(/^\/assets\/stream-worker-/);
   const [tab] = await openTabs(context, 1);
-  expect(proxy.hidden()).toBeGreaterThan(0);
+  expect(proxy.countHidden()).toBeGreaterThan(0);
   await createWorker('rig-without-script');
   await expectShown(tab, 'rig-without-script');
   await expectStreams(1);

@@ -1,4 +1,4 @@
-/** Names and texts with markup in them are shown literally on every page: docs/internals/faults.md, S15. */
+/** Every page shows markup in names and texts as text (docs/internals/faults.md, S15). */
 import { expect, test } from '@playwright/test';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
@@ -14,14 +14,15 @@ const reversedText = '\u202egpj.exe';
 
 test('runs no script from markup in the names and reports of workers and jobs', async ({ page }) => {
   const { call, url } = orchestrator;
-  const created = await call('POST', '/api/admin/workers', { name: markup, labels: { rig: 'x', link } });
-  const [id, token] = [String(created['worker_id']), String(created['token'])];
-  const asWorker = (path: string, body: object): Promise<Response> =>
-    fetch(url + path, {
+  const { id, token } = await orchestrator.createWorker({ name: markup, labels: { rig: 'x', link } });
+  const postAsWorker = async (path: string, body: object): Promise<void> => {
+    const response = await fetch(url + path, {
       method: 'POST',
       headers: { 'x-worker-token': token, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
+    expect(response.status, path).toBe(200);
+  };
   const gpu = { index: 0, name: markup + reversedText, vram_gb: 24 };
   const gpuInfo = { name: markup, count: 1, vram_gb: 24, driver: markup, accelerator: markup, gpus: [gpu] };
   const registration = {
@@ -31,7 +32,7 @@ test('runs no script from markup in the names and reports of workers and jobs', 
     gpu_info: gpuInfo,
     agent_version: markup,
   };
-  expect((await asWorker('/api/workers/register', registration)).status).toBe(200);
+  await postAsWorker('/api/workers/register', registration);
   const connection = new AbortController();
   const stream = await fetch(`${url}/api/workers/stream?worker_id=${id}`, {
     headers: { 'x-worker-token': token },
@@ -40,13 +41,11 @@ test('runs no script from markup in the names and reports of workers and jobs', 
   expect(stream.status).toBe(200);
   const config = { model_family: markup, prompt: markup, [markup]: link };
   const job = await orchestrator.submit({ config, config_name: markup, worker_labels: { rig: 'x' } });
-  const report = `/api/workers/job/${job}/status`;
-  expect((await asWorker(report, { status: 'running', progress: { step: 1, stage: markup } })).status).toBe(
-    200,
-  );
+  const reportPath = `/api/workers/job/${job}/status`;
+  await postAsWorker(reportPath, { status: 'running', progress: { step: 1, stage: markup } });
   const error = `Traceback:\n${markup}\n${reversedText}`;
-  expect((await asWorker(report, { status: 'failed', exit_code: 1, error })).status).toBe(200);
-  const waiting = await orchestrator.submit({
+  await postAsWorker(reportPath, { status: 'failed', exit_code: 1, error });
+  const pendingJob = await orchestrator.submit({
     config,
     config_name: link,
     worker_labels: { [markup.slice(0, 40)]: 'x' },
@@ -65,14 +64,15 @@ test('runs no script from markup in the names and reports of workers and jobs', 
     `/workers/${id}`,
     '/jobs',
     `/jobs/${job}`,
-    `/jobs/${waiting}`,
+    `/jobs/${pendingJob}`,
     '/queue',
     '/audit',
   ];
   for (const path of paths) {
     await page.goto(url + path);
     await expect(page.getByRole('navigation', { name: 'Pages' })).toBeVisible();
-    const showsLink = path === '/queue' || path === `/jobs/${waiting}`;
+    // Only the pending job has the link as its name.
+    const showsLink = path === '/queue' || path === `/jobs/${pendingJob}`;
     await expect(page.getByText(showsLink ? link : '<img src=x onerror=').first()).toBeVisible();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
     expect(await page.locator('a[href^="javascript:"]').count()).toBe(0);

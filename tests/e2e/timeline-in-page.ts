@@ -8,17 +8,18 @@ interface Canvas {
   dispatchEvent(event: unknown): boolean;
 }
 declare const document: { querySelector(selector: 'canvas'): Canvas | null };
-declare const requestAnimationFrame: (then: (at: number) => void) => number;
+declare const requestAnimationFrame: (callback: (timeMs: number) => void) => number;
 declare const PointerEvent: new (type: string, options: object) => unknown;
 declare const WheelEvent: new (type: string, options: object) => unknown;
 
 /** Drags or zooms the chart in every frame. Returns the number of frames per second. */
 export const measureFrames = (page: Page, kind: 'pan' | 'zoom'): Promise<number> =>
-  page.evaluate(async how => {
+  page.evaluate(async movement => {
     const canvas = document.querySelector('canvas');
     if (canvas === null) throw new Error('there is no canvas');
     const { left, top } = canvas.getBoundingClientRect();
-    const at = (x: number) => ({
+    /** Options of an event at this distance from the left edge of the chart. */
+    const pointerAt = (x: number) => ({
       clientX: left + x,
       clientY: top + 100,
       bubbles: true,
@@ -28,15 +29,17 @@ export const measureFrames = (page: Page, kind: 'pan' | 'zoom'): Promise<number>
     });
     // Events that a script creates have no pointer that could be captured.
     canvas.setPointerCapture = () => {};
-    if (how === 'pan') canvas.dispatchEvent(new PointerEvent('pointerdown', at(400)));
+    if (movement === 'pan') canvas.dispatchEvent(new PointerEvent('pointerdown', pointerAt(400)));
     const times: number[] = [];
-    for (let n = 0; n < 120; n++) {
+    for (let frame = 0; frame < 120; frame++) {
       times.push(await new Promise<number>(resolve => requestAnimationFrame(resolve)));
-      const deltaY = n % 40 < 20 ? 30 : -30;
-      if (how === 'pan') canvas.dispatchEvent(new PointerEvent('pointermove', at(400 + 3 * (n % 60))));
-      else canvas.dispatchEvent(new WheelEvent('wheel', { ...at(300), deltaY, ctrlKey: true }));
+      // Twenty frames in one direction, then twenty back.
+      const deltaY = frame % 40 < 20 ? 30 : -30;
+      if (movement === 'pan')
+        canvas.dispatchEvent(new PointerEvent('pointermove', pointerAt(400 + 3 * (frame % 60))));
+      else canvas.dispatchEvent(new WheelEvent('wheel', { ...pointerAt(300), deltaY, ctrlKey: true }));
     }
-    if (how === 'pan') canvas.dispatchEvent(new PointerEvent('pointerup', at(400)));
+    if (movement === 'pan') canvas.dispatchEvent(new PointerEvent('pointerup', pointerAt(400)));
     const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1_000;
     return (times.length - 1) / seconds;
   }, kind);

@@ -1,16 +1,17 @@
-/** The timeline of the fleet, with real workers, and with as many bars as a response may have. */
-import { AxeBuilder } from '@axe-core/playwright';
+/** The timeline of the fleet, with real workers, and with the maximum number of bars. */
+
 import { expect, type Page, test } from '@playwright/test';
 import { maxTimelineBars, type TimelineBar } from '../../protocol/timeline-api.ts';
-import { tooWide } from './in-page.ts';
+import { findOverflows } from './in-page.ts';
+import { expectAccessible, takePicture } from './page-checks.ts';
+import { enterToken, type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { measureFrames } from './timeline-in-page.ts';
-import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeAll(async () => {
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '6'] });
-  // Without any worker, the page explains what will appear.
-  await orchestrator.call('POST', '/api/admin/workers', { name: 'rig-spare' });
+  // A server without workers would show instructions instead of the timeline.
+  await orchestrator.createWorker({ name: 'rig-spare' });
 });
 test.afterAll(() => orchestrator.close());
 
@@ -26,7 +27,7 @@ function recordErrors(page: Page): readonly string[] {
   return errors;
 }
 
-test('explains an empty timeline', async ({ page }) => {
+test('explains what an empty timeline will show, and links to the workers', async ({ page }) => {
   const empty = await startOrchestrator();
   try {
     await signIn(page, empty);
@@ -39,12 +40,12 @@ test('explains an empty timeline', async ({ page }) => {
   }
 });
 
-test('shows how a job moves from a killed worker to another one, and what is expected next', async ({
+test('shows a job move from a killed worker to another one, and when the next job is expected to start', async ({
   page,
 }) => {
   test.setTimeout(150_000);
   const errors = recordErrors(page);
-  const first = await orchestrator.rig('rig-first');
+  const first = await orchestrator.startRig('rig-first');
   const body = { config_name: 'flux-lora', config: { trainer: 'selftest', seconds: 20 } };
   const job = await orchestrator.submit(body);
   await signIn(page, orchestrator);
@@ -52,24 +53,24 @@ test('shows how a job moves from a killed worker to another one, and what is exp
   await page.getByRole('button', { name: 'Show as table' }).click();
   await expect(rowsOf(page)).toHaveCount(1);
   await expect(rowsOf(page)).toContainText('running', { timeout: 20_000 });
-  const second = await orchestrator.rig('rig-second');
+  const second = await orchestrator.startRig('rig-second');
   await expect(chart(page).getByRole('link', { name: 'rig-second', exact: true })).toBeVisible();
   first.cutPower();
 
   await expect(rowsOf(page)).toHaveCount(2, { timeout: 60_000 });
   await expect(rowsOf(page).filter({ hasText: 'rig-first' })).toContainText('lost');
   await expect(rowsOf(page).filter({ hasText: 'rig-second' })).toContainText('running', { timeout: 30_000 });
-  const pending = await orchestrator.submit({ ...body, config_name: 'waits' });
-  await expect(rowsOf(page).filter({ hasText: 'waits' })).toContainText('expected start', {
+  const nextJob = await orchestrator.submit({ ...body, config_name: 'next-job' });
+  await expect(rowsOf(page).filter({ hasText: 'next-job' })).toContainText('expected start', {
     timeout: 30_000,
   });
-  await orchestrator.call('POST', `/api/queue/${pending}/cancel`);
+  await orchestrator.call('POST', `/api/queue/${nextJob}/cancel`);
   await expect(rowsOf(page)).toHaveCount(2);
   await expect(rowsOf(page).filter({ hasText: 'rig-second' })).toContainText('completed', {
     timeout: 60_000,
   });
 
-  // The job's page has both rigs, and the worker's page only its own.
+  // The job's page shows both workers, and the worker's page only this worker.
   await page.goto(`${orchestrator.url}/jobs/${job}`);
   await expect(chart(page).locator('.timeline-names li')).toHaveText([/rig-first/, /rig-second/]);
   await page.goto(`${orchestrator.url}/workers/${second.id}`);
@@ -84,36 +85,39 @@ test('shows how a job moves from a killed worker to another one, and what is exp
 
 test('opens a link to the timeline after signing in', async ({ page }) => {
   await page.goto(`${orchestrator.url}/timeline?zoom=week`);
-  await page.getByLabel('Token').fill(orchestrator.token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await enterToken(page, orchestrator.token);
   await expect(page.getByRole('heading', { name: 'Timeline' })).toBeVisible();
   await expect(page.getByRole('button', { name: 'Week' })).toHaveAttribute('aria-pressed', 'true');
   await page.getByRole('button', { name: 'Month' }).click();
   await expect(page).toHaveURL(/zoom=month/);
 });
 
-const hour = 3_600_000;
-const rigs = 250;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const workerCount = 250;
 
-/** As many bars as a response may have, within the last six hours and the next two, on 250 workers. */
-function fullTimeline(): object {
+/** Creates a response with the maximum number of bars, within the last six hours and the next one, on 250 workers. */
+function createFullTimeline(): object {
   const now = Date.now();
-  const iso = (at: number): string => new Date(at).toISOString();
+  const iso = (time: number): string => new Date(time).toISOString();
   const outcomes = ['completed', 'completed', 'failed', 'requeued', 'cancelled', 'given_up'];
-  const bars = Array.from({ length: maxTimelineBars }, (_, n) => {
-    const from = now - 6 * hour + Math.floor(n / rigs) * 0.75 * hour + (n % 7) * 60_000;
-    const isLive = n >= maxTimelineBars - rigs;
+  // The first 250 bars are the first attempt on each worker, the next 250 the second, and so on. The last 250 are running.
+  const bars = Array.from({ length: maxTimelineBars }, (_, index) => {
+    const round = Math.floor(index / workerCount);
+    const start = now - 6 * hourMs + round * 0.75 * hourMs + (index % 7) * minuteMs;
+    const isRunning = index >= maxTimelineBars - workerCount;
     return {
-      attempt_id: `a_${n}`,
-      job_id: `j_${n - (n % 3)}`,
-      attempt: (n % 3) + 1,
-      worker_id: `w_${n % rigs}`,
+      attempt_id: `a_${index}`,
+      // Three attempts in a row belong to the same job.
+      job_id: `j_${index - (index % 3)}`,
+      attempt: (index % 3) + 1,
+      worker_id: `w_${index % workerCount}`,
       rank: null,
-      offered_at: iso(from),
-      started_at: iso(from + 60_000),
-      ended_at: isLive ? null : iso(from + 0.6 * hour),
-      outcome: isLive ? null : (outcomes[n % outcomes.length] ?? 'completed'),
-      expected_end_at: isLive ? iso(now + hour) : null,
+      offered_at: iso(start),
+      started_at: iso(start + minuteMs),
+      ended_at: isRunning ? null : iso(start + 0.6 * hourMs),
+      outcome: isRunning ? null : (outcomes[index % outcomes.length] ?? 'completed'),
+      expected_end_at: isRunning ? iso(now + hourMs) : null,
     } satisfies Record<keyof TimelineBar, unknown>;
   });
   return {
@@ -126,7 +130,11 @@ function fullTimeline(): object {
       status: 'running',
       user: 'ada',
     })),
-    workers: Array.from({ length: rigs }, (_, n) => ({ id: `w_${n}`, name: `rig-${n}`, deleted: false })),
+    workers: Array.from({ length: workerCount }, (_, index) => ({
+      id: `w_${index}`,
+      name: `rig-${index}`,
+      deleted: false,
+    })),
     is_cut: true,
     now: iso(now),
     as_of_seq: 1,
@@ -134,7 +142,7 @@ function fullTimeline(): object {
 }
 
 async function openFull(page: Page): Promise<void> {
-  await page.route('**/api/timeline?*', route => route.fulfill({ json: fullTimeline() }));
+  await page.route('**/api/timeline?*', route => route.fulfill({ json: createFullTimeline() }));
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/timeline?zoom=hours`);
   await expect(page.getByText('Shows only the newest 2,000 attempts')).toBeVisible();
@@ -143,17 +151,15 @@ async function openFull(page: Page): Promise<void> {
 test('keeps a high frame rate while it pans and zooms 2,000 bars', async ({ page }) => {
   await openFull(page);
   for (const kind of ['pan', 'zoom'] as const) {
-    const fps = await measureFrames(page, kind);
-    test.info().annotations.push({
-      type: kind,
-      description: `${fps.toFixed(1)} frames a second`,
-    });
-    // A machine that runs other tests at the same time drops frames.
-    expect(fps).toBeGreaterThan(30);
+    const framesPerSecond = await measureFrames(page, kind);
+    const description = `${framesPerSecond.toFixed(1)} frames a second`;
+    test.info().annotations.push({ type: kind, description });
+    // Browsers draw 60 frames per second. A machine that runs other tests at the same time drops some of them.
+    expect(framesPerSecond).toBeGreaterThan(30);
   }
 });
 
-test('can be used with the keyboard alone', async ({ page }) => {
+test('zooms, moves and opens bars of the timeline with the keyboard alone', async ({ page }) => {
   await openFull(page);
   await chart(page).focus();
   await page.keyboard.press('-');
@@ -184,14 +190,13 @@ test('can be used with the keyboard alone', async ({ page }) => {
 
 for (const theme of ['light', 'dark'] as const)
   for (const width of [390, 1280, 1440])
-    test(`fits a width of ${width} in the ${theme} theme, and passes axe`, async ({ page }) => {
+    test(`shows an accessible timeline that fits ${width} px in the ${theme} theme`, async ({ page }) => {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme: theme });
       await openFull(page);
       await page.getByRole('button', { name: 'Show as table' }).click();
       await expect(rowsOf(page).first()).toBeVisible();
-      await page.screenshot({ path: `test-results/screens/timeline-${width}-${theme}.png` });
-      expect(await tooWide(page)).toEqual([]);
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations).toEqual([]);
+      await takePicture(page, `timeline-${width}-${theme}`);
+      expect(await findOverflows(page)).toEqual([]);
+      await expectAccessible(page);
     });

@@ -1,35 +1,78 @@
 import { expect } from '@playwright/test';
-import { WorkerId } from '../../protocol/ids.ts';
-import { type Offered, openRig, type Rig } from '../support/upload-bench.ts';
+import { type Offered, openRig, type Rig, upload } from '../support/upload-bench.ts';
 import type { Orchestrator } from './panel.ts';
 
-/** A worker without a trainer. It sends the reports and files that a test chooses. */
-export interface TrainingRig extends Pick<Rig, 'token'> {
-  /** Submits a job and reports that it runs. */
-  start(name: string): Promise<Offered>;
-  /** Takes the next offer and reports that it runs. */
-  takeOffer(): Promise<Offered>;
-  report(of: Offered, status: string, more?: object): Promise<void>;
+/** The attempt of a job that the orchestrator has offered to a worker. */
+export type OfferedJob = Offered;
+
+/** A worker without a trainer. It sends the reports, metrics and files that a test chooses. */
+export interface TrainingRig extends Pick<Rig, 'token' | 'beat'> {
+  /** Submits a job, and reports that it runs. */
+  start(name: string): Promise<OfferedJob>;
+  /** Takes the next offer, and reports that it runs. */
+  takeOffer(): Promise<OfferedJob>;
+  report(job: OfferedJob, status: string, fields?: object): Promise<void>;
+  /** Sends points of curves. `firstNumber`: the number of the first point in the attempt. */
+  postPoints(job: OfferedJob, points: readonly Point[], firstNumber?: number): Promise<void>;
+  uploadFile(job: OfferedJob, key: string, body: FileBody): Promise<void>;
 }
 
-export async function openTrainingRig(orchestrator: Orchestrator, name: string): Promise<TrainingRig> {
-  const createWorker = async (worker: { readonly name?: string } = {}) => {
-    const made = await orchestrator.call('POST', '/api/admin/workers', worker);
-    return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
+export interface Point {
+  readonly step: number;
+  readonly values: Readonly<Record<string, number | null>>;
+}
+
+type FileBody = string | Uint8Array<ArrayBuffer>;
+
+/** The number of points in one request. */
+const pointsPerRequest = 500;
+
+/** `registration`: additional fields of the worker's registration. */
+export async function openTrainingRig(
+  orchestrator: Orchestrator,
+  name: string,
+  registration: object = {},
+): Promise<TrainingRig> {
+  const rig = await openRig(orchestrator, name, registration);
+  const report = async (job: OfferedJob, status: string, fields: object = {}): Promise<void> => {
+    expect((await rig.report(job, status, fields)).ok, status).toBe(true);
   };
-  const rig = await openRig({ url: orchestrator.url, createWorker }, name);
-  const report = async (of: Offered, status: string, more: object = {}): Promise<void> => {
-    expect((await rig.report(of, status, more)).ok, status).toBe(true);
+  const takeOffer = async (): Promise<OfferedJob> => {
+    const job = await rig.offered();
+    for (const status of ['starting', 'running']) await report(job, status);
+    return job;
   };
-  const takeOffer = async (): Promise<Offered> => {
-    const offered = await rig.offered();
-    for (const status of ['starting', 'running']) await report(offered, status);
-    return offered;
+  /** Sends points of which each took one second. */
+  const postPoints = async (
+    { jobId, attemptId }: OfferedJob,
+    points: readonly Point[],
+    firstNumber = 0,
+  ): Promise<void> => {
+    const numbered = points.map((point, index) => {
+      const number = firstNumber + index;
+      return { n: number, elapsed_ms: 1_000 * (number + 1), ...point };
+    });
+    for (let start = 0; start < numbered.length; start += pointsPerRequest) {
+      const response = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
+        method: 'POST',
+        headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          attempt_id: attemptId,
+          points: numbered.slice(start, start + pointsPerRequest),
+        }),
+      });
+      expect(response.status, await response.text()).toBe(200);
+    }
   };
   return {
     token: rig.token,
+    beat: rig.beat,
     report,
     takeOffer,
+    postPoints,
+    async uploadFile({ token }, key, body) {
+      expect((await upload(orchestrator.url, token, key, { body })).status, key).toBe(200);
+    },
     async start(config_name) {
       await orchestrator.submit({ config_name, config: {} });
       return takeOffer();

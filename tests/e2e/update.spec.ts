@@ -1,20 +1,23 @@
-/** Updates of real workers from the panel: the overview offers them, a dialog shows the progress, the job continues. */
+/** Updates of real workers that are started in the panel, while a worker runs a job. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
+
 import { expect, test } from '@playwright/test';
 import { createBuilder } from 'vite';
 import { version } from '../../protocol/version.ts';
 import { type Program, root, startProgram } from '../support/processes.ts';
 import { endTrainings } from '../support/trainings.ts';
+import { expectAccessible } from './page-checks.ts';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
+/** The text of the worker program. */
 let bundle: string;
+/** The parent of the folders in which the workers are installed. */
 const home = mkdtempSync(join(tmpdir(), 'trainyard-e2e-update-'));
 const programs: Program[] = [];
-const ids = new Map<string, string>();
+const workerIds = new Map<string, string>();
 const oldVersion = '0.0.1';
 
 test.beforeAll(async () => {
@@ -34,10 +37,10 @@ test.afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Installs an older worker on a machine of its own, and starts it. */
+/** Installs a worker of an old version in a folder of its own, and starts it. */
 async function startRig(name: string, args: readonly string[] = []): Promise<void> {
-  const made = await orchestrator.call('POST', '/api/admin/workers', { name });
-  ids.set(name, String(made['worker_id']));
+  const { id, token } = await orchestrator.createWorker({ name });
+  workerIds.set(name, id);
   const folder = mkdtempSync(join(home, `${name}-`));
   const file = join(folder, 'trainyard-worker.mjs');
   writeFileSync(file, bundle.replace(`= "${version}";`, `= "${oldVersion}";`));
@@ -52,13 +55,15 @@ async function startRig(name: string, args: readonly string[] = []): Promise<voi
   ];
   const program = startProgram([...command, ...args], {
     cwd: folder,
-    env: { XDG_STATE_HOME: folder, SIMPLETUNER_WORKER_TOKEN: String(made['token']) },
+    env: { XDG_STATE_HOME: folder, SIMPLETUNER_WORKER_TOKEN: token },
   });
   programs.push(program);
   await program.said(/^Connected to /);
 }
 
-test('updates all workers from the overview, and the running job continues', async ({ page }) => {
+test('updates all workers that permit it from the overview, while a running job continues', async ({
+  page,
+}) => {
   test.setTimeout(120_000);
   await startRig('rig-1');
   await startRig('rig-2');
@@ -66,13 +71,13 @@ test('updates all workers from the overview, and the running job continues', asy
   await signIn(page, orchestrator);
   const job = await orchestrator.submit({ config: { trainer: 'selftest', seconds: 25 } });
   await page.goto(orchestrator.url);
-  const needs = page.getByRole('region', { name: 'Needs attention' });
-  await expect(needs).toContainText('2 workers can be updated');
-  await needs.getByRole('button', { name: 'Update…' }).click();
+  const attention = page.getByRole('region', { name: 'Needs attention' });
+  await expect(attention).toContainText('2 workers can be updated');
+  await attention.getByRole('button', { name: 'Update…' }).click();
   const dialog = page.getByRole('dialog');
   await expect(dialog).toContainText(`${oldVersion} → ${version}`);
   await dialog.getByLabel('Restart').selectOption('now');
-  expect((await new AxeBuilder({ page }).include('[role="dialog"]').analyze()).violations).toEqual([]);
+  await expectAccessible(page, '[role="dialog"]');
   await dialog.getByRole('button', { name: 'Update 2 workers' }).click();
   await expect(dialog).toContainText('2 of 2 updated, 0 failed', { timeout: 60_000 });
   await expect(dialog.getByText(`updated to ${version}`)).toHaveCount(2);
@@ -82,7 +87,7 @@ test('updates all workers from the overview, and the running job continues', asy
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-1')).toContainText(`agent ${version}`);
   await expect(rowOf(page, 'rig-off')).toContainText('update available');
-  await page.goto(`${orchestrator.url}/workers/${ids.get('rig-off')}`);
+  await page.goto(`${orchestrator.url}/workers/${workerIds.get('rig-off')}`);
   const note = page.getByRole('note');
   await expect(note).toContainText('its owner has turned off updates from the server');
   await expect(note.locator('code')).toContainText('trainyard-worker update');

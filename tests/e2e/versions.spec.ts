@@ -1,4 +1,4 @@
-/** The panel marks workers with another version than the orchestrator's, and shows how to update them. */
+/** The panel marks workers whose version differs from the orchestrator's, and shows how to update them. */
 import { expect, type Page, test } from '@playwright/test';
 import { version } from '../../protocol/version.ts';
 import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
@@ -16,26 +16,27 @@ interface Rig {
 }
 
 /** Creates a worker that only registers. */
-async function makeRig(name: string): Promise<Rig> {
-  const { worker_id: id, token } = await orchestrator.call('POST', '/api/admin/workers', { name });
+async function createRig(name: string): Promise<Rig> {
+  const { id, token } = await orchestrator.createWorker({ name });
   let starts = 0;
   return {
-    id: String(id),
+    id,
     async register(fields) {
       starts += 1;
-      const answer = await fetch(`${orchestrator.url}/api/workers/register`, {
+      const response = await fetch(`${orchestrator.url}/api/workers/register`, {
         method: 'POST',
-        headers: { 'x-worker-token': String(token), 'content-type': 'application/json' },
+        headers: { 'x-worker-token': token, 'content-type': 'application/json' },
         body: JSON.stringify({ name, persistent: true, instance_id: name, start_id: `${starts}`, ...fields }),
       });
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     },
   };
 }
 
+/** SHA-256 of the list of programs. */
 const sums = '5'.repeat(64);
 
-/** Answers as a server on which the worker programs were built, or were not built. */
+/** Responds to the page as a server whose worker programs were built, or were not built. */
 async function offerPrograms(page: Page, areBuilt: boolean): Promise<void> {
   const manifest = { version, sha256: { install: '1'.repeat(64), sums }, programs: [] };
   await page.route('**/agent/manifest.json', route =>
@@ -44,18 +45,18 @@ async function offerPrograms(page: Page, areBuilt: boolean): Promise<void> {
 }
 
 test('marks an older worker in the list, and shows the update command on its page', async ({ page }) => {
-  const old = await makeRig('rig-old');
-  await old.register({ protocol: 2, agent_version: '0.0.1' });
-  const same = await makeRig('rig-same');
-  await same.register({ protocol: 2, agent_version: version });
+  const oldRig = await createRig('rig-old');
+  await oldRig.register({ protocol: 2, agent_version: '0.0.1' });
+  const currentRig = await createRig('rig-current');
+  await currentRig.register({ protocol: 2, agent_version: version });
   await signIn(page, orchestrator);
   await offerPrograms(page, true);
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-old')).toContainText('agent 0.0.1, older than the server');
-  await expect(rowOf(page, 'rig-same')).toContainText(`agent ${version}`);
-  await expect(rowOf(page, 'rig-same')).not.toContainText('than the server');
+  await expect(rowOf(page, 'rig-current')).toContainText(`agent ${version}`);
+  await expect(rowOf(page, 'rig-current')).not.toContainText('than the server');
 
-  await page.goto(`${orchestrator.url}/workers/${old.id}`);
+  await page.goto(`${orchestrator.url}/workers/${oldRig.id}`);
   const note = page.getByRole('note').filter({ hasText: '0.0.1' });
   await expect(note).toContainText(`Version ${version} is available. This worker runs version 0.0.1.`);
   await expect(note).toContainText('its agent is too old for this, so update it by hand');
@@ -65,15 +66,15 @@ test('marks an older worker in the list, and shows the update command on its pag
   await expect(note.getByRole('button', { name: 'Copy command' })).toBeVisible();
 });
 
-test("removes the version notice when the worker returns with the server's version", async ({ page }) => {
-  const rig = await makeRig('rig-new');
+test("removes the version notice when the worker restarts with the server's version", async ({ page }) => {
+  const rig = await createRig('rig-new');
   await rig.register({ protocol: 2, agent_version: '99.0.0' });
   await signIn(page, orchestrator);
   await offerPrograms(page, false);
   await page.goto(`${orchestrator.url}/workers/${rig.id}`);
   const note = page.getByRole('note').filter({ hasText: '99.0.0' });
   await expect(note).toContainText('newer than the server’s');
-  // Without a built program, the command would fail, so the panel shows none.
+  // The server has no program, so the command would fail and the panel does not show it.
   await expect(note.locator('code')).toHaveCount(0);
   await rig.register({ protocol: 2, agent_version: version });
   await expect(note).toHaveCount(0);
@@ -81,10 +82,10 @@ test("removes the version notice when the worker returns with the server's versi
 });
 
 test("shows no version notice for SimpleTuner's own worker", async ({ page }) => {
-  const rig = await makeRig('rig-theirs');
+  const rig = await createRig('rig-v1');
   await rig.register({ agent_version: '0.0.1' });
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/workers/${rig.id}`);
-  await expect(page.getByRole('heading', { level: 1, name: 'rig-theirs' })).toBeVisible();
+  await expect(page.getByRole('heading', { level: 1, name: 'rig-v1' })).toBeVisible();
   await expect(page.getByText(/than the server/)).toHaveCount(0);
 });

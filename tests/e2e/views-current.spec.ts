@@ -1,19 +1,18 @@
 /** Overview, gallery, comparison, timeline and job page stay up to date when connections or the server break. */
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
 import { pngOf } from '../support/picture.ts';
-import { type Offered, upload } from '../support/upload-bench.ts';
-import { type CountingProxy, startCountingProxy } from './counting-proxy.ts';
-import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
-import { openTrainingRig, type TrainingRig } from './training-rig.ts';
+import { type HttpProxy, startHttpProxy } from './http-proxy.ts';
+import { enterToken, type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { type OfferedJob, openTrainingRig, type TrainingRig } from './training-rig.ts';
 
 let orchestrator: Orchestrator;
-let proxy: CountingProxy;
+let proxy: HttpProxy;
 let rig: TrainingRig;
-let roses: Offered;
+let roses: OfferedJob;
 
 test.beforeEach(async () => {
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
-  proxy = await startCountingProxy(orchestrator.url);
+  proxy = await startHttpProxy(orchestrator.url);
   rig = await openTrainingRig(orchestrator, 'rig-1');
   roses = await rig.start('roses');
   await addSample(100);
@@ -24,16 +23,15 @@ test.afterEach(async () => {
   await orchestrator.close();
 });
 
-async function addSample(step: number): Promise<void> {
-  const body = pngOf(96, 96, (x, y) => [x, y, step % 250]);
-  const key = `samples/step_${step}_red_0_96x96.png`;
-  expect((await upload(orchestrator.url, roses.token, key, { body })).status).toBe(200);
+function addSample(step: number): Promise<void> {
+  const picture = pngOf(96, 96, (x, y) => [x, y, step % 250]);
+  return rig.uploadFile(roses, `samples/step_${step}_red_0_96x96.png`, picture);
 }
 
 const report = (step: number): Promise<void> =>
   rig.report(roses, 'running', { progress: { step, total_steps: 1000, loss: 0.5 } });
 
-/** Expects the text by which each view shows the job at one step. */
+/** For each view, expects the text with which it shows that the job is at a step. */
 const expectStepIn: Readonly<Record<string, (page: Page, step: number) => Promise<void>>> = {
   overview: (page, step) => expect(page.getByText(new RegExp(`\\b${step / 10}\\s?%`)).first()).toBeVisible(),
   gallery: (page, step) =>
@@ -44,7 +42,7 @@ const expectStepIn: Readonly<Record<string, (page: Page, step: number) => Promis
   timeline: page => expect(page.getByRole('heading', { name: 'Timeline' })).toBeVisible(),
 };
 
-const pathsOf = ({ jobId }: Offered): Readonly<Record<string, string>> => ({
+const pathsOf = ({ jobId }: OfferedJob): Readonly<Record<string, string>> => ({
   overview: '/',
   gallery: '/gallery',
   compare: `/compare?jobs=${jobId}`,
@@ -54,7 +52,7 @@ const pathsOf = ({ jobId }: Offered): Readonly<Record<string, string>> => ({
 /** Opens each view in a tab of its own. */
 async function openViews(context: BrowserContext): Promise<ReadonlyMap<string, Page>> {
   const first = await context.newPage();
-  await signIn(first, { url: proxy.url, signInPath: orchestrator.signInPath });
+  await signIn(first, { ...orchestrator, url: proxy.url });
   const tabs = new Map<string, Page>();
   for (const [view, path] of Object.entries(pathsOf(roses))) {
     const tab = await context.newPage();
@@ -78,25 +76,27 @@ async function expectBadges(tabs: ReadonlyMap<string, Page>, text: RegExp): Prom
   for (const tab of tabs.values()) await expect(badge(tab)).toHaveText(text, { timeout: 30_000 });
 }
 
-test('shows in two tabs of every view the samples and steps that came while all connections were broken', async ({
+test('shows missed samples and steps in two tabs of every view after all connections have broken', async ({
   context,
 }) => {
   test.setTimeout(150_000);
   const tabs = await openViews(context);
-  const twins = await openViews(context);
+  const secondTabs = await openViews(context);
   await expectStep(tabs, 100);
-  await expectStep(twins, 100);
-  proxy.cut();
+  await expectStep(secondTabs, 100);
+  await proxy.disconnect();
   await expectBadges(tabs, /^Not up to date since/);
   await addSample(200);
   await report(200);
-  proxy.mend();
+  await proxy.reconnect();
   await expectBadges(tabs, /^Live$/);
   await expectStep(tabs, 200);
-  await expectStep(twins, 200);
+  await expectStep(secondTabs, 200);
 });
 
-test('shows in every view what came after the server was killed and restarted', async ({ context }) => {
+test('shows new samples and steps in every view after the server is killed and restarted', async ({
+  context,
+}) => {
   test.setTimeout(150_000);
   const tabs = await openViews(context);
   await expectStep(tabs, 100);
@@ -115,8 +115,7 @@ test('opens a link to any view after sign-in', async ({ browser }) => {
       const context = await browser.newContext();
       const page = await context.newPage();
       await page.goto(orchestrator.url + path);
-      await page.getByLabel('Token').fill(orchestrator.token);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await enterToken(page, orchestrator.token);
       await expect(page).toHaveURL(orchestrator.url + path);
       await expectStepIn[view]?.(page, 100);
       await context.close();

@@ -1,31 +1,31 @@
-/** Distinguishes texts from the panel's catalog from data of the server. */
+/** Finds texts of the panel that are not in its catalog of translations. */
 import type { Page } from '@playwright/test';
 
-export interface AnswerRecord {
+export interface ServerTexts {
   /** Returns the texts that are neither from the catalog nor from the server. */
   untranslated(texts: readonly string[]): Promise<readonly string[]>;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Records the texts and field names in all answers to the page, and texts that the panel builds from them. */
-export function recordAnswers(page: Page): AnswerRecord {
-  const words = new Set<string>();
+/** Records the texts and field names in all responses to the page, and texts that the panel composes of them. */
+export function recordServerTexts(page: Page): ServerTexts {
+  const serverTexts = new Set<string>();
   const reads: Promise<void>[] = [];
   const collect = (value: unknown): void => {
-    if (typeof value === 'string') words.add(value.trim());
+    if (typeof value === 'string') serverTexts.add(value.trim());
     if (typeof value !== 'object' || value === null) return;
     const fields = value as Fields;
-    for (const text of compounds(fields)) words.add(text);
-    for (const [key, part] of Object.entries(fields)) {
-      words.add(key);
-      collect(part);
+    for (const text of composeTexts(fields)) serverTexts.add(text);
+    for (const [name, fieldValue] of Object.entries(fields)) {
+      serverTexts.add(name);
+      collect(fieldValue);
     }
   };
   page.on('response', response => {
     const type = response.headers()['content-type'] ?? '';
     if (!type.includes('json')) return;
-    // Ignore answers that the browser discards when the page is left.
+    // When the page is left, the browser discards responses, and reading them fails.
     reads.push(response.json().then(collect, () => undefined));
   });
   return {
@@ -37,25 +37,28 @@ export function recordAnswers(page: Page): AnswerRecord {
         isFigure(text) ||
         isName(text) ||
         examples.has(text) ||
-        words.has(text);
+        serverTexts.has(text);
+      // The panel joins several texts with this dot.
       return texts.filter(text => !isKnown(text) && !text.split(' · ').every(isKnown));
     },
   };
 }
 
-function compounds(fields: Fields): readonly string[] {
-  const text = (name: string): string => String(fields[name]);
-  const found = Object.entries(fields).map(([key, part]) => `${key}=${String(part)}`);
-  // The panel shows all labels as one text.
-  if (Object.values(fields).every(part => typeof part === 'string')) found.push(found.join('\n'));
-  if ('config_name' in fields) found.push(`${text('config_name')} (${text('id')})`);
+/** Returns the texts that the panel composes of the fields of an object. */
+function composeTexts(fields: Fields): readonly string[] {
+  const fieldOf = (name: string): string => String(fields[name]);
+  const texts = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
+  // The panel shows all labels of a worker as one text.
+  if (Object.values(fields).every(value => typeof value === 'string')) texts.push(texts.join('\n'));
+  if ('config_name' in fields) texts.push(`${fieldOf('config_name')} (${fieldOf('id')})`);
   if ('event_type' in fields) {
-    found.push(`${text('event_type')} ${text('target_id')}`);
-    found.push(`${text('actor_id')} (${text('address')})`, `${text('actor_type')} (${text('address')})`);
+    const address = fieldOf('address');
+    texts.push(`${fieldOf('event_type')} ${fieldOf('target_id')}`);
+    texts.push(`${fieldOf('actor_id')} (${address})`, `${fieldOf('actor_type')} (${address})`);
   }
   if (Array.isArray(fields['reasons']))
-    found.push((fields['reasons'] as readonly Fields[]).map(({ detail }) => String(detail)).join('; '));
-  return found;
+    texts.push((fields['reasons'] as readonly Fields[]).map(({ detail }) => String(detail)).join('; '));
+  return texts;
 }
 
 /** Matches numbers with units and days, as `Intl` formats them: "2h 29m", "1.09", "97.2%", "1.2E-5", "Nov 26". */

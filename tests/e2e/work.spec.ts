@@ -13,7 +13,7 @@ import {
 let orchestrator: Orchestrator;
 test.beforeAll(async () => {
   orchestrator = await startOrchestrator({ configs: ['examples/digits/configs/digits-quick.json'] });
-  await orchestrator.rig('rig-1', { trainer: digitsTrainer, bring: 'none' });
+  await orchestrator.startRig('rig-1', { trainer: digitsTrainer, upload: 'none' });
 });
 test.afterAll(() => orchestrator.close());
 
@@ -27,7 +27,7 @@ async function stepOf(bar: Locator): Promise<number> {
 const factOf = (page: Page, name: string): Locator =>
   page.locator('dl.facts > div').filter({ hasText: name }).locator('dd');
 
-test('submits the digits sample, follows its progress, and shows its accuracy at the end', async ({
+test('submits the digits example, shows its progress while it runs, and its accuracy at the end', async ({
   page,
 }) => {
   await signIn(page, orchestrator);
@@ -41,10 +41,11 @@ test('submits the digits sample, follows its progress, and shows its accuracy at
   const bar = page.getByRole('progressbar', { name: 'Progress of job digits-quick' });
   await expect.poll(() => stepOf(bar), { timeout: 30_000 }).toBeGreaterThan(0);
   await expect(page.locator('.job-title')).toContainText('running');
-  const before = await stepOf(bar);
-  const shareBefore = Number(await bar.getAttribute('aria-valuenow'));
-  await expect.poll(() => stepOf(bar)).toBeGreaterThan(before);
-  await expect.poll(async () => Number(await bar.getAttribute('aria-valuenow'))).toBeGreaterThan(shareBefore);
+  const percentOf = async (): Promise<number> => Number(await bar.getAttribute('aria-valuenow'));
+  const earlierStep = await stepOf(bar);
+  const earlierPercent = await percentOf();
+  await expect.poll(() => stepOf(bar)).toBeGreaterThan(earlierStep);
+  await expect.poll(percentOf).toBeGreaterThan(earlierPercent);
 
   await expect(page.locator('.job-title')).toContainText('completed', { timeout: 60_000 });
   await expect(bar).toHaveAttribute('aria-valuenow', '100');
@@ -53,7 +54,7 @@ test('submits the digits sample, follows its progress, and shows its accuracy at
 
   await page.getByRole('tab', { name: 'Events' }).click();
   const events = page.getByRole('table', { name: 'Events of this job' }).locator('tbody tr');
-  // Events, newest first.
+  // The newest event is the first.
   await expect(events.locator('td:nth-child(2)')).toHaveText([
     'job.completed',
     // The stored files are a checkpoint and the model.
@@ -67,7 +68,7 @@ test('submits the digits sample, follows its progress, and shows its accuracy at
   await expect(events.last()).toContainText('admin');
 });
 
-test('lets a drained worker finish its job, and dispatches the next job after the undrain', async ({
+test('lets a draining worker finish its job, and gives it the next job only after the undrain', async ({
   page,
   context,
 }) => {
@@ -90,25 +91,25 @@ test('lets a drained worker finish its job, and dispatches the next job after th
   await expect(row).toContainText('by admin: new fan');
   await expect(bar).toBeVisible();
 
-  const next = await orchestrator.submit(selftest(1));
-  const other = await context.newPage();
-  await other.goto(`${orchestrator.url}/jobs/${next}`);
-  const why = other.getByRole('region', { name: 'Why it is pending' });
-  await expect(why).toContainText('Waiting for a matching worker: 1 draining');
+  const nextJob = await orchestrator.submit(selftest(1));
+  const jobPage = await context.newPage();
+  await jobPage.goto(`${orchestrator.url}/jobs/${nextJob}`);
+  const reason = jobPage.getByRole('region', { name: 'Why it is pending' });
+  await expect(reason).toContainText('Waiting for a matching worker: 1 draining');
   // The worker has finished its job, but is still draining.
   await expect(bar).toHaveCount(0, { timeout: 30_000 });
   await expect(row).toContainText('draining');
-  await expect(why).toContainText('1 draining');
+  await expect(reason).toContainText('1 draining');
 
   await selectMenuItem(page, 'rig-1', 'Undrain');
-  await expect(other.locator('.job-title')).toContainText('completed', { timeout: 30_000 });
+  await expect(jobPage.locator('.job-title')).toContainText('completed', { timeout: 30_000 });
   await expect(row).toContainText('idle');
-  const jobs = await context.newPage();
-  await jobs.goto(`${orchestrator.url}/jobs`);
-  await expect(rowOf(jobs, 'selftest-8s')).toContainText('completed');
+  const jobsPage = await context.newPage();
+  await jobsPage.goto(`${orchestrator.url}/jobs`);
+  await expect(rowOf(jobsPage, 'selftest-8s')).toContainText('completed');
 });
 
-test("requests samples from a job's page, and offers only the actions its config supports", async ({
+test("requests samples on a job's page, and offers only the actions that its config supports", async ({
   page,
 }) => {
   await signIn(page, orchestrator);

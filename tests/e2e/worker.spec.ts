@@ -1,7 +1,5 @@
-/** The life of a worker, managed with only the panel and a terminal. */
+/** A worker from its creation to its deletion, managed with only the panel and a terminal. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
-import { openRig } from '../support/upload-bench.ts';
-import { WorkerId } from '../../protocol/ids.ts';
 import {
   selectMenuItem,
   openJoinDialog,
@@ -10,6 +8,7 @@ import {
   signIn,
   startOrchestrator,
 } from './panel.ts';
+import { openTrainingRig } from './training-rig.ts';
 
 let orchestrator: Orchestrator;
 test.beforeAll(async () => {
@@ -17,7 +16,8 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-async function create(page: Page, name: string): Promise<Locator> {
+/** Creates a worker, and returns the dialog with its join command. */
+async function createWorker(page: Page, name: string): Promise<Locator> {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/workers`);
   const dialog = await openJoinDialog(page);
@@ -26,22 +26,25 @@ async function create(page: Page, name: string): Promise<Locator> {
   return dialog;
 }
 
-/** Returns the shown command with its token. `begins`: the start of the token; by default that of a join token. */
-async function shownCommand(dialog: Locator, begins = 'tj_'): Promise<string> {
+/** Shows the token in the command, and returns the command. `prefix`: the start of the token, by default of a join token. */
+async function showCommand(dialog: Locator, prefix = 'tj_'): Promise<string> {
   const command = dialog.locator('pre').first();
   await expect(command).toContainText(/agent\/install\.sh|trainyard worker|simpletuner worker/);
-  await expect(command).not.toContainText(begins);
+  await expect(command).not.toContainText(prefix);
   await dialog.getByRole('button', { name: 'Show', exact: true }).click();
-  await expect(command).toContainText(begins);
+  await expect(command).toContainText(prefix);
   return (await command.textContent()) ?? '';
 }
+
+/** The worker's exit code when the server refuses its token (docs/workers.md). */
+const tokenRefusedCode = 3;
 
 test('joins a worker with the shown command, runs a test job, drains the worker and deletes it', async ({
   page,
 }) => {
   const row = rowOf(page, 'rig-e2e');
-  const dialog = await create(page, 'rig-e2e');
-  const stopWorker = orchestrator.paste(await shownCommand(dialog));
+  const dialog = await createWorker(page, 'rig-e2e');
+  const terminal = orchestrator.paste(await showCommand(dialog));
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
   await dialog.getByRole('button', { name: 'Send test job' }).click();
   await dialog.getByRole('link', { name: 'Open job' }).click();
@@ -60,7 +63,7 @@ test('joins a worker with the shown command, runs a test job, drains the worker 
   await expect(deletion).toBeDisabled();
   await expect(deletion).toContainText('Only an offline worker can be deleted');
   await page.keyboard.press('Escape');
-  await stopWorker();
+  await terminal.interrupt();
   await expect(row).toContainText('offline');
   await selectMenuItem(page, 'rig-e2e', 'Delete…');
   await page.getByLabel(/^Type rig-e2e/).fill('rig-e2e');
@@ -71,68 +74,70 @@ test('joins a worker with the shown command, runs a test job, drains the worker 
 test('disconnects a worker when its token is rotated, and reconnects it with the new command', async ({
   page,
 }) => {
-  const row = rowOf(page, 'rig-turned');
-  const joining = await create(page, 'rig-turned');
-  const before = await shownCommand(joining);
-  const agent = orchestrator.paste(before);
-  await expect(joining.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
-  await joining.getByRole('button', { name: 'Done' }).click();
+  const row = rowOf(page, 'rig-rotated');
+  const joinDialog = await createWorker(page, 'rig-rotated');
+  const oldCommand = await showCommand(joinDialog);
+  const terminal = orchestrator.paste(oldCommand);
+  await expect(joinDialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
+  await joinDialog.getByRole('button', { name: 'Done' }).click();
   await expect(row).toContainText('idle');
 
-  await selectMenuItem(page, 'rig-turned', 'Rotate token…');
-  const question = page.getByRole('alertdialog', { name: 'Rotate the token of rig-turned?' });
+  await selectMenuItem(page, 'rig-rotated', 'Rotate token…');
+  const question = page.getByRole('alertdialog', { name: 'Rotate the token of rig-rotated?' });
   await expect(question).toContainText('The worker must join again.');
   await expect(question.getByRole('button', { name: 'Cancel' })).toBeFocused();
   await question.getByRole('button', { name: 'Rotate token' }).click();
-  const issued = page.getByRole('dialog', { name: 'New token for rig-turned' });
-  await expect(issued).toContainText('won’t be shown again');
-  const after = await shownCommand(issued);
-  expect(after).not.toBe(before);
-  // Exit code for a refused token (docs/workers.md).
-  expect(await agent.exited).toBe(3);
-  await issued.getByRole('button', { name: 'Done' }).click();
+  const tokenDialog = page.getByRole('dialog', { name: 'New token for rig-rotated' });
+  await expect(tokenDialog).toContainText('won’t be shown again');
+  const newCommand = await showCommand(tokenDialog);
+  expect(newCommand).not.toBe(oldCommand);
+  expect(await terminal.exited).toBe(tokenRefusedCode);
+  await tokenDialog.getByRole('button', { name: 'Done' }).click();
   await expect(page.getByText(/wt_|tj_/)).toHaveCount(0);
   await expect(row).toContainText('not connected');
 
-  orchestrator.paste(after);
+  orchestrator.paste(newCommand);
   await expect(row).toContainText('idle', { timeout: 20_000 });
 });
 
-test('rejects a second machine with the same join command', async ({ page }) => {
+test('rejects a second machine that uses the same join command', async ({ page }) => {
   const row = rowOf(page, 'rig-once');
-  const dialog = await create(page, 'rig-once');
+  const dialog = await createWorker(page, 'rig-once');
   await expect(dialog.getByText(/^Works once\. Expires at \d/)).toBeVisible();
-  const command = await shownCommand(dialog);
-  const stopFirst = orchestrator.paste(command);
+  const command = await showCommand(dialog);
+  const firstTerminal = orchestrator.paste(command);
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
   // After the worker has connected, the command is no longer needed.
   await expect(dialog.getByText(/^Works once/)).toHaveCount(0);
   await dialog.getByRole('button', { name: 'Done' }).click();
-  expect(await orchestrator.paste(command, 'elsewhere').exited).toBe(3);
+  const secondTerminal = orchestrator.paste(command, 'second-machine');
+  expect(await secondTerminal.exited).toBe(tokenRefusedCode);
   await expect(row).toContainText('idle');
-  await stopFirst();
+  await firstTerminal.interrupt();
 });
 
-test('creates another join command after the first one expired', async ({ page }) => {
+test('creates another join command after the first one has expired', async ({ page }) => {
   await page.clock.install();
-  const dialog = await create(page, 'rig-late');
-  const before = await shownCommand(dialog);
+  const dialog = await createWorker(page, 'rig-late');
+  const expiredCommand = await showCommand(dialog);
   await page.clock.fastForward('01:00:01');
   await expect(dialog.getByText(/^Expired at \d/)).toBeVisible();
   await dialog.getByRole('button', { name: 'Create new command' }).click();
   await expect(dialog.getByText(/^Works once\. Expires at \d/)).toBeVisible();
-  expect(await dialog.locator('pre').first().textContent()).not.toBe(before);
+  expect(await dialog.locator('pre').first().textContent()).not.toBe(expiredCommand);
 });
 
 test("shows the worker token in the command for SimpleTuner's own worker", async ({ page }) => {
-  const dialog = await create(page, 'rig-v1');
+  const dialog = await createWorker(page, 'rig-v1');
   await dialog.getByRole('tab', { name: 'SimpleTuner' }).click();
-  expect(await shownCommand(dialog, 'wt_')).toContain('simpletuner worker --orchestrator-url');
+  expect(await showCommand(dialog, 'wt_')).toContain('simpletuner worker --orchestrator-url');
   await expect(dialog).toContainText('joining revokes this token');
 });
 
-test('opens a worker on a click on its row, but not on its checkbox or menu', async ({ page }) => {
-  await orchestrator.call('POST', '/api/admin/workers', { name: 'rig-row' });
+test('opens a worker after a click on its row, but not after a click on its checkbox or menu', async ({
+  page,
+}) => {
+  await orchestrator.createWorker({ name: 'rig-row' });
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/workers?q=rig-row`);
   const row = rowOf(page, 'rig-row');
@@ -146,12 +151,8 @@ test('opens a worker on a click on its row, but not on its checkbox or menu', as
 });
 
 test('shows every column of the table at 1280 pixels, also next to a scroll bar', async ({ page }) => {
-  const createWorker = async ({ name = '' }: { readonly name?: string } = {}) => {
-    const made = await orchestrator.call('POST', '/api/admin/workers', { name });
-    return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
-  };
-  const facts = { accelerator: 'cuda', gpu_name: 'NVIDIA GeForce RTX 4090', gpu_count: 8, gpu_vram_gb: 24 };
-  const rig = await openRig({ url: orchestrator.url, createWorker }, 'rig-loaded', facts);
+  const gpus = { accelerator: 'cuda', gpu_name: 'NVIDIA GeForce RTX 4090', gpu_count: 8, gpu_vram_gb: 24 };
+  const rig = await openTrainingRig(orchestrator, 'rig-loaded', gpus);
   await rig.beat({ gpu_utilization: 100, vram_used_gb: 187.5 });
   // A headless browser hides scroll bars, which are 15 pixels wide.
   await page.setViewportSize({ width: 1280 - 15, height: 800 });
@@ -160,6 +161,7 @@ test('shows every column of the table at 1280 pixels, also next to a scroll bar'
   const row = rowOf(page, 'rig-loaded');
   await expect(row).toContainText('100 %');
   await page.getByRole('columnheader', { name: 'Utilisation' }).getByRole('button').click();
+  // The text of an element is clipped when it is wider than the element.
   const clipped = await page.evaluate<readonly string[]>(`
     [...document.querySelectorAll('.table-scroll, [role="columnheader"], [role="gridcell"], .worker-load')]
       .filter(each => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)
