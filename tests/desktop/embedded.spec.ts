@@ -1,4 +1,4 @@
-/** The app with an orchestrator of its own: notifications, the question at quitting, and work in the background. */
+/** The app with an orchestrator of its own: notifications, the confirmation at quitting, and jobs in the background. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,11 +8,12 @@ import { type App, test } from '../support/desktop/driver.ts';
 
 const cli = fileURLToPath(new URL('../../main/cli.ts', import.meta.url));
 
-interface Own {
+/** The orchestrator in the app. */
+interface EmbeddedOrchestrator {
   readonly call: (method: string, path: string, body?: object) => Promise<Readonly<Record<string, unknown>>>;
   readonly url: string;
   /** Starts a worker whose jobs run until the file `release` exists or the test ends. */
-  readonly rig: (name: string) => Promise<ChildProcess>;
+  readonly startRig: (name: string) => Promise<ChildProcess>;
   readonly submit: (name: string) => Promise<string>;
 }
 
@@ -23,21 +24,21 @@ test.afterEach(({ dataDir }) => {
   for (const program of programs.splice(0)) program.kill('SIGKILL');
 });
 
-function ownOf(dataDir: string): Own {
+function connectTo(dataDir: string): EmbeddedOrchestrator {
   const url = readFileSync(join(dataDir, 'url'), 'utf8').trim();
   const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
-  const call: Own['call'] = async (method, path, body) => {
-    const answer = await fetch(url + path, {
+  const call: EmbeddedOrchestrator['call'] = async (method, path, body) => {
+    const response = await fetch(url + path, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return (await answer.json()) as Readonly<Record<string, unknown>>;
+    return (await response.json()) as Readonly<Record<string, unknown>>;
   };
   return {
     url,
     call,
-    async rig(name) {
+    async startRig(name) {
       const { token: workerToken } = await call('POST', '/api/admin/workers', { name });
       const home = join(dataDir, 'rigs', name);
       const trainer = `${process.execPath} ${join(dataDir, 'trainer.mjs')} {config_path}`;
@@ -64,22 +65,20 @@ function ownOf(dataDir: string): Own {
       programs.push(program);
       return program;
     },
-    submit: async name =>
-      String(
-        (await call('POST', '/api/queue/submit', { config_name: name, config: {}, target: 'worker' }))[
-          'job_id'
-        ],
-      ),
+    async submit(name) {
+      const job = { config_name: name, config: {}, target: 'worker' };
+      return String((await call('POST', '/api/queue/submit', job))['job_id']);
+    },
   };
 }
 
-/** Script of a trainer that reports progress until the file exists, and at most for a limited time. */
+/** Script of a trainer that prints one line of progress, and ends when the file exists or after a minute. */
 const stubTrainer = (file: string): string => `
 import { existsSync } from 'node:fs';
 console.log('Steps:  41%|####      | 41/100 [00:01<00:02, 41.00it/s, lr=1e-05, step_loss=0.5]');
-const began = Date.now();
+const startedAt = Date.now();
 const timer = setInterval(() => {
-  if (!existsSync(${JSON.stringify(file)}) && Date.now() - began < 60_000) return;
+  if (!existsSync(${JSON.stringify(file)}) && Date.now() - startedAt < 60_000) return;
   clearInterval(timer);
 }, 100);
 `;
@@ -87,7 +86,7 @@ const timer = setInterval(() => {
 const trayOf = async ({ inspect }: App): Promise<string> => (await inspect()).tray.join(' | ');
 
 test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, () => {
-  test('shows a job in the tray from start to end, notifies, and keeps the computer awake', async ({
+  test('shows a running job in the tray, keeps the computer awake meanwhile, and notifies about its end', async ({
     dataDir,
     start,
   }) => {
@@ -95,9 +94,9 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect(app.page.getByText('Live')).toBeVisible();
     await expect.poll(() => trayOf(app)).toMatch(/^This computer: no workers, no jobs running/);
     expect((await app.inspect()).blockers).toBe(0);
-    const own = ownOf(dataDir);
-    await own.rig('rig-1');
-    const id = await own.submit('flux-lora');
+    const orchestrator = connectTo(dataDir);
+    await orchestrator.startRig('rig-1');
+    const id = await orchestrator.submit('flux-lora');
     await expect
       .poll(() => trayOf(app), { timeout: 30_000 })
       .toMatch(/1 worker, 1 job running \| flux-lora {2}41 %/);
@@ -117,17 +116,17 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
       .toEqual([{ title: 'Job completed', body: 'flux-lora' }]);
     expect((await app.inspect()).blockers).toBe(0);
     await app.order({ do: 'notification', at: 0 });
-    await expect(app.page).toHaveURL(`${own.url}/jobs/${id}`);
+    await expect(app.page).toHaveURL(`${orchestrator.url}/jobs/${id}`);
   });
 
-  test('asks before quitting while a job runs, and stops its orchestrator afterwards', async ({
+  test('asks before it quits while a job runs, and stops its orchestrator after the confirmation', async ({
     dataDir,
     start,
   }) => {
     const app = await start({ dataDir });
-    const own = ownOf(dataDir);
-    await own.rig('rig-1');
-    await own.submit('sdxl-lora');
+    const orchestrator = connectTo(dataDir);
+    await orchestrator.startRig('rig-1');
+    await orchestrator.submit('sdxl-lora');
     await expect.poll(() => trayOf(app), { timeout: 30_000 }).toMatch(/sdxl-lora/);
     await app.order({ do: 'tray', label: 'Quit Trainyard…' });
     await expect.poll(async () => (await app.inspect()).questions).toHaveLength(1);
@@ -135,23 +134,23 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     expect(questions[0]?.message).toBe('Quit while 1 job is running?');
     expect(questions[0]?.detail).toMatch(/workers keep training/);
     // The user cancelled the quit, so the orchestrator still runs.
-    expect((await fetch(`${own.url}/health/live`)).status).toBe(200);
+    expect((await fetch(`${orchestrator.url}/health/live`)).status).toBe(200);
     await app.order({ do: 'answer', with: 0 });
     await app.order({ do: 'menu', label: 'Quit Trainyard…' });
     expect(await app.exited).toBe(0);
-    await expect(fetch(`${own.url}/health/live`)).rejects.toThrow();
-    // After an orderly stop, no file contains the server's address, and the job resumes at the next start.
+    await expect(fetch(`${orchestrator.url}/health/live`)).rejects.toThrow();
+    // After an orderly stop, no file contains the server's address.
     expect(existsSync(join(dataDir, 'url'))).toBe(false);
   });
 
-  test('keeps running when the window closes, and notifies about it only once', async ({
+  test('keeps running when the window is closed, and tells the user so only once', async ({
     dataDir,
     start,
   }) => {
     const app = await start({ dataDir });
     await expect(app.page.getByText('Live')).toBeVisible();
     expect((await app.inspect()).isVisible).toBe(true);
-    for (let times = 0; times < 2; times += 1) {
+    for (const _round of [1, 2]) {
       await app.order({ do: 'menu', label: 'Close window' });
       await expect.poll(async () => (await app.inspect()).isVisible).toBe(false);
       await app.order({ do: 'tray', label: 'Open Trainyard' });
@@ -160,17 +159,17 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     expect((await app.inspect()).notifications.map(({ title }) => title)).toEqual([
       'Trainyard is still running',
     ]);
-    expect((await fetch(`${ownOf(dataDir).url}/health/live`)).status).toBe(200);
+    expect((await fetch(`${connectTo(dataDir).url}/health/live`)).status).toBe(200);
   });
 
   test('notifies when a worker with a job stops responding, and opens that worker', async ({
     dataDir,
     start,
   }) => {
-    const app = await startWithShortSilence(dataDir, start);
-    const own = ownOf(dataDir);
-    const rig = await own.rig('rig-lost');
-    await own.submit('portraits');
+    const app = await startWithShortTimeout(dataDir, start);
+    const orchestrator = connectTo(dataDir);
+    const rig = await orchestrator.startRig('rig-lost');
+    await orchestrator.submit('portraits');
     await expect.poll(() => trayOf(app), { timeout: 30_000 }).toMatch(/portraits/);
     rig.kill('SIGSTOP');
     await expect
@@ -180,43 +179,45 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect(app.page).toHaveURL(/\/workers\/w_\w+$/);
   });
 
-  test("marks no worker offline because of the computer's sleep", async ({ dataDir, start }) => {
-    const app = await startWithShortSilence(dataDir, start);
-    const own = ownOf(dataDir);
-    const rig = await own.rig('rig-asleep');
-    await own.rig('rig-awake');
-    const worker = async (name: string): Promise<Readonly<Record<string, unknown>>> => {
-      const { workers } = await own.call('GET', '/api/admin/workers');
+  test('counts no worker as offline because the computer was asleep', async ({ dataDir, start }) => {
+    const app = await startWithShortTimeout(dataDir, start);
+    const orchestrator = connectTo(dataDir);
+    const rig = await orchestrator.startRig('rig-asleep');
+    await orchestrator.startRig('rig-awake');
+    const workerNamed = async (name: string): Promise<Readonly<Record<string, unknown>>> => {
+      const { workers } = await orchestrator.call('GET', '/api/admin/workers');
       const all = workers as readonly Readonly<Record<string, unknown>>[];
-      return all.find(each => each['name'] === name) ?? {};
+      return all.find(worker => worker['name'] === name) ?? {};
     };
-    const status = async (): Promise<unknown> => (await worker('rig-asleep'))['status'];
+    const statusOf = async (name: string): Promise<unknown> => (await workerNamed(name))['status'];
     /** Returns the time of the last heartbeat by the orchestrator's clock, which decides when a worker times out. */
-    const beatAt = async (): Promise<number> =>
-      Date.parse(String((await worker('rig-awake'))['last_heartbeat']));
-    await expect.poll(status, { timeout: 30_000 }).toBe('idle');
-    await expect.poll(async () => (await worker('rig-awake'))['status'], { timeout: 30_000 }).toBe('idle');
+    const lastHeartbeat = async (): Promise<number> =>
+      Date.parse(String((await workerNamed('rig-awake'))['last_heartbeat']));
+    await expect.poll(() => statusOf('rig-asleep'), { timeout: 30_000 }).toBe('idle');
+    await expect.poll(() => statusOf('rig-awake'), { timeout: 30_000 }).toBe('idle');
     rig.kill('SIGSTOP');
-    const began = await beatAt();
-    // Each heartbeat is answered by simulating that the computer wakes up, which restarts the timeout.
-    for (let last = began; last < began + 3 * silenceS * 1_000; last = await beatAt()) {
+    const firstHeartbeat = await lastHeartbeat();
+    const end = firstHeartbeat + 3 * heartbeatTimeoutS * 1_000;
+    // After each heartbeat, the test simulates that the computer wakes up, which restarts the timeout.
+    for (let heartbeat = firstHeartbeat; heartbeat < end; heartbeat = await lastHeartbeat()) {
       await app.order({ do: 'emit', on: 'powerMonitor', event: 'resume', args: [] });
-      expect(await status()).not.toBe('offline');
-      await expect.poll(beatAt, { intervals: [50] }).toBeGreaterThan(last);
+      expect(await statusOf('rig-asleep')).not.toBe('offline');
+      await expect.poll(lastHeartbeat, { intervals: [50] }).toBeGreaterThan(heartbeat);
     }
-    await expect.poll(status, { timeout: 30_000 }).toBe('offline');
+    // Without further wake-ups, the worker times out.
+    await expect.poll(() => statusOf('rig-asleep'), { timeout: 30_000 }).toBe('offline');
   });
 });
 
-const silenceS = 4;
+const heartbeatTimeoutS = 4;
 
-async function startWithShortSilence(
+async function startWithShortTimeout(
   dataDir: string,
-  start: (started: { readonly dataDir: string; readonly args: readonly string[] }) => Promise<App>,
+  start: (options: { readonly dataDir: string; readonly args: readonly string[] }) => Promise<App>,
 ): Promise<App> {
-  const file = join(dataDir, 'short.json');
-  writeFileSync(file, JSON.stringify({ 'heartbeat-timeout': silenceS }));
-  const app = await start({ dataDir, args: ['--config', file] });
+  const configFile = join(dataDir, 'short-timeout.json');
+  writeFileSync(configFile, JSON.stringify({ 'heartbeat-timeout': heartbeatTimeoutS }));
+  const app = await start({ dataDir, args: ['--config', configFile] });
   await expect(app.page.getByText('Live')).toBeVisible();
   return app;
 }

@@ -13,8 +13,22 @@ import { electron33 } from '../support/desktop/electron-33.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 let folder = '';
-const unpacked = (...path: readonly string[]): string => join(folder, 'linux-unpacked', ...path);
-const program = (): string => unpacked('trainyard');
+/** Returns the path of a file of the packaged app. */
+const packaged = (...path: readonly string[]): string => join(folder, 'linux-unpacked', ...path);
+const program = (): string => packaged('trainyard');
+/** Returns the path of a file that the package contains orchestrator the archive. */
+const unpacked = (path: string): string => packaged('resources/app.asar.unpacked', path);
+
+/** Matches the paths in the archive that the app needs. */
+const allowedPaths = [
+  /^\/package\.json$/,
+  /^\/dist\/main\/desktop[\w.-]*\.js$/,
+  /^\/dist\/main\/icons\/[\w@]+\.png$/,
+  /^\/dist\/preload\/preload\.cjs$/,
+  /^\/dist\/agent\/trainyard-worker[\w.-]*$/,
+  /^\/dist\/renderer\/(?:index\.html|assets\/[\w.-]+)$/,
+  /^\/node_modules\/better-sqlite3\/(?:package\.json|lib\/[\w./-]+\.js|prebuilds\/linux-x64\.node)$/,
+];
 
 test.describe('the package', { tag: '@package' }, () => {
   test.beforeAll(() => {
@@ -24,9 +38,9 @@ test.describe('the package', { tag: '@package' }, () => {
       electronVersion: electron33,
       'directories.output': folder,
     };
-    const given = Object.entries(settings).map(([name, value]) => `-c.${name}=${value}`);
+    const args = Object.entries(settings).map(([name, value]) => `-c.${name}=${value}`);
     const builder = join(root, 'node_modules/.bin/electron-builder');
-    const { status, stderr } = spawnSync(builder, ['--linux', 'dir', '--x64', ...given], {
+    const { status, stderr } = spawnSync(builder, ['--linux', 'dir', '--x64', ...args], {
       cwd: root,
       encoding: 'utf8',
     });
@@ -35,68 +49,58 @@ test.describe('the package', { tag: '@package' }, () => {
   test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test('contains the files that run, and nothing else', () => {
-    const archive = unpacked('resources/app.asar');
+    const archive = packaged('resources/app.asar');
     const files = listPackage(archive, { isPack: false }).filter(isFile);
-    const allowed =
-      /^\/(?:package\.json|dist\/(?:main\/(?:desktop[\w.-]*\.js|icons\/[\w@]+\.png)|preload\/preload\.cjs|agent\/trainyard-worker[\w.-]*|renderer\/(?:index\.html|assets\/[\w.-]+))|node_modules\/better-sqlite3\/(?:package\.json|lib\/[\w./-]+\.js|prebuilds\/linux-x64\.node))$/;
-    expect(files.filter(file => !allowed.test(file))).toEqual([]);
-    // The package contains no sources, tests or source maps.
+    expect(files.filter(file => !allowedPaths.some(allowed => allowed.test(file)))).toEqual([]);
+    // The package contains no sources, source maps, tests or documents.
     expect(files.filter(file => /\.tsx?$|\.map$|\btests?\b|\.spec\.|\.md$/.test(file))).toEqual([]);
-    for (const needed of [
+    for (const requiredFile of [
       '/dist/main/desktop.js',
       '/dist/main/desktop-compose.js',
       '/dist/preload/preload.cjs',
       '/dist/renderer/index.html',
     ])
-      expect(files).toContain(needed);
-    const described = JSON.parse(extractFile(archive, 'package.json').toString()) as Record<string, unknown>;
-    expect(described).toMatchObject({ main: 'dist/main/desktop.js' });
-    expect(described).not.toHaveProperty('devDependencies');
-    expect(described).not.toHaveProperty('scripts');
-    // All other packages that the product imports must be part of the bundles.
-    const imported = ['desktop.js', 'desktop-compose.js', 'desktop-tls.js'].flatMap(name =>
-      [
-        ...extractFile(archive, `dist/main/${name}`)
-          .toString()
-          .matchAll(/^import .*? from "([^".][^"]*)";$/gm),
-      ].map(([, source = '']) => source),
+      expect(files).toContain(requiredFile);
+    const packageJson = JSON.parse(extractFile(archive, 'package.json').toString()) as object;
+    expect(packageJson).toMatchObject({ main: 'dist/main/desktop.js' });
+    expect(packageJson).not.toHaveProperty('devDependencies');
+    expect(packageJson).not.toHaveProperty('scripts');
+  });
+
+  test('imports no packages except Electron and the database, because the bundles contain all others', () => {
+    const archive = packaged('resources/app.asar');
+    const imported = new Set<string>();
+    for (const name of ['desktop.js', 'desktop-compose.js', 'desktop-tls.js']) {
+      const text = extractFile(archive, `dist/main/${name}`).toString();
+      // Matches imports whose source does not start with a dot.
+      for (const [, source = ''] of text.matchAll(/^import .*? from "([^".][^"]*)";$/gm))
+        imported.add(source);
+    }
+    const packages = [...imported].filter(
+      source => !source.startsWith('node:') && !builtinModules.has(source),
     );
-    const ours = imported.filter(source => !source.startsWith('node:') && !builtin.has(source));
-    expect(new Set(ours)).toEqual(new Set(['electron', 'better-sqlite3']));
+    expect(packages.toSorted()).toEqual(['better-sqlite3', 'electron']);
   });
 
   test('unpacks the files that the operating system must open directly', () => {
-    const beside = unpacked('resources/app.asar.unpacked');
-    const binary = join(beside, 'node_modules/better-sqlite3/prebuilds/linux-x64.node');
+    const binary = unpacked('node_modules/better-sqlite3/prebuilds/linux-x64.node');
     expect(readFileSync(binary).subarray(0, 4).toString('latin1')).toBe('\x7fELF');
-    expect(existsSync(join(beside, 'dist/agent/trainyard-worker.mjs'))).toBe(true);
-    expect(statSync(program()).mode & 0o111).not.toBe(0);
-    expect(existsSync(unpacked('resources/app'))).toBe(false);
+    expect(existsSync(unpacked('dist/agent/trainyard-worker.mjs'))).toBe(true);
+    const executableBits = 0o111;
+    expect(statSync(program()).mode & executableBits).not.toBe(0);
+    expect(existsSync(packaged('resources/app'))).toBe(false);
   });
 
   test('contains the sample training, which the bundled worker runs', () => {
-    const beside = unpacked('resources/app.asar.unpacked');
-    const config = join(folder, 'config.json');
-    writeFileSync(
-      config,
-      JSON.stringify({
-        epochs: 1,
-        learning_rate: 0.1,
-        final_learning_rate: 0.01,
-        batch_size: 256,
-        hidden: 8,
-      }),
-    );
+    const configFile = join(folder, 'config.json');
+    const config = { epochs: 1, learning_rate: 0.1, final_learning_rate: 0.01, batch_size: 256, hidden: 8 };
+    writeFileSync(configFile, JSON.stringify(config));
+    const worker = unpacked('dist/agent/trainyard-worker-linux-x64');
+    const trainer = unpacked('dist/examples/digits/train.mjs');
     const { status, stdout, stderr } = spawnSync(
-      join(beside, 'dist/agent/trainyard-worker-linux-x64'),
-      [
-        'sample',
-        join(beside, 'dist/examples/digits/train.mjs'),
-        '--config',
-        config,
-        '--output',
-        join(folder, 'out'),
-      ],
+      worker,
+      ['sample', trainer, '--config', configFile, '--output', join(folder, 'out')],
+      // Without programs in the PATH, the worker can only use its own Node.
       { cwd: folder, env: { PATH: '/nowhere' }, encoding: 'utf8', timeout: 60_000 },
     );
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -108,32 +112,39 @@ test.describe('the package', { tag: '@package' }, () => {
     // Each fuse is one digit in the binary.
     const [off, on] = ['0', '1'].map(digit => digit.charCodeAt(0));
     expect({
-      node: wire[FuseV1Options.RunAsNode],
-      options: wire[FuseV1Options.EnableNodeOptionsEnvironmentVariable],
-      inspect: wire[FuseV1Options.EnableNodeCliInspectArguments],
-      asar: wire[FuseV1Options.OnlyLoadAppFromAsar],
-      cookies: wire[FuseV1Options.EnableCookieEncryption],
-      files: wire[FuseV1Options.GrantFileProtocolExtraPrivileges],
-    }).toEqual({ node: off, options: off, inspect: off, asar: on, cookies: on, files: off });
-    // Running the app as plain Node is the first thing that an attacker would try.
-    const played = spawnSync(program(), ['-e', 'console.log("it plays Node")'], {
+      runAsNode: wire[FuseV1Options.RunAsNode],
+      nodeOptions: wire[FuseV1Options.EnableNodeOptionsEnvironmentVariable],
+      inspectArguments: wire[FuseV1Options.EnableNodeCliInspectArguments],
+      onlyAsar: wire[FuseV1Options.OnlyLoadAppFromAsar],
+      cookieEncryption: wire[FuseV1Options.EnableCookieEncryption],
+      fileProtocolPrivileges: wire[FuseV1Options.GrantFileProtocolExtraPrivileges],
+    }).toEqual({
+      runAsNode: off,
+      nodeOptions: off,
+      inspectArguments: off,
+      onlyAsar: on,
+      cookieEncryption: on,
+      fileProtocolPrivileges: off,
+    });
+    // An attacker who can set this variable could otherwise run any script with the app's rights.
+    const asNode = spawnSync(program(), ['-e', 'console.log("runs as Node")'], {
       env: { ...process.env, DISPLAY: ':none', ELECTRON_RUN_AS_NODE: '1' },
       encoding: 'utf8',
       timeout: 20_000,
     });
-    expect(played.stdout).not.toContain('it plays Node');
+    expect(asNode.stdout).not.toContain('runs as Node');
   });
 
-  test('starts from the package, and shows the orchestrator of its data folder', async ({ beside }) => {
-    const args = ['--data-dir', beside.dataDir, '--remote-debugging-port=0'];
+  test('starts from the package, and shows the orchestrator of its data folder', async ({ orchestrator }) => {
+    const args = ['--data-dir', orchestrator.dataDir, '--remote-debugging-port=0'];
     const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
     const child = spawn(program(), [...args, ...asRoot], { stdio: ['ignore', 'ignore', 'pipe'] });
     try {
-      const browser = await chromium.connectOverCDP(await addressOf(child));
+      const browser = await chromium.connectOverCDP(await waitForDebugger(child));
       const context = browser.contexts()[0]!;
       const page = context.pages()[0] ?? (await context.waitForEvent('page'));
       await expect(page.getByText('Live')).toBeVisible();
-      expect(new URL(page.url()).origin).toBe(beside.url);
+      expect(new URL(page.url()).origin).toBe(orchestrator.url);
       expect(await page.evaluate('desktop.view()')).toMatchObject({
         ok: true,
         view: { open_at_login: false },
@@ -145,13 +156,14 @@ test.describe('the package', { tag: '@package' }, () => {
   });
 });
 
-const builtin = new Set(process.getBuiltinModule('node:module').builtinModules);
+const builtinModules = new Set(process.getBuiltinModule('node:module').builtinModules);
+/** Tells files from folders in the list of an archive. The worker is the only file without an extension. */
 const isFile = (path: string): boolean => /\.\w+$|trainyard-worker[^/]*$/.test(path);
 
-/** Resolves with the debugging address of its Chromium, which it prints on stderr. */
-function addressOf(child: ChildProcess): Promise<string> {
+/** Resolves with the debugging address of the app's Chromium, which it prints on stderr. */
+function waitForDebugger(child: ChildProcess): Promise<string> {
   const { stderr } = child;
-  if (stderr === null) throw new Error('a pipe was asked for and not given');
+  if (stderr === null) throw new Error('the process has no pipe for stderr');
   return new Promise((resolve, reject) => {
     createInterface({ input: stderr }).on('line', line => {
       const [, address] = /DevTools listening on (\S+)/.exec(line) ?? [];

@@ -31,14 +31,14 @@ const print = (line: string): void => console.log(line);
  */
 function currentElectron(): string | null {
   const folder = join(root, 'node_modules/electron');
-  const named = join(folder, 'path.txt');
-  if (!existsSync(named)) return null;
-  const program = join(folder, 'dist', readFileSync(named, 'utf8'));
+  const pathFile = join(folder, 'path.txt');
+  if (!existsSync(pathFile)) return null;
+  const program = join(folder, 'dist', readFileSync(pathFile, 'utf8'));
   return existsSync(program) ? program : null;
 }
 
-/** Returns a copy of this Electron that contains the built app, because this Electron accepts no path of an app. */
-function withApp(electron: string, folder: string): string {
+/** Returns a copy of Electron 33 that contains the built app, because Electron 33 accepts no path of an app. */
+function copyWithApp(electron: string, folder: string): string {
   // Electron has 500 MB, so use hard links where the disk supports them.
   if (spawnSync('cp', ['-al', electron, folder]).status !== 0) cpSync(electron, folder, { recursive: true });
   const app = join(folder, 'resources/app');
@@ -57,8 +57,8 @@ function withApp(electron: string, folder: string): string {
 
 /** Starts a virtual display when there is no real one. */
 async function openDisplay(): Promise<{ readonly name: string | null; readonly close: () => void }> {
-  const given = process.env['DISPLAY'];
-  if (given) return { name: given, close() {} };
+  const existing = process.env['DISPLAY'];
+  if (existing) return { name: existing, close() {} };
   const server: ChildProcess = spawn(
     'Xvfb',
     ['-displayfd', '3', '-screen', '0', '1600x1200x24', '-nolisten', 'tcp'],
@@ -82,24 +82,26 @@ async function openDisplay(): Promise<{ readonly name: string | null; readonly c
 }
 
 async function main(): Promise<number> {
-  const given = process.argv.slice(2);
-  const isAll = given.includes('--all') || given.some(argument => !argument.startsWith('-'));
+  const options = process.argv.slice(2);
+  // A spec that the user names runs even if it takes minutes.
+  const isAll = options.includes('--all') || options.some(option => !option.startsWith('-'));
   const steps = [
     ['vite', 'build', '--app', '--logLevel', 'warn'],
     // The package contains the worker.
     [process.execPath, 'dev/worker/run.ts'],
   ];
-  for (const [program = '', ...args] of given.includes('--built') ? [] : steps) {
+  for (const [program = '', ...args] of options.includes('--built') ? [] : steps) {
     const { status } = spawnSync(program, args, { stdio: 'inherit' });
     if (status !== 0) return status ?? 1;
   }
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-desktop-'));
   const display = await openDisplay();
   const drivers = new Map<DriverName, string>();
-  const skip = (name: DriverName, why: string): void => print(`Desktop specs without ${name}: ${why}`);
+  const printMissing = (name: DriverName, reason: string): void =>
+    print(`Desktop specs without ${name}: ${reason}`);
   try {
     const electron = currentElectron();
-    const registry =
+    const electron33 =
       display.name === null
         ? null
         : await fetchElectron33(print).catch((cause: unknown) => {
@@ -107,13 +109,13 @@ async function main(): Promise<number> {
             return null;
           });
     const noDisplay = 'there is no display, and no Xvfb (apt-get install xvfb)';
-    if (electron === null) skip('electron', 'its binary is missing (npx install-electron)');
-    else if (display.name === null) skip('electron', noDisplay);
+    if (electron === null) printMissing('electron', 'its binary is missing (npx install-electron)');
+    else if (display.name === null) printMissing('electron', noDisplay);
     else drivers.set('electron', electron);
-    if (registry !== null) drivers.set('electron-33', withApp(registry, join(folder, 'electron-33')));
-    else skip('electron-33', display.name === null ? noDisplay : 'it could not be downloaded');
+    if (electron33 !== null) drivers.set('electron-33', copyWithApp(electron33, join(folder, 'electron-33')));
+    else printMissing('electron-33', display.name === null ? noDisplay : 'it could not be downloaded');
     if (chromium !== null) drivers.set('stand-in', '');
-    else skip('stand-in', 'there is no Chromium (on Debian: apt-get install chromium)');
+    else printMissing('stand-in', 'there is no Chromium (on Debian: apt-get install chromium)');
     const required = (process.env['TRAINYARD_DESKTOP_NEEDS'] ?? '').split(',').filter(Boolean);
     const missing = required.filter(name => ![...drivers.keys()].some(driver => driver === name));
     if (missing.length > 0) {
@@ -129,10 +131,10 @@ async function main(): Promise<number> {
       TRAINYARD_DESKTOP_DRIVERS: [...drivers.keys()].join(','),
       [electronVariables.electron]: drivers.get('electron') ?? '',
       [electronVariables['electron-33']]: drivers.get('electron-33') ?? '',
-      TRAINYARD_ELECTRON_33_DIST: registry ?? '',
+      TRAINYARD_ELECTRON_33_DIST: electron33 ?? '',
     };
-    const own = given.filter(argument => argument !== '--built' && argument !== '--all');
-    const args = ['test', '-c', 'playwright.desktop.config.ts', ...own];
+    const playwrightOptions = options.filter(option => option !== '--built' && option !== '--all');
+    const args = ['test', '-c', 'playwright.desktop.config.ts', ...playwrightOptions];
     return spawnSync('playwright', args, { stdio: 'inherit', env }).status ?? 1;
   } finally {
     display.close();

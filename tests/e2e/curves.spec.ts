@@ -11,8 +11,6 @@ let orchestrator: Orchestrator;
 let rig: TrainingRig;
 /** A job in its second attempt, which started from a checkpoint at step 800. */
 let resumedJob: OfferedJob;
-/** The job that the rig trains at the moment. */
-let runningJob: OfferedJob;
 
 test.beforeAll(async () => {
   test.setTimeout(60_000);
@@ -24,7 +22,6 @@ test.beforeAll(async () => {
   resumedJob = await rig.takeOffer();
   expect(resumedJob.jobId).toBe(firstAttempt.jobId);
   await rig.postPoints(resumedJob, createPoints(800, 400));
-  runningJob = resumedJob;
 });
 test.afterAll(() => orchestrator.close());
 
@@ -49,13 +46,6 @@ const createPoints = (firstStep: number, count: number): readonly Point[] =>
       },
     };
   });
-
-/** Completes the running job and starts another one. */
-async function startAnotherJob(): Promise<OfferedJob> {
-  await rig.report(runningJob, 'completed', { exit_code: 0 });
-  runningJob = await rig.start('another');
-  return runningJob;
-}
 
 const open = async (page: Page, query = '', id: string = resumedJob.jobId): Promise<void> => {
   await page.goto(`${orchestrator.url}/jobs/${id}?tab=metrics${query}`);
@@ -201,7 +191,7 @@ test("shows the values of all charts at the pointer's step", async ({ page }) =>
 });
 
 test('updates the charts during a training, and downloads all points as CSV', async ({ page }) => {
-  const job = await startAnotherJob();
+  const job = await rig.startNext('another');
   await signIn(page, orchestrator);
   await open(page, '', job.jobId);
   await expect(page.getByText('No metrics yet. They appear when')).toBeVisible();
@@ -224,7 +214,7 @@ test('updates the charts during a training, and downloads all points as CSV', as
 });
 
 test('adds curves of another job to the charts, and keeps the job in the URL', async ({ page }) => {
-  const other = await startAnotherJob();
+  const other = await rig.startNext('another');
   await rig.postPoints(other, createPoints(0, 100));
   await signIn(page, orchestrator);
   await open(page);

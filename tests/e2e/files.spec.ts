@@ -13,8 +13,6 @@ let orchestrator: Orchestrator;
 let rig: TrainingRig;
 /** A job in its second attempt, which started from a checkpoint at step 200. */
 let resumedJob: OfferedJob;
-/** The job that the rig trains at the moment. */
-let runningJob: OfferedJob;
 
 test.beforeAll(async () => {
   test.setTimeout(60_000);
@@ -22,7 +20,7 @@ test.beforeAll(async () => {
   rig = await openTrainingRig(orchestrator, 'rig-1');
   await runFirstAttempt(await rig.start('flowers'));
   resumedJob = await rig.takeOffer();
-  runningJob = resumedJob;
+
   await rig.uploadFile(resumedJob, 'checkpoint-300/model.safetensors', kilobytes(40));
   await rig.uploadFile(resumedJob, 'samples/broken.png', '<html><script>alert(1)</script></html>');
   await rig.uploadFile(resumedJob, 'samples/scan.tiff', kilobytes(5));
@@ -199,7 +197,7 @@ test('allows blob URLs only for images and videos in the content security policy
 });
 
 test('deletes a checkpoint with all its files after a confirmation', async ({ page }) => {
-  const job = await startAnotherJob('with-checkpoints');
+  const job = await rig.startNext('with-checkpoints');
   await rig.uploadFile(job, 'checkpoint-10/a.bin', kilobytes(3));
   await rig.uploadFile(job, 'checkpoint-10/sample.png', pictureOf('rose', 10));
   await rig.uploadFile(
@@ -239,15 +237,8 @@ test('deletes a checkpoint with all its files after a confirmation', async ({ pa
   await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
 });
 
-/** Completes the running job and starts another one. */
-async function startAnotherJob(name: string): Promise<OfferedJob> {
-  await rig.report(runningJob, 'completed', { exit_code: 0 });
-  runningJob = await rig.start(name);
-  return runningJob;
-}
-
 test('shows new files live, explains why there are none, and retries after an error', async ({ page }) => {
-  const job = await startAnotherJob('without-files');
+  const job = await rig.startNext('without-files');
   await signIn(page, orchestrator);
   await open(page, job.jobId);
   await expect(page.getByText('No files yet. Checkpoints, samples')).toBeVisible();

@@ -6,9 +6,11 @@ import type { Orchestrator } from './panel.ts';
 export type OfferedJob = Offered;
 
 /** A worker without a trainer. It sends the reports, metrics and files that a test chooses. */
-export interface TrainingRig extends Pick<Rig, 'token' | 'beat'> {
+export interface TrainingRig extends Pick<Rig, 'beat'> {
   /** Submits a job, and reports that it runs. */
   start(name: string): Promise<OfferedJob>;
+  /** Completes the running job, submits another one, and reports that it runs. */
+  startNext(name: string): Promise<OfferedJob>;
   /** Takes the next offer, and reports that it runs. */
   takeOffer(): Promise<OfferedJob>;
   report(job: OfferedJob, status: string, fields?: object): Promise<void>;
@@ -34,13 +36,19 @@ export async function openTrainingRig(
   registration: object = {},
 ): Promise<TrainingRig> {
   const rig = await openRig(orchestrator, name, registration);
+  let runningJob: OfferedJob | null = null;
   const report = async (job: OfferedJob, status: string, fields: object = {}): Promise<void> => {
     expect((await rig.report(job, status, fields)).ok, status).toBe(true);
   };
   const takeOffer = async (): Promise<OfferedJob> => {
     const job = await rig.offered();
     for (const status of ['starting', 'running']) await report(job, status);
+    runningJob = job;
     return job;
+  };
+  const start = async (config_name: string): Promise<OfferedJob> => {
+    await orchestrator.submit({ config_name, config: {} });
+    return takeOffer();
   };
   /** Sends points of which each took one second. */
   const postPoints = async (
@@ -65,7 +73,6 @@ export async function openTrainingRig(
     }
   };
   return {
-    token: rig.token,
     beat: rig.beat,
     report,
     takeOffer,
@@ -73,9 +80,10 @@ export async function openTrainingRig(
     async uploadFile({ token }, key, body) {
       expect((await upload(orchestrator.url, token, key, { body })).status, key).toBe(200);
     },
-    async start(config_name) {
-      await orchestrator.submit({ config_name, config: {} });
-      return takeOffer();
+    start,
+    async startNext(config_name) {
+      if (runningJob !== null) await report(runningJob, 'completed', { exit_code: 0 });
+      return start(config_name);
     },
   };
 }

@@ -45,8 +45,8 @@ export interface Started {
 
 interface Fixtures {
   readonly dataDir: string;
-  /** An orchestrator that runs beside the app. */
-  readonly beside: Orchestrator;
+  /** An orchestrator in a process of its own. */
+  readonly orchestrator: Orchestrator;
   readonly start: (started: Started) => Promise<App>;
 }
 
@@ -57,7 +57,7 @@ export const test = base.extend<Fixtures & DriverOptions>({
     await use(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   },
-  beside: async ({ driver }, use, info) => {
+  orchestrator: async ({ driver }, use, info) => {
     info.annotations.push({ type: 'driver', description: driver });
     const orchestrator = await startOrchestrator();
     await use(orchestrator);
@@ -76,7 +76,7 @@ export const test = base.extend<Fixtures & DriverOptions>({
 });
 
 /** Writes the app's settings before its first start: it connects to a remote orchestrator and runs none of its own. */
-export function showElsewhere(
+export function useRemoteOrchestrator(
   dataDir: string,
   { url, token }: { readonly url: string; readonly token: string },
 ): void {
