@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type AdminCalls, type Answer, createAdminCalls } from '../support/admin-calls.ts';
-import type { BenchServer } from '../faults/bench-server.ts';
+import type { ServerProcess } from '../faults/server-process.ts';
 import { pauseFor } from './pause.ts';
 import { type ClientLine, type Journal, machineNow } from './journal.ts';
 import type { PlannedJob } from './plan.ts';
@@ -25,7 +25,11 @@ const Submitted = z.looseObject({ job_id: z.string() });
 const giveUpAfterMs = 40_000;
 const retryPauseMs = 250;
 
-export function createClient(server: BenchServer, journal: Journal<ClientLine>, ended: AbortSignal): Client {
+export function createClient(
+  server: ServerProcess,
+  journal: Journal<ClientLine>,
+  ended: AbortSignal,
+): Client {
   const admin = createAdminCalls(
     () => server.url,
     () => server.adminToken,

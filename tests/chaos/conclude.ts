@@ -1,4 +1,4 @@
-import { untilCalm } from '../faults/bench-server.ts';
+import { waitForClosedConnections } from '../faults/server-process.ts';
 import { eventually } from '../support/notices.ts';
 import { argvOf, processesOf } from '../support/own-processes.ts';
 import { root, startProgram } from '../support/processes.ts';
@@ -149,7 +149,7 @@ async function stopFleet(fleet: Fleet) {
   const others = (): readonly number[] => processesOf(folder).filter(pid => !server.isOwn(pid));
   await eventually('the end of all other processes', () => others().length === 0, 5_000).catch(() => {});
   const orphans = others().map(pid => `process ${pid}: ${argvOf(pid)}`);
-  const calm = await untilCalm(server);
+  const calm = await waitForClosedConnections(server);
   await fleet.end('SIGTERM');
   return {
     processes: [...left.flat(), ...orphans],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { BenchServer } from '../faults/bench-server.ts';
+import type { ServerProcess } from '../faults/server-process.ts';
 
 const Attempt = z.looseObject({
   attempt: z.number(),
@@ -67,7 +67,7 @@ interface Reply {
 
 const patienceMs = 20_000;
 
-async function read(server: BenchServer, path: string): Promise<Reply> {
+async function read(server: ServerProcess, path: string): Promise<Reply> {
   const answer = await fetch(new URL(path, server.url), {
     redirect: 'error',
     signal: AbortSignal.timeout(patienceMs),
@@ -76,14 +76,14 @@ async function read(server: BenchServer, path: string): Promise<Reply> {
   return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
 }
 
-async function readJson<T>(server: BenchServer, path: string, shape: z.ZodType<T>): Promise<T> {
+async function readJson<T>(server: ServerProcess, path: string, shape: z.ZodType<T>): Promise<T> {
   const { status, bytes } = await read(server, path);
   if (status !== 200) throw new Error(`GET ${path} returned status ${status}: ${bytes.toString()}`);
   return shape.parse(JSON.parse(bytes.toString()));
 }
 
 /** Reads everything about a job. Returns null when the job does not exist. */
-export async function readJob(server: BenchServer, id: string): Promise<JobEvidence | null> {
+export async function readJob(server: ServerProcess, id: string): Promise<JobEvidence | null> {
   const path = `/api/queue/${id}`;
   if ((await read(server, path)).status === 404) return null;
   const job = await readJson(server, path, Job);
@@ -109,7 +109,7 @@ export async function readJob(server: BenchServer, id: string): Promise<JobEvide
   return { job, files, curves: new Map(curves), logs: new Map(logs) };
 }
 
-async function hashOf(server: BenchServer, path: string): Promise<string | null> {
+async function hashOf(server: ServerProcess, path: string): Promise<string | null> {
   const { status, bytes } = await read(server, path);
   return status === 200 ? createHash('sha256').update(bytes).digest('hex') : null;
 }
@@ -122,7 +122,7 @@ const List = z.looseObject({
 
 /** Reads the status of each job, and the number of the last event. */
 export async function readStatuses(
-  server: BenchServer,
+  server: ServerProcess,
 ): Promise<{ readonly statuses: ReadonlyMap<string, string>; readonly lastSeq: number }> {
   const statuses = new Map<string, string>();
   let cursor: string | null | undefined;
@@ -147,7 +147,7 @@ const Worker = z.looseObject({
 });
 export type WorkerEvidence = z.output<typeof Worker>;
 
-export const readWorkers = async (server: BenchServer): Promise<readonly WorkerEvidence[]> =>
+export const readWorkers = async (server: ServerProcess): Promise<readonly WorkerEvidence[]> =>
   (await readJson(server, '/api/admin/workers', z.looseObject({ workers: z.array(Worker) }))).workers;
 
 const AuditRow = z.looseObject({
@@ -163,7 +163,7 @@ export interface AuditEvidence {
   readonly verdict: unknown;
 }
 
-export async function readAudit(server: BenchServer): Promise<AuditEvidence> {
+export async function readAudit(server: ServerProcess): Promise<AuditEvidence> {
   const { bytes } = await read(server, '/api/audit/export');
   const rows = bytes
     .toString()
@@ -174,7 +174,7 @@ export async function readAudit(server: BenchServer): Promise<AuditEvidence> {
 }
 
 /** Makes a call of a worker with this token. Returns the status of the answer. */
-export async function tryToken(server: BenchServer, token: string): Promise<number> {
+export async function tryToken(server: ServerProcess, token: string): Promise<number> {
   const answer = await fetch(new URL('/api/workers/heartbeat', server.url), {
     method: 'POST',
     signal: AbortSignal.timeout(patienceMs),

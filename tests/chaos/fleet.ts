@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BenchServer, createBenchServer, stablePort } from '../faults/bench-server.ts';
-import { orderedFailpoint } from '../faults/orders.ts';
+import { type ServerProcess, createServerProcess, reservePort } from '../faults/server-process.ts';
+import { createControlledFailpoint } from '../faults/controlled-failpoint.ts';
 import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
 import { startStreamRecord, type StreamRecord } from '../support/stream-record.ts';
 import { type Client, createClient } from './client.ts';
@@ -34,7 +34,7 @@ export interface Journals {
 /** One orchestrator and its rigs as real processes, with all their journals. */
 export interface Fleet {
   readonly folder: string;
-  readonly server: BenchServer;
+  readonly server: ServerProcess;
   readonly rigs: readonly Rig[];
   readonly client: Client;
   readonly events: StreamRecord;
@@ -58,7 +58,11 @@ const startLimitMs = 90_000;
 const pollMs = 500;
 
 /** Waits until all workers are connected and idle. Returns false when the time is up first. */
-export async function untilIdle(server: BenchServer, ended: AbortSignal, limitMs: number): Promise<boolean> {
+export async function untilIdle(
+  server: ServerProcess,
+  ended: AbortSignal,
+  limitMs: number,
+): Promise<boolean> {
   const until = machineNow() + limitMs;
   while (machineNow() < until && !ended.aborted) {
     const workers = await readWorkers(server);
@@ -75,8 +79,8 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     NODE_COMPILE_CACHE: join(tmpdir(), 'compile-cache'),
     ...plantEnvironment(plant),
   };
-  const port = await stablePort();
-  const server = createBenchServer({ dataDir: join(folder, 'data'), port, env });
+  const port = await reservePort();
+  const server = createServerProcess({ dataDir: join(folder, 'data'), port, env });
   const ended = new AbortController();
   const journals: Journals = {
     trainers: openJournal(join(folder, 'trainers.jsonl')),
@@ -86,7 +90,10 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     exits: openJournal(join(folder, 'exits.jsonl')),
   };
   mkdirSync(server.dataDir, { mode: 0o700 });
-  const machine = orderedFailpoint({ folder }, new URL('../support/failpoint-machine.ts', import.meta.url));
+  const machine = createControlledFailpoint(
+    { folder },
+    new URL('../support/failpoint-machine.ts', import.meta.url),
+  );
   let expected: string | null = null;
   let orders = 0;
   let lastOrder: Promise<unknown> = Promise.resolve();
@@ -153,7 +160,7 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
       const text = `${what} #${orders}`;
       // Give one order at a time. A stopped server later reads only the newest order, so the caller of an earlier one
       // would wait forever.
-      const given = lastOrder.then(() => machine.give(text, server));
+      const given = lastOrder.then(() => machine.sendOrder(text, server));
       lastOrder = given.catch(() => {});
       return given;
     },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BenchServer } from '../faults/bench-server.ts';
+import type { ServerProcess } from '../faults/server-process.ts';
 import { sseFrames } from '../support/stream-record.ts';
 import type { FollowLine, Journal } from './journal.ts';
 import { pauseFor } from './pause.ts';
@@ -20,7 +20,7 @@ const reconnectMs = 300;
  */
 export async function followLog(
   id: string,
-  server: BenchServer,
+  server: ServerProcess,
   journal: Journal<FollowLine>,
   ended: AbortSignal,
 ): Promise<void> {

@@ -55,7 +55,7 @@ export interface ChaosPlan {
   readonly seed: number;
   readonly forMs: number;
   readonly jobs: readonly PlannedJob[];
-  /** Ordered by time. */
+  /** ControlledFailpoint by time. */
   readonly faults: readonly PlannedFault[];
 }
 

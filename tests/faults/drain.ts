@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { completeAtOnce, createLightWorker, type LightWorker } from '../support/light-worker.ts';
-import type { Bench } from './bench.ts';
+import type { FaultFleet } from './fault-fleet.ts';
 import type { Scenario } from './scenario.ts';
 
 const workerCount = 4;
@@ -10,12 +10,13 @@ const workerCount = 4;
  * Submits a job and drains a worker at the same moment. In either order, the worker keeps draining and gets no offer
  * after the drain.
  */
-async function round(bench: Bench, worker: LightWorker, n: number): Promise<void> {
-  const { admin, events } = bench;
+async function runRace(fleet: FaultFleet, worker: LightWorker, number: number): Promise<void> {
+  const { admin, events } = fleet;
   const from = events.events.length;
   const submit = (): Promise<string> => admin.submit({ config: {}, worker_labels: { rig: worker.id } });
   const drain = (): Promise<unknown> => admin.must('POST', `/api/admin/workers/${worker.id}/drain`);
-  const [job] = n % 2 === 0 ? await Promise.all([submit(), drain()]) : await drainFirst(submit, drain);
+  const isSubmitFirst = number % 2 === 0;
+  const [job] = isSubmitFirst ? await Promise.all([submit(), drain()]) : await drainFirst(submit, drain);
   // A heartbeat does not end a drain.
   assert.equal((await worker.beat()).status, 200);
   assert.equal((await admin.worker(worker.id)).status, 'draining');
@@ -33,30 +34,32 @@ async function drainFirst(
   return [job];
 }
 
-async function keepsDraining(bench: Bench, rounds: number): Promise<void> {
+async function runRaces(fleet: FaultFleet, count: number): Promise<void> {
   const agent = new http.Agent({ keepAlive: true, maxSockets: workerCount });
-  bench.onDisconnect(() => agent.destroy());
-  await bench.server.start();
-  const work = async (): Promise<void> => {
-    const { id, token } = await bench.admin.createWorker('light');
-    const worker = createLightWorker({ url: bench.server.url, id, token, agent, onCommand: completeAtOnce });
-    bench.onDisconnect(() => worker.cut());
+  fleet.onDisconnect(() => agent.destroy());
+  await fleet.server.start();
+  const runRacesOfWorker = async (): Promise<void> => {
+    const { id, token } = await fleet.admin.createWorker('light');
+    const worker = createLightWorker({ url: fleet.server.url, id, token, agent, onCommand: completeAtOnce });
+    fleet.onDisconnect(() => worker.cut());
     // The label lets a job select this worker.
     await worker.register({ labels: { rig: id } });
     await worker.openStream();
-    await bench.events.worker(id, 'worker.connected');
-    for (let n = 0; n < rounds / workerCount; n += 1) await round(bench, worker, n);
+    await fleet.events.worker(id, 'worker.connected');
+    for (let number = 0; number < count / workerCount; number += 1) await runRace(fleet, worker, number);
   };
-  await Promise.all(Array.from({ length: workerCount }, work));
-  const drained = bench.events.events.filter(({ type }) => type === 'worker.draining');
-  assert.equal(drained.length, rounds);
+  await Promise.all(Array.from({ length: workerCount }, runRacesOfWorker));
+  const drainEvents = fleet.events.events.filter(({ type }) => type === 'worker.draining');
+  assert.equal(drainEvents.length, count);
 }
 
-const keepsDrainingAgainst = (rounds: number): Scenario => ({
-  id: 'F17',
-  title: `sends no offer after a drain in ${rounds} races against a dispatch, and keeps the worker draining`,
-  quick: false,
-  run: bench => keepsDraining(bench, rounds),
-});
+const raceCount = 500;
 
-export const drains: readonly Scenario[] = [keepsDrainingAgainst(500)];
+export const drains: readonly Scenario[] = [
+  {
+    id: 'F17',
+    title: `sends no offer after a drain in ${raceCount} races against a dispatch, and keeps the worker draining`,
+    quick: false,
+    run: fleet => runRaces(fleet, raceCount),
+  },
+];

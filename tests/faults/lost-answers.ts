@@ -2,25 +2,19 @@ import assert from 'node:assert/strict';
 import { type HttpExchange, reports } from '../support/chaos-proxy.ts';
 import { readStored } from '../support/database-evidence.ts';
 import type { Scenario } from './scenario.ts';
-import {
-  waitForHeartbeats,
-  expectEndedUntouched,
-  expectUninterruptedEnd,
-  fieldOf,
-  reportsOf,
-} from './steps.ts';
+import { waitForHeartbeats, expectOneAttempt, expectUninterruptedEnd, fieldOf, reportsOf } from './steps.ts';
 
 export const lostAnswers: readonly Scenario[] = [
   {
     id: 'F13',
     title: 'starts one trainer when the response to a claim is lost',
     quick: true,
-    async run(bench) {
-      await bench.server.start();
-      const rig = await bench.rig('rig-1');
+    async run(fleet) {
+      await fleet.server.start();
+      const rig = await fleet.startRig('rig-1');
       rig.proxy.rule({ where: reports('starting'), fate: 'reset_answer', times: 1 });
-      const job = await bench.submit();
-      const pid = await bench.untilTrainerRuns(job);
+      const job = await fleet.submit();
+      const pid = await fleet.waitForTrainer(job);
       assert.deepEqual(
         reportsOf(rig, job, 'starting').map(({ answer, delivered }) => [answer?.status, delivered]),
         [
@@ -28,7 +22,7 @@ export const lostAnswers: readonly Scenario[] = [
           [200, true],
         ],
       );
-      await expectUninterruptedEnd(bench, job, pid);
+      await expectUninterruptedEnd(fleet, job, pid);
     },
   },
   {
@@ -36,31 +30,31 @@ export const lostAnswers: readonly Scenario[] = [
     title:
       'completes a job once when the response is lost, the orchestrator is killed, and the agent repeats its report',
     quick: false,
-    async run(bench) {
-      const { server, events } = bench;
+    async run(fleet) {
+      const { server, events } = fleet;
       await server.start();
-      const rig = await bench.rig('rig-1');
-      const job = await bench.submit();
-      const pid = await bench.untilTrainerRuns(job);
+      const rig = await fleet.startRig('rig-1');
+      const job = await fleet.submit();
+      const pid = await fleet.waitForTrainer(job);
       rig.proxy.rule({ where: reports('completed'), fate: 'reset_answer', times: 1 });
-      const letPass = rig.proxy.rule({ where: reports('completed'), fate: 'reset' });
+      const allowReports = rig.proxy.rule({ where: reports('completed'), fate: 'reset' });
       job.finish();
       await rig.proxy.waitFor('the answer', () => reportsOf(rig, job, 'completed')[0]?.answer);
       await server.killAndWait();
       assert.equal(readStored(server.databaseFile).jobs.get(job.id), 'completed');
-      // The answer to any other call about the job would reveal that it has ended, and the agent would not repeat the
-      // final report. So drop those answers too.
-      const silencing = ['/register', '/heartbeat'].map(call => rig.proxy.rule({ call, fate: 'reset' }));
+      // The responses to these calls would tell the agent that the job has ended, and it would not repeat the final report.
+      // So drop them too.
+      const removeRules = ['/register', '/heartbeat'].map(call => rig.proxy.rule({ call, fate: 'reset' }));
       await server.start();
-      letPass();
+      allowReports();
       const last = await rig.proxy.waitFor('an answer that arrives', () =>
         reportsOf(rig, job, 'completed').find(({ delivered }) => delivered),
       );
       assert.partialDeepStrictEqual(last.answer, { status: 200, body: { success: true, duplicate: true } });
-      for (const removeRule of silencing) removeRule();
-      await expectEndedUntouched(bench, job, pid);
+      for (const removeRule of removeRules) removeRule();
+      await expectOneAttempt(fleet, job, pid);
       assert.equal(events.events.filter(({ type }) => type === 'job.completed').length, 1);
-      // The agent has received the final answer, so it does not repeat the report.
+      // The agent has received the response, so it does not repeat the report.
       await waitForHeartbeats(rig, 2);
       assert.equal(reportsOf(rig, job, 'completed').at(-1), last);
     },
@@ -69,42 +63,46 @@ export const lostAnswers: readonly Scenario[] = [
     id: 'F14',
     title: 'ignores replays of every POST of the agent, also during its next job',
     quick: false,
-    async run(bench) {
-      await bench.server.start();
-      const rig = await bench.rigWithoutAgent('rig-1');
+    async run(fleet) {
+      await fleet.server.start();
+      const rig = await fleet.createRig('rig-1');
       rig.proxy.rule({ call: 'POST ', fate: 'duplicate' });
       rig.start();
-      await bench.events.worker(rig.id, 'worker.connected');
-      const first = await bench.submit();
-      await expectUninterruptedEnd(bench, first, await bench.untilTrainerRuns(first));
+      await fleet.events.worker(rig.id, 'worker.connected');
+      const first = await fleet.submit();
+      await expectUninterruptedEnd(fleet, first, await fleet.waitForTrainer(first));
       await waitForHeartbeats(rig, 1);
-      const old = [...rig.proxy.calls('POST ')];
-      for (const call of old) await rig.proxy.replay(call);
+      const oldCalls = [...rig.proxy.calls('POST ')];
+      for (const call of oldCalls) await rig.proxy.replay(call);
       await waitForHeartbeats(rig, 1);
 
-      const second = await bench.submit();
-      const pid = await bench.untilTrainerRuns(second);
-      await bench.events.job(second.id, 'job.running');
-      const from = bench.events.events.length;
-      for (const call of old) {
+      const second = await fleet.submit();
+      const pid = await fleet.waitForTrainer(second);
+      await fleet.events.job(second.id, 'job.running');
+      const from = fleet.events.events.length;
+      for (const call of oldCalls) {
         const { status, body } = await rig.proxy.replay(call);
         const description = `${call.text} replayed: ${JSON.stringify(body)}`;
         if (call.path.endsWith('/status'))
           assert.equal(status, fieldOf(call.body, 'status') === 'completed' ? 200 : 409, description);
-        // Logs and points are already stored. The answer contains the stored position, and nothing is stored twice.
+        // Logs and points are already stored. The response contains the stored position, and nothing is stored twice.
         if (/\/(?:logs|metrics)$/.test(call.path))
-          assert.deepEqual([status, fieldOf(body, 'next')], [200, farthest(old, call.path)], description);
+          assert.deepEqual(
+            [status, fieldOf(body, 'next')],
+            [200, lastPosition(oldCalls, call.path)],
+            description,
+          );
       }
       await waitForHeartbeats(rig, 2);
-      const changes = bench.events.events.slice(from).filter(({ type }) => type !== 'job.progress');
+      const changes = fleet.events.events.slice(from).filter(({ type }) => type !== 'job.progress');
       assert.deepEqual(changes, []);
-      await expectUninterruptedEnd(bench, second, pid);
+      await expectUninterruptedEnd(fleet, second, pid);
     },
   },
 ];
 
-/** Returns the highest position in the answers that the agent received. */
-const farthest = (calls: readonly HttpExchange[], path: string): number =>
+/** Returns the highest position in the responses to calls of this path. */
+const lastPosition = (calls: readonly HttpExchange[], path: string): number =>
   Math.max(
     ...calls.filter(call => call.path === path).map(({ answer }) => Number(fieldOf(answer?.body, 'next'))),
   );

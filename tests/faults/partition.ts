@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { untilDead } from '../support/own-processes.ts';
 import type { EventLine } from '../support/stream-record.ts';
-import type { Bench } from './bench.ts';
+import type { FaultFleet } from './fault-fleet.ts';
 import type { Scenario } from './scenario.ts';
 import {
   waitForHeartbeats,
-  expectEndedUntouched,
+  expectOneAttempt,
   expectEndOnOtherRig,
   expectUninterruptedEnd,
   eventsOf,
@@ -14,98 +14,98 @@ import {
 } from './steps.ts';
 
 /** Starts two rigs; one runs a job and the other one is idle. */
-async function startTwoRigs(bench: Bench) {
-  await bench.server.start();
-  const rig = await bench.rig('rig-1');
-  const job = await bench.submit();
-  const pid = await bench.untilTrainerRuns(job);
-  await bench.events.job(job.id, 'job.running');
-  const other = await bench.rig('rig-2');
+async function startTwoRigs(fleet: FaultFleet) {
+  await fleet.server.start();
+  const rig = await fleet.startRig('rig-1');
+  const job = await fleet.submit();
+  const pid = await fleet.waitForTrainer(job);
+  await fleet.events.job(job.id, 'job.running');
+  const other = await fleet.startRig('rig-2');
   return { rig, other, job, pid };
 }
 
 export const partitions: readonly Scenario[] = [
   {
     id: 'F10',
-    title: 'continues the job after a partition that is shorter than the takeover and keeps TCP connections',
+    title: 'continues the job after a partition that ends before the takeover and keeps the connections',
     quick: false,
-    async run(bench) {
-      const { rig, job, pid } = await startTwoRigs(bench);
+    async run(fleet) {
+      const { rig, job, pid } = await startTwoRigs(fleet);
       rig.proxy.stall();
-      const lost = await bench.events.job(job.id, 'job.recovering');
+      const recovering = await fleet.events.job(job.id, 'job.recovering');
       await rig.proxy.heal();
-      await bench.events.job(job.id, 'job.running', lost);
-      await expectUninterruptedEnd(bench, job, pid);
-      assert.deepEqual(eventsOf(bench, ['job.requeued']), []);
+      await fleet.events.job(job.id, 'job.running', recovering);
+      await expectUninterruptedEnd(fleet, job, pid);
+      assert.deepEqual(eventsOf(fleet, ['job.requeued']), []);
     },
   },
   {
     id: 'F10',
     title: 'continues the job after a short partition that breaks every connection',
     quick: false,
-    async run(bench) {
-      const { rig, job, pid } = await startTwoRigs(bench);
+    async run(fleet) {
+      const { rig, job, pid } = await startTwoRigs(fleet);
       rig.proxy.refuse();
       rig.proxy.cut();
-      await bench.events.worker(rig.id, 'worker.stream_closed');
-      const from = bench.events.events.length;
+      await fleet.events.worker(rig.id, 'worker.stream_closed');
+      const from = fleet.events.events.length;
       await rig.proxy.heal();
-      await bench.events.worker(rig.id, 'worker.connected', from);
-      await expectUninterruptedEnd(bench, job, pid);
-      assert.deepEqual(eventsOf(bench, ['job.requeued']), []);
+      await fleet.events.worker(rig.id, 'worker.connected', from);
+      await expectUninterruptedEnd(fleet, job, pid);
+      assert.deepEqual(eventsOf(fleet, ['job.requeued']), []);
     },
   },
   {
     id: 'F10',
-    title: 'stops the superseded trainer after a partition past the takeover that delivers everything late',
+    title: 'stops the superseded trainer after a partition past the takeover that delays all data',
     quick: false,
-    async run(bench) {
-      const { rig, other, job, pid } = await startTwoRigs(bench);
-      bench.allowOverlap(job);
+    async run(fleet) {
+      const { rig, other, job, pid } = await startTwoRigs(fleet);
+      fleet.allowOverlap(job);
       rig.proxy.stall();
-      await expectEndOnOtherRig(bench, job, other);
+      await expectEndOnOtherRig(fleet, job, other);
       await rig.proxy.heal();
-      await expectStopOrder(bench, rig, job, pid);
+      await expectStopOrder(fleet, rig, job, pid);
     },
   },
   {
     id: 'F10',
-    title: 'stops the superseded trainer after a partition past the takeover that loses everything',
+    title: 'stops the superseded trainer after a partition past the takeover that loses all data',
     quick: false,
-    async run(bench) {
-      const { rig, other, job, pid } = await startTwoRigs(bench);
-      bench.allowOverlap(job);
+    async run(fleet) {
+      const { rig, other, job, pid } = await startTwoRigs(fleet);
+      fleet.allowOverlap(job);
       rig.proxy.blackhole();
-      await expectEndOnOtherRig(bench, job, other);
+      await expectEndOnOtherRig(fleet, job, other);
       await rig.proxy.heal();
-      await expectStopOrder(bench, rig, job, pid);
+      await expectStopOrder(fleet, rig, job, pid);
     },
   },
   ...['blackhole' as const, 'SIGSTOP' as const].map(
     (fault): Scenario => ({
       id: 'F10',
-      title: `ends a trainer with on_lost_contact: stop before the next attempt starts, after ${fault} past the takeover`,
+      title: `ends a trainer with on_lost_contact: stop before the next attempt starts, when ${fault} lasts past the takeover`,
       quick: false,
-      async run(bench) {
-        await bench.server.start();
-        const rig = await bench.rig('rig-1');
-        const job = await bench.submit({ ignore_sigterm: true }, { on_lost_contact: 'stop' });
-        const pid = await bench.untilTrainerRuns(job);
-        await bench.events.job(job.id, 'job.running');
-        const other = await bench.rig('rig-2');
+      async run(fleet) {
+        await fleet.server.start();
+        const rig = await fleet.startRig('rig-1');
+        const job = await fleet.submit({ ignore_sigterm: true }, { on_lost_contact: 'stop' });
+        const pid = await fleet.waitForTrainer(job);
+        await fleet.events.job(job.id, 'job.running');
+        const other = await fleet.startRig('rig-2');
         if (fault === 'blackhole') rig.proxy.blackhole();
         else rig.signal('SIGSTOP');
         // The invariant I12 checks that the two trainers do not overlap.
-        await expectEndOnOtherRig(bench, job, other);
+        await expectEndOnOtherRig(fleet, job, other);
         await untilDead(pid);
-        const from = bench.events.events.length;
+        const from = fleet.events.events.length;
         if (fault === 'blackhole') await rig.proxy.heal();
         else rig.signal('SIGCONT');
         await waitForHeartbeats(rig, 2);
         // After the partition, queued data may break the stream once more.
         const isIdle = (event: EventLine): boolean =>
           event.worker_id === rig.id && event.worker?.status === 'idle';
-        await bench.events.event('the rig is idle again', isIdle, from);
+        await fleet.events.event('the rig is idle again', isIdle, from);
       },
     }),
   ),
@@ -113,16 +113,16 @@ export const partitions: readonly Scenario[] = [
     id: 'F11',
     title: 'accepts the completion of a job that ended during a partition, before the takeover',
     quick: false,
-    async run(bench) {
-      const { rig, job, pid } = await startTwoRigs(bench);
+    async run(fleet) {
+      const { rig, job, pid } = await startTwoRigs(fleet);
       rig.proxy.stall();
       job.finish();
       await untilDead(pid);
       await rig.proxy.waitFor('its report', () => reportsOf(rig, job, 'completed')[0]);
-      await bench.events.job(job.id, 'job.recovering');
+      await fleet.events.job(job.id, 'job.recovering');
       await rig.proxy.heal();
-      await bench.events.job(job.id, 'job.completed');
-      await expectEndedUntouched(bench, job, pid);
+      await fleet.events.job(job.id, 'job.completed');
+      await expectOneAttempt(fleet, job, pid);
     },
   },
 ];

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { startV1Agent, type V1Agent } from '../support/v1-agent.ts';
 import { createManualRun, scriptedTrainer, type V1Trainer } from '../support/v1-trainer.ts';
-import type { Bench } from './bench.ts';
+import type { FaultFleet } from './fault-fleet.ts';
 import type { Scenario } from './scenario.ts';
 
 const agentCount = 10;
 
 /** Starts SimpleTuner's published agents, which behave as docs/internals/worker-contract.md, section 3 describes. */
-async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1Agent[]> {
-  const { server, admin, events } = bench;
+async function startFleet(fleet: FaultFleet, trainer: V1Trainer): Promise<readonly V1Agent[]> {
+  const { server, admin, events } = fleet;
   await server.start();
   return Promise.all(
     Array.from({ length: agentCount }, async (_, n) => {
@@ -22,7 +22,7 @@ async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1
         trainer,
         heartbeatMs: 1_000,
       });
-      bench.onDisconnect(() => void agent.kill());
+      fleet.onDisconnect(() => void agent.kill());
       await events.worker(id, 'worker.connected');
       return agent;
     }),
@@ -33,12 +33,12 @@ async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1
  * Expects that the job ends with this status without a failed attempt. The orchestrator may have withdrawn an offer
  * that the agent dropped.
  */
-async function expectEnd(bench: Bench, id: string, status: string): Promise<void> {
-  await bench.events.event(
+async function expectStatusAtEnd(fleet: FaultFleet, id: string, status: string): Promise<void> {
+  await fleet.events.event(
     `the end of ${id}`,
     event => event.job_id === id && /^job\.(completed|failed|cancelled)$/.test(event.type),
   );
-  const job = await bench.admin.job(id);
+  const job = await fleet.admin.job(id);
   assert.equal(job.status, status, `${id}: ${job.error_message}`);
   const outcomes = job.attempts.map(({ outcome }) => outcome).slice(0, -1);
   assert.deepEqual(
@@ -58,7 +58,7 @@ const printingTrainer: V1Trainer = job => {
   return run;
 };
 
-const short = scriptedTrainer({ lines: ['step 1'] });
+const shortTrainer = scriptedTrainer({ lines: ['step 1'] });
 
 const isLong = (config: unknown): boolean =>
   typeof config === 'object' && config !== null && 'kind' in config && config.kind === 'long';
@@ -67,10 +67,10 @@ const afterCompletion = (count: number): Scenario => ({
   id: 'F15',
   title: `loses or fails none of ${count} jobs dispatched to published agents right after a completion`,
   quick: false,
-  async run(bench) {
-    await startFleet(bench, short);
-    const jobs = await Promise.all(Array.from({ length: count }, () => bench.admin.submit({ config: {} })));
-    for (const id of jobs) await expectEnd(bench, id, 'completed');
+  async run(fleet) {
+    await startFleet(fleet, shortTrainer);
+    const jobs = await Promise.all(Array.from({ length: count }, () => fleet.admin.submit({ config: {} })));
+    for (const id of jobs) await expectStatusAtEnd(fleet, id, 'completed');
   },
 });
 
@@ -80,23 +80,26 @@ export const publishedAgents: readonly Scenario[] = [
     id: 'F15',
     title: 'loses or fails none of 100 jobs dispatched to published agents right after a cancel',
     quick: false,
-    async run(bench) {
-      const agents = await startFleet(bench, job => (isLong(job.config) ? printingTrainer : short)(job));
-      const { admin, events } = bench;
-      const round = async (agent: V1Agent, name: string): Promise<void> => {
-        const on = { worker_labels: { rig: name } };
-        const long = await admin.submit({ config: { kind: 'long' }, ...on });
-        const next = await admin.submit({ config: { kind: 'short' }, ...on });
-        await agent.events.waitFor('trainerLine', line => line.jobId === long);
-        await events.job(long, 'job.running');
-        await admin.must('POST', `/api/queue/${long}/cancel`);
-        await expectEnd(bench, long, 'cancelled');
-        await expectEnd(bench, next, 'completed');
+    async run(fleet) {
+      const agents = await startFleet(fleet, job =>
+        (isLong(job.config) ? printingTrainer : shortTrainer)(job),
+      );
+      const { admin, events } = fleet;
+      const cancelOneOfTwo = async (agent: V1Agent, name: string): Promise<void> => {
+        const labels = { worker_labels: { rig: name } };
+        const longJob = await admin.submit({ config: { kind: 'long' }, ...labels });
+        const nextJob = await admin.submit({ config: { kind: 'short' }, ...labels });
+        await agent.events.waitFor('trainerLine', line => line.jobId === longJob);
+        await events.job(longJob, 'job.running');
+        await admin.must('POST', `/api/queue/${longJob}/cancel`);
+        await expectStatusAtEnd(fleet, longJob, 'cancelled');
+        await expectStatusAtEnd(fleet, nextJob, 'completed');
       };
-      const rounds = async (agent: V1Agent, n: number): Promise<void> => {
-        for (let count = 0; count < 100 / agentCount; count += 1) await round(agent, `host-${n}`);
+      const runAgent = async (agent: V1Agent, index: number): Promise<void> => {
+        for (let count = 0; count < 100 / agentCount; count += 1)
+          await cancelOneOfTwo(agent, `host-${index}`);
       };
-      await Promise.all(agents.map(rounds));
+      await Promise.all(agents.map(runAgent));
     },
   },
 ];

@@ -1,11 +1,12 @@
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reapAtEnd } from '../support/reaping.ts';
-import { perform } from './perform.ts';
+import { runScenario } from './run-scenario.ts';
 import { scenarios } from './scenarios.ts';
 
-const quick = scenarios.filter(scenario => scenario.quick);
+const quickScenarios = scenarios.filter(scenario => scenario.quick);
 
+/** Kills processes and removes folders that a scenario has left. */
 let reap = (): void => {};
 beforeAll(() => {
   reap = reapAtEnd(`${tmpdir()}/trainyard-faults-`);
@@ -14,10 +15,10 @@ afterAll(() => reap());
 
 /** Runs only the quick scenarios. The others take minutes: `npm run faults`. */
 describe.concurrent('faults on real processes', () => {
-  test.each(quick.map(scenario => [`${scenario.id}: ${scenario.title}`, scenario] as const))(
+  test.each(quickScenarios.map(scenario => [`${scenario.id}: ${scenario.title}`, scenario] as const))(
     '%s',
     async (_, scenario) => {
-      const { failure } = await perform(scenario);
+      const { failure } = await runScenario(scenario);
       expect(failure ?? 'held').toBe('held');
     },
   );

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Bench } from './bench.ts';
-import { timeoutS } from './bench-server.ts';
+import type { EventLine } from '../support/stream-record.ts';
+import type { FaultFleet } from './fault-fleet.ts';
+import { heartbeatTimeoutS } from './server-process.ts';
 import type { Scenario } from './scenario.ts';
 import {
   waitForHeartbeats,
@@ -11,65 +12,62 @@ import {
   expectTrainersContinue,
 } from './steps.ts';
 
-const timeoutMs = timeoutS * 1_000;
-const names = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `rig-${n + 1}`);
+const heartbeatTimeoutMs = heartbeatTimeoutS * 1_000;
+const rigNames = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `rig-${index + 1}`);
 
 /** Kills the server while five jobs train, and starts it again after `downMs`. */
-async function expectAllResumed(bench: Bench, downMs: number): Promise<void> {
-  const { server, events } = bench;
+async function expectAllResumed(fleet: FaultFleet, downMs: number): Promise<void> {
+  const { server, events } = fleet;
   await server.start();
-  const rigs = await Promise.all(names(5).map(name => bench.rig(name)));
-  const jobs = await Promise.all(rigs.map(on => bench.submit({}, { on })));
-  const pids = await Promise.all(jobs.map(bench.untilTrainerRuns));
+  const rigs = await Promise.all(rigNames(5).map(name => fleet.startRig(name)));
+  const jobs = await Promise.all(rigs.map(on => fleet.submit({}, { on })));
+  const pids = await Promise.all(jobs.map(fleet.waitForTrainer));
   await Promise.all(jobs.map(job => events.job(job.id, 'job.running')));
   await server.killAndWait();
   const killedAt = events.events.length;
-  await expectTrainersContinue(bench, downMs);
+  await expectTrainersContinue(fleet, downMs);
   await server.start();
   await Promise.all(rigs.map(rig => events.worker(rig.id, 'worker.connected', killedAt)));
-  for (const [n, rig] of rigs.entries()) {
-    const back = rig.proxy.calls('/register').findLast(({ answer }) => answer?.status === 200);
-    assert.equal(fieldOf(fieldOf(back?.answer?.body, 'resume_job'), 'job_id'), jobs[n]?.id, 'resume_job');
+  for (const [index, rig] of rigs.entries()) {
+    const registration = rig.proxy.calls('/register').findLast(({ answer }) => answer?.status === 200);
+    const resumed = fieldOf(registration?.answer?.body, 'resume_job');
+    assert.equal(fieldOf(resumed, 'job_id'), jobs[index]?.id, 'resume_job');
   }
-  await Promise.all(jobs.map((job, n) => expectUninterruptedEnd(bench, job, pids[n] ?? 0)));
-  assert.deepEqual(eventsOf(bench, ['job.requeued', 'job.failed']), []);
+  await Promise.all(jobs.map((job, index) => expectUninterruptedEnd(fleet, job, pids[index] ?? 0)));
+  assert.deepEqual(eventsOf(fleet, ['job.requeued', 'job.failed']), []);
 }
 
-const kills = 20;
-const killEveryMs = 3_000;
+const killCount = 20;
+const killIntervalMs = 3_000;
 const jobCount = 100;
 const rigCount = 10;
 
 export const restarts: readonly Scenario[] = [
   {
     id: 'F4',
-    title: `completes ${jobCount} jobs on ${rigCount} workers once each while the orchestrator is killed ${kills} times`,
+    title: `completes ${jobCount} jobs on ${rigCount} workers once each while the orchestrator is killed ${killCount} times`,
     quick: false,
     limitMs: 240_000,
-    async run(bench) {
-      const { server, events, trainers, admin } = bench;
+    async run(fleet) {
+      const { server, events, trainers, admin } = fleet;
       await server.start();
-      await Promise.all(names(rigCount).map(name => bench.rig(name)));
-      // The last jobs end after the last kill.
-      const runMs = (kills * killEveryMs * rigCount) / jobCount;
-      await Promise.all(
-        Array.from({ length: jobCount }, (_, n) => bench.submit({ run_ms: runMs * (0.5 + (n % 10) / 10) })),
-      );
-      for (let n = 0; n < kills; n += 1) {
+      await Promise.all(rigNames(rigCount).map(name => fleet.startRig(name)));
+      // Together, the jobs take as long as all kills, so the last jobs end after the last kill.
+      const meanMs = (killCount * killIntervalMs * rigCount) / jobCount;
+      const runTimes = Array.from({ length: jobCount }, (_, index) => meanMs * (0.5 + (index % 10) / 10));
+      await Promise.all(runTimes.map(runMs => fleet.submit({ run_ms: runMs })));
+      for (let count = 0; count < killCount; count += 1) {
         // Kills at fixed intervals are the fault under test, so a fixed pause is right here.
-        await pause(killEveryMs);
+        await pause(killIntervalMs);
         await server.killAndWait();
         await server.start();
       }
-      for (const id of bench.notes.accepted) {
-        await events.event(
-          `the end of ${id}`,
-          it => it.job_id === id && it.type === 'job.completed',
-          0,
-          120_000,
-        );
+      for (const id of fleet.records.accepted) {
+        const isEnd = (event: EventLine): boolean => event.job_id === id && event.type === 'job.completed';
+        await events.event(`the end of ${id}`, isEnd, 0, 120_000);
         const job = await admin.job(id);
-        const ends = events.events.filter(it => it.job_id === id && it.type === 'job.completed');
+        const ends = events.events.filter(isEnd);
         assert.equal(ends.length, 1, `results of ${id}`);
         assert.equal(trainers.runs(id).length, 1, `trainers of ${id}`);
         assert.equal(job.attempts.at(-1)?.outcome, 'completed');
@@ -81,36 +79,36 @@ export const restarts: readonly Scenario[] = [
     title:
       'continues 5 trainings with the same pids after kill -9 and an immediate restart of the orchestrator',
     quick: false,
-    run: bench => expectAllResumed(bench, 0),
+    run: fleet => expectAllResumed(fleet, 0),
   },
   {
     id: 'F5',
     title: 'continues 5 trainings with the same pids when the killed orchestrator restarts after 10 s',
     quick: false,
-    run: bench => expectAllResumed(bench, 10_000),
+    run: fleet => expectAllResumed(fleet, 10_000),
   },
   {
     id: 'F6',
     title: 'marks no worker offline when the orchestrator was frozen for longer than T',
     quick: false,
-    async run(bench) {
-      const { server, events } = bench;
+    async run(fleet) {
+      const { server, events } = fleet;
       await server.start();
-      const [busy, idle] = await Promise.all([bench.rig('rig-1'), bench.rig('rig-2')]);
-      const job = await bench.submit({}, { on: busy });
-      const pid = await bench.untilTrainerRuns(job);
+      const [busy, idle] = await Promise.all([fleet.startRig('rig-1'), fleet.startRig('rig-2')]);
+      const job = await fleet.submit({}, { on: busy });
+      const pid = await fleet.waitForTrainer(job);
       await events.job(job.id, 'job.running');
       // Hold back the calls, so that the server does not find them waiting right after its pause.
       busy.proxy.stall('up');
       idle.proxy.stall('up');
       server.kill('SIGSTOP');
-      await expectTrainersContinue(bench, timeoutMs * 1.25);
+      await expectTrainersContinue(fleet, heartbeatTimeoutMs * 1.25);
       server.kill('SIGCONT');
-      await expectTrainersContinue(bench, timeoutMs / 4);
+      await expectTrainersContinue(fleet, heartbeatTimeoutMs / 4);
       await Promise.all([busy.proxy.heal(), idle.proxy.heal()]);
       await Promise.all([waitForHeartbeats(busy, 3), waitForHeartbeats(idle, 3)]);
-      assert.deepEqual(eventsOf(bench, ['worker.offline', 'job.recovering', 'job.requeued']), []);
-      await expectUninterruptedEnd(bench, job, pid);
+      assert.deepEqual(eventsOf(fleet, ['worker.offline', 'job.recovering', 'job.requeued']), []);
+      await expectUninterruptedEnd(fleet, job, pid);
     },
   },
 ];

@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { reapAtEnd } from '../support/reaping.ts';
-import { type Performance, perform } from './perform.ts';
+import { type ScenarioResult, runScenario } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 
 /** Logs stay in this folder after the run. All other files are removed. */
-const logsIn = tmpdir();
+const logParent = tmpdir();
 const exitCodes = { held: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
 interface RunOptions {
@@ -49,53 +49,55 @@ function parseOptions(): RunOptions | null {
     process.stderr.write('--times and --jobs need a whole number of at least 1\n');
     return null;
   }
-  const wanted = scenarios.filter(
+  const selected = scenarios.filter(
     ({ id, quick }) => (ids.length === 0 || ids.includes(id)) && (!values.quick || quick),
   );
-  return { scenarios: wanted, times, jobs };
+  return { scenarios: selected, times, jobs };
 }
 
 /** Runs all scenarios in rounds, so that a rare failure is found early. */
 async function runAll(
-  { scenarios: wanted, times, jobs }: RunOptions,
+  { scenarios: selected, times, jobs }: RunOptions,
   logs: string,
-): Promise<readonly Performance[]> {
-  const done: Performance[] = [];
-  const count = wanted.length * times;
-  const queue = Array.from({ length: times }, (_, round) =>
-    wanted.map((scenario, n) => ({ scenario, name: `${scenario.id}-${n + 1}-round-${round + 1}` })),
-  ).flat();
-  const work = async (): Promise<void> => {
+): Promise<readonly ScenarioResult[]> {
+  const results: ScenarioResult[] = [];
+  const queue: { readonly scenario: Scenario; readonly name: string }[] = [];
+  for (let round = 1; round <= times; round += 1)
+    for (const [index, scenario] of selected.entries())
+      queue.push({ scenario, name: `${scenario.id}-${index + 1}-round-${round}` });
+  const count = queue.length;
+  const runQueue = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const folder = join(logs, next.name);
-      const performed = await perform(next.scenario, folder);
-      done.push(performed);
-      process.stderr.write(`[${done.length}/${count}] ${progressOf(performed)}\n`);
-      if (performed.failure !== null)
-        process.stderr.write(`\n${performed.failure}\n\nAll logs of this run: ${folder}\n\n`);
+      const result = await runScenario(next.scenario, folder);
+      results.push(result);
+      process.stderr.write(`[${results.length}/${count}] ${progressOf(result)}\n`);
+      if (result.failure !== null)
+        process.stderr.write(`\n${result.failure}\n\nAll logs of this run: ${folder}\n\n`);
     }
   };
-  await Promise.all(Array.from({ length: jobs }, work));
-  return done;
+  await Promise.all(Array.from({ length: jobs }, runQueue));
+  return results;
 }
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1).padStart(5)} s`;
 
-const progressOf = ({ scenario, ms, failure }: Performance): string =>
+const progressOf = ({ scenario, ms, failure }: ScenarioResult): string =>
   `${scenario.id.padEnd(4)} ${failure === null ? 'held  ' : 'FAILED'} ${seconds(ms)}  ${scenario.title}`;
 
-function tableOf(scenario: Scenario, done: readonly Performance[]): string {
-  const own = done.filter(performed => performed.scenario === scenario);
-  const good = own.filter(({ failure }) => failure === null);
-  const names = new Set(good.flatMap(({ held }) => held));
-  const verdict = good.length === own.length ? 'held' : 'FAILED';
+/** Returns the row of the table for a scenario. */
+function rowOf(scenario: Scenario, results: readonly ScenarioResult[]): string {
+  const own = results.filter(result => result.scenario === scenario);
+  const passed = own.filter(({ failure }) => failure === null);
+  const invariants = new Set(passed.flatMap(({ held }) => held));
+  const verdict = passed.length === own.length ? 'held' : 'FAILED';
   const longest = seconds(Math.max(...own.map(({ ms }) => ms)));
   return [
     scenario.id.padEnd(4),
     verdict.padEnd(6),
-    `${good.length}/${own.length}`.padEnd(6),
+    `${passed.length}/${own.length}`.padEnd(6),
     longest,
-    [...names].join(' ').padEnd(38),
+    [...invariants].join(' ').padEnd(38),
     scenario.title,
   ].join(' ');
 }
@@ -104,26 +106,27 @@ async function main(): Promise<number> {
   const options = parseOptions();
   if (options === null) return exitCodes.usage;
   const startedAt = performance.now();
-  const done = await runAll(options, join(logsIn, `trainyard-fault-logs-${process.pid}`));
-  const failed = done.filter(({ failure }) => failure !== null);
+  const results = await runAll(options, join(logParent, `trainyard-fault-logs-${process.pid}`));
+  const failed = results.filter(({ failure }) => failure !== null);
   const head = `${'#'.padEnd(4)} result times  longest ${'invariants that held'.padEnd(38)} scenario`;
-  const rows = options.scenarios.map(scenario => tableOf(scenario, done));
-  const sum = `${done.length - failed.length} of ${done.length} held, in ${seconds(performance.now() - startedAt).trim()}`;
+  const rows = options.scenarios.map(scenario => rowOf(scenario, results));
+  const duration = seconds(performance.now() - startedAt).trim();
+  const sum = `${results.length - failed.length} of ${results.length} held, in ${duration}`;
   process.stdout.write(`${[head, ...rows, sum].join('\n')}\n`);
   return failed.length === 0 ? exitCodes.held : exitCodes.failed;
 }
 
-const folder = mkdtempSync(join(logsIn, 'trainyard-run-'));
+const folder = mkdtempSync(join(logParent, 'trainyard-run-'));
 process.env['TMPDIR'] = folder;
 reapAtEnd(folder);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => process.exit(exitCodes.interrupted));
 }
-// Remains of an aborted scenario may fail later. The other scenarios continue, but the run does not succeed.
-let stray = 0;
+// Calls of an aborted scenario may fail later. The other scenarios continue, but the run does not succeed.
+let lateErrors = 0;
 process.on('unhandledRejection', cause => {
-  stray += 1;
+  lateErrors += 1;
   process.stderr.write(`\nError after the end of a scenario: ${String(cause)}\n`);
 });
 const code = await main();
-process.exitCode = stray > 0 && code === exitCodes.held ? exitCodes.failed : code;
+process.exitCode = lateErrors > 0 && code === exitCodes.held ? exitCodes.failed : code;

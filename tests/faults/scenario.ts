@@ -1,4 +1,4 @@
-import type { Bench } from './bench.ts';
+import type { FaultFleet } from './fault-fleet.ts';
 
 /** A fault with the conditions that must hold. After each scenario, the invariants are checked too. */
 export interface Scenario {
@@ -11,5 +11,5 @@ export interface Scenario {
   /** Maximum duration; 60 s by default. */
   readonly limitMs?: number;
   /** Injects the fault. Throws when a condition does not hold. */
-  readonly run: (bench: Bench) => Promise<void>;
+  readonly run: (fleet: FaultFleet) => Promise<void>;
 }

@@ -1,10 +1,10 @@
 import { agentDeaths } from './agent-death.ts';
 import { cancels } from './cancel.ts';
 import { clocks } from './clock.ts';
-import { crowds } from './crowd.ts';
+import { manyClients } from './many-clients.ts';
 import { dispatchCrashes } from './dispatch-crash.ts';
 import { drains } from './drain.ts';
-import { hopelessJobs } from './hopeless.ts';
+import { crashingJobs } from './crashing-jobs.ts';
 import { logStorms } from './log-storm.ts';
 import { lostAnswers } from './lost-answers.ts';
 import { partitions } from './partition.ts';
@@ -29,7 +29,7 @@ export const scenarios: readonly Scenario[] = [
   ...rotations,
   ...clocks,
   ...storageFaults,
-  ...crowds,
-  ...hopelessJobs,
+  ...manyClients,
+  ...crashingJobs,
   ...logStorms,
 ].toSorted((a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)));

@@ -1,52 +1,53 @@
 import assert from 'node:assert/strict';
 import type { HttpExchange } from '../support/chaos-proxy.ts';
 import { untilDead } from '../support/own-processes.ts';
-import type { Bench, BenchJob, Rig } from './bench.ts';
+import type { FaultFleet, FleetJob, Rig } from './fault-fleet.ts';
 
 /** Returns a field of received data; undefined when there is none of that name. */
 export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-const answeredHeartbeats = (rig: Rig): number =>
+const countHeartbeats = (rig: Rig): number =>
   rig.proxy.calls('POST /api/workers/heartbeat').filter(({ answer }) => answer?.status === 200).length;
 
-/** Waits for this number of further answered heartbeats, so that a delayed error would occur. */
+/** Waits for this number of further successful heartbeats, so that a delayed error would occur. */
 export async function waitForHeartbeats(rig: Rig, count: number): Promise<void> {
-  const before = answeredHeartbeats(rig);
-  await rig.proxy.waitFor(`${count} beats of ${rig.name}`, () => answeredHeartbeats(rig) >= before + count);
+  const total = countHeartbeats(rig) + count;
+  await rig.proxy.waitFor(`${count} heartbeats of ${rig.name}`, () => countHeartbeats(rig) >= total);
 }
 
 /** Returns the reports of a job with this status, in the order in which they were sent. */
-export const reportsOf = (rig: Rig, job: BenchJob, status: string): readonly HttpExchange[] =>
+export const reportsOf = (rig: Rig, job: FleetJob, status: string): readonly HttpExchange[] =>
   rig.proxy.calls(`/job/${job.id}/status`).filter(({ body }) => fieldOf(body, 'status') === status);
 
 /** Expects that the job completes in its first attempt, with this one trainer and without other workers. */
-export async function expectUninterruptedEnd(bench: Bench, job: BenchJob, pid: number): Promise<void> {
+export async function expectUninterruptedEnd(fleet: FaultFleet, job: FleetJob, pid: number): Promise<void> {
   job.finish();
-  await bench.events.job(job.id, 'job.completed');
-  await expectEndedUntouched(bench, job, pid);
+  await fleet.events.job(job.id, 'job.completed');
+  await expectOneAttempt(fleet, job, pid);
 }
 
-export async function expectEndedUntouched(bench: Bench, job: BenchJob, pid: number): Promise<void> {
-  const { status, attempts } = await bench.admin.job(job.id);
+/** Expects that a completed job had one attempt, with this one trainer. */
+export async function expectOneAttempt(fleet: FaultFleet, job: FleetJob, pid: number): Promise<void> {
+  const { status, attempts } = await fleet.admin.job(job.id);
   assert.equal(status, 'completed');
   assert.equal(attempts.length, 1, 'attempts');
   assert.deepEqual(
-    bench.trainers.runs(job.id).map(run => run.pid),
+    fleet.trainers.runs(job.id).map(run => run.pid),
     [pid],
     'pids of its trainers',
   );
 }
 
 /** Waits until all current trainers have run for this time. */
-export async function expectTrainersContinue({ trainers }: Bench, ms: number): Promise<void> {
+export async function expectTrainersContinue({ trainers }: FaultFleet, ms: number): Promise<void> {
   const from = trainers.lines().at(-1)?.at ?? 0;
   await trainers.waitFor(`${ms} ms of training`, record => (record.lines().at(-1)?.at ?? 0) >= from + ms);
 }
 
 /** Returns the events of these types, from position `from` on. */
-export const eventsOf = ({ events }: Bench, types: readonly string[], from = 0): readonly string[] =>
+export const eventsOf = ({ events }: FaultFleet, types: readonly string[], from = 0): readonly string[] =>
   events.events
     .slice(from)
     .filter(({ type }) => types.includes(type))
@@ -55,13 +56,16 @@ export const eventsOf = ({ events }: Bench, types: readonly string[], from = 0):
 /**
  * Expects that the second attempt of the job completes on this rig. Does not check the trainer of the first attempt.
  */
-export async function expectEndOnOtherRig(bench: Bench, job: BenchJob, other: Rig): Promise<void> {
-  const { pid } = await bench.trainers.waitFor('a second trainer', record =>
-    record.runs(job.id).find((run, n) => n > 0 && run.lines.length > 1),
+export async function expectEndOnOtherRig(fleet: FaultFleet, job: FleetJob, other: Rig): Promise<void> {
+  const { pid } = await fleet.trainers.waitFor('a second trainer', record =>
+    record
+      .runs(job.id)
+      .slice(1)
+      .find(run => run.lines.length > 1),
   );
   job.finish(pid);
-  await bench.events.job(job.id, 'job.completed');
-  const { attempts } = await bench.admin.job(job.id);
+  await fleet.events.job(job.id, 'job.completed');
+  const { attempts } = await fleet.admin.job(job.id);
   assert.partialDeepStrictEqual(attempts, [
     { outcome: 'given_up', cause: 'worker_lost' },
     { outcome: 'completed', worker_id: other.id },
@@ -72,24 +76,29 @@ export async function expectEndOnOtherRig(bench: Bench, job: BenchJob, other: Ri
  * Expects that the former worker of a job, which is reachable again, is told to stop its trainer, stops it, and changes
  * nothing.
  */
-export async function expectStopOrder(bench: Bench, rig: Rig, job: BenchJob, pid: number): Promise<void> {
+export async function expectStopOrder(
+  fleet: FaultFleet,
+  rig: Rig,
+  job: FleetJob,
+  pid: number,
+): Promise<void> {
   await untilDead(pid);
-  const own = bench.trainers.runs(job.id).find(run => run.pid === pid);
+  const run = fleet.trainers.runs(job.id).find(candidate => candidate.pid === pid);
   assert.ok(
-    own?.lines.some(({ kind }) => kind === 'term'),
+    run?.lines.some(({ kind }) => kind === 'term'),
     'the trainer ended without SIGTERM',
   );
-  const told = rig.proxy.log.filter(
+  const stopOrder = rig.proxy.log.find(
     ({ path, answer }) =>
       fieldOf(answer?.body, 'abandon_job') === job.id ||
       (answer?.status === 409 && path.includes(`/job/${job.id}/`)),
   );
-  assert.ok(told.length > 0, 'no answer told the agent to stop');
-  await rig.proxy.waitFor('an idle beat', () =>
+  assert.ok(stopOrder !== undefined, 'no response told the agent to stop');
+  await rig.proxy.waitFor('an idle heartbeat', () =>
     rig.proxy
       .calls('/heartbeat')
-      .some(({ body, at }) => at > (told[0]?.at ?? 0) && fieldOf(body, 'status') === 'idle'),
+      .some(({ body, at }) => at > stopOrder.at && fieldOf(body, 'status') === 'idle'),
   );
-  assert.equal((await bench.admin.job(job.id)).status, 'completed');
-  assert.equal((await bench.admin.worker(rig.id)).current_job_id, null);
+  assert.equal((await fleet.admin.job(job.id)).status, 'completed');
+  assert.equal((await fleet.admin.worker(rig.id)).current_job_id, null);
 }

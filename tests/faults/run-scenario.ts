@@ -1,10 +1,11 @@
-import { type Bench, openBench } from './bench.ts';
+import { type FaultFleet, openFaultFleet } from './fault-fleet.ts';
 import { conclude } from './conclude.ts';
 import type { Scenario } from './scenario.ts';
-import { keepLogs, describeLastOutput } from './story.ts';
+import { keepLogs, describeLastOutput } from './logs.ts';
 
-export interface Performance {
+export interface ScenarioResult {
   readonly scenario: Scenario;
+  /** Duration of the scenario. */
   readonly ms: number;
   /** Invariants that had something to check and hold. */
   readonly held: readonly string[];
@@ -18,29 +19,29 @@ const defaultLimitMs = 60_000;
  * Runs a scenario with a new fleet. Checks its own conditions and the invariants. After a failure, saves all output and
  * files in `logs`, if that is given. Never throws.
  */
-export async function perform(scenario: Scenario, logs: string | null = null): Promise<Performance> {
+export async function runScenario(scenario: Scenario, logs: string | null = null): Promise<ScenarioResult> {
   const startedAt = performance.now();
-  const bench = await openBench();
+  const fleet = await openFaultFleet();
   let held: readonly string[] = [];
   let failure: string | null = null;
   try {
-    held = await within(scenario.limitMs ?? defaultLimitMs, () => runAndJudge(scenario, bench));
+    held = await withTimeLimit(scenario.limitMs ?? defaultLimitMs, () => runAndJudge(scenario, fleet));
   } catch (cause) {
-    failure = `${textOf(cause)}\n${describeLastOutput(bench)}`;
-    if (logs !== null) keepLogs(bench, failure, logs);
+    failure = `${textOf(cause)}\n${describeLastOutput(fleet)}`;
+    if (logs !== null) keepLogs(fleet, failure, logs);
   }
-  await bench.close();
+  await fleet.close();
   return { scenario, ms: performance.now() - startedAt, held, failure };
 }
 
-async function runAndJudge(scenario: Scenario, bench: Bench): Promise<readonly string[]> {
-  await scenario.run(bench);
-  const { held, broken } = await conclude(bench);
+async function runAndJudge(scenario: Scenario, fleet: FaultFleet): Promise<readonly string[]> {
+  await scenario.run(fleet);
+  const { held, broken } = await conclude(fleet);
   if (broken.length === 0) return held;
   throw new Error(`These do not hold:\n${broken.slice(0, 20).join('\n')}`);
 }
 
-async function within<T>(limitMs: number, run: () => Promise<T>): Promise<T> {
+async function withTimeLimit<T>(limitMs: number, run: () => Promise<T>): Promise<T> {
   const limit = Promise.withResolvers<never>();
   const timer = setTimeout(() => limit.reject(new Error(`not done within ${limitMs} ms`)), limitMs);
   try {

@@ -1,15 +1,15 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bench } from './bench.ts';
+import type { FaultFleet } from './fault-fleet.ts';
 
 /** Returns the last events and the last output of each program, for the first look at a failure. */
-export function describeLastOutput({ events, server, rigs, trainers }: Bench): string {
+export function describeLastOutput({ events, server, rigs, trainers }: FaultFleet): string {
   const lastEvents = events.events.slice(-40).map(event => {
-    const what = event.job_id ?? event.worker_id ?? '';
-    const on = event.job_id ? ` attempt ${event.attempt} on ${event.worker_id}` : '';
-    return `  ${event.seq} ${event.type} ${what}${on}`;
+    const subject = event.job_id ?? event.worker_id ?? '';
+    const attempt = event.job_id ? ` attempt ${event.attempt} on ${event.worker_id}` : '';
+    return `  ${event.seq} ${event.type} ${subject}${attempt}`;
   });
-  const ran = trainers
+  const lastRuns = trainers
     .runs()
     .slice(-20)
     .map(
@@ -24,15 +24,15 @@ export function describeLastOutput({ events, server, rigs, trainers }: Bench): s
     'events:',
     ...lastEvents,
     'trainers:',
-    ...ran,
+    ...lastRuns,
     ...lastLines('server', server.lines()),
     ...rigs.flatMap(rig => lastLines(`${rig.name} (${rig.id})`, rig.lines())),
   ].join('\n');
 }
 
 /** Saves all output and records for debugging, but no tokens. */
-export function keepLogs(bench: Bench, failure: string, folder: string): void {
-  const { events, server, rigs, trainers } = bench;
+export function keepLogs(fleet: FaultFleet, failure: string, folder: string): void {
+  const { events, server, rigs, trainers } = fleet;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const keep = (name: string, lines: readonly string[]): void =>
     writeFileSync(join(folder, name), `${lines.join('\n')}\n`);

@@ -8,7 +8,7 @@ import { descriptorsOf, memoryOf, signal } from '../support/own-processes.ts';
 import { type Program, root, startProgram } from '../support/processes.ts';
 
 /** Heartbeat timeout of all fault tests in seconds. All other time spans follow from it. */
-export const timeoutS = 4;
+export const heartbeatTimeoutS = 4;
 
 export interface StartOptions {
   readonly failpoint?: Failpoint;
@@ -16,13 +16,14 @@ export interface StartOptions {
   readonly args?: readonly string[];
 }
 
-/** The orchestrator under test. All of its processes, one after the other, use the same folder and port. */
-export interface BenchServer {
+/** The orchestrator under test. Its processes run one after the other, and use the same folder and port. */
+export interface ServerProcess {
   readonly url: string;
   readonly dataDir: string;
   readonly databaseFile: string;
   readonly adminToken: string;
   readonly pid: number;
+  /** Returns true if the process with this pid was started by `start` or `launch`. */
   isOwn(pid: number): boolean;
   /** The log lines of all its processes. */
   lines(): readonly string[];
@@ -36,8 +37,9 @@ export interface BenchServer {
   killAndWait(): Promise<void>;
   /** Resolves when the process has ended by itself. */
   ended(): Program['exited'];
-  /** These functions concern the process that was started last. */
+  /** Resolves with the next line of the newest process that matches a pattern. */
   readonly said: Program['said'];
+  /** Sends a signal to the newest process. */
   readonly kill: Program['kill'];
   /** Resources that the first process uses before any call. */
   readonly baseline: Resources;
@@ -52,7 +54,7 @@ export interface ServerDeps {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export function createBenchServer({ dataDir, port, env }: ServerDeps): BenchServer {
+export function createServerProcess({ dataDir, port, env }: ServerDeps): ServerProcess {
   const programs: Program[] = [];
   let baseline: Resources | null = null;
   const current = (): Program => {
@@ -60,22 +62,22 @@ export function createBenchServer({ dataDir, port, env }: ServerDeps): BenchServ
     if (program === undefined) throw new Error('the server has not been started');
     return program;
   };
-  const command = (ownPort: number, preload: readonly string[] = []): readonly string[] => [
+  const command = (serverPort: number, nodeArgs: readonly string[] = []): readonly string[] => [
     process.execPath,
-    ...preload,
+    ...nodeArgs,
     join(root, 'main/cli.ts'),
     'server',
     '--port',
-    String(ownPort),
+    String(serverPort),
     '--data-dir',
     dataDir,
     '--heartbeat-timeout',
-    String(timeoutS),
+    String(heartbeatTimeoutS),
     '--json',
   ];
   const launch = ({ failpoint, args = [] }: StartOptions = {}): Program => {
-    const preload = failpoint === undefined ? [] : ['--import', failpoint.preload];
-    const program = startProgram([...command(port, preload), ...args], {
+    const nodeArgs = failpoint === undefined ? [] : ['--import', failpoint.preload];
+    const program = startProgram([...command(port, nodeArgs), ...args], {
       env: { ...env, ...failpoint?.env },
     });
     programs.push(program);
@@ -126,33 +128,34 @@ export function createBenchServer({ dataDir, port, env }: ServerDeps): BenchServ
  * Returns a port that only this server uses, even while it is down. The port is outside the range of outgoing
  * connections, so no reconnecting agent can occupy it or connect to itself.
  */
-export async function stablePort(): Promise<number> {
+export async function reservePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
     const probe = createServer();
-    const free = await new Promise<boolean>(resolve => {
+    const isFree = await new Promise<boolean>(resolve => {
       probe.once('error', () => resolve(false));
       probe.listen(port, '127.0.0.1', () => resolve(true));
     });
-    if (!free) continue;
+    if (!isFree) continue;
     await new Promise(resolve => probe.close(resolve));
     return port;
   }
 }
 
-/** The server closes an idle connection after six seconds, so wait a little longer. In ms. */
-const restMs = 10_000;
+/** The server closes an idle connection after six seconds, so wait a little longer. */
+const connectionLimitMs = 10_000;
 
 /**
  * Waits until the descriptors of closed connections are closed. Returns the resources of the same measurement, because
  * in the next one a folder may be open for a sync.
  */
-export async function untilCalm(server: BenchServer): Promise<Resources> {
-  let seen = server.resources();
-  const isCalm = (): boolean => {
-    seen = server.resources();
-    return seen.descriptors.length <= server.baseline.descriptors.length;
+export async function waitForClosedConnections(server: ServerProcess): Promise<Resources> {
+  let resources = server.resources();
+  const areClosed = (): boolean => {
+    resources = server.resources();
+    return resources.descriptors.length <= server.baseline.descriptors.length;
   };
-  await eventually('the end of all connections', isCalm, restMs).catch(() => {});
-  return seen;
+  // If connections stay open, the caller reports the remaining descriptors.
+  await eventually('the end of all connections', areClosed, connectionLimitMs).catch(() => {});
+  return resources;
 }

@@ -7,21 +7,21 @@ import { type ChaosProxy, startChaosProxy } from '../support/chaos-proxy.ts';
 import { argvOf, killProcessesOf, ownerVariable, processesOf, signal } from '../support/own-processes.ts';
 import { startStreamRecord, type StreamRecord } from '../support/stream-record.ts';
 import { createTrainerRecord, type StubConfig, type TrainerRecord } from '../support/trainer-record.ts';
-import { type AgentOptions, createRig, type Rig } from './bench-rig.ts';
-import { type BenchServer, createBenchServer, stablePort } from './bench-server.ts';
+import { type AgentOptions, createRig, type Rig } from './rig.ts';
+import { type ServerProcess, createServerProcess, reservePort } from './server-process.ts';
 
-export type { Rig } from './bench-rig.ts';
+export type { Rig } from './rig.ts';
 
-export interface BenchJob {
+export interface FleetJob {
   readonly id: string;
-  /** Lets the trainer with this pid end; without a pid, the trainers of all attempts. */
+  /** Ends the trainer with this pid; without a pid, the trainers of all attempts. */
   finish(pid?: number): void;
 }
 
 /** A small fleet of real processes, with records of its events, calls and trainers. */
-export interface Bench {
+export interface FaultFleet {
   readonly folder: string;
-  readonly server: BenchServer;
+  readonly server: ServerProcess;
   /** Makes calls as an admin, and records created jobs and workers for the invariants. */
   readonly admin: AdminCalls;
   readonly events: StreamRecord;
@@ -30,35 +30,35 @@ export interface Bench {
   /** Environment variables of all programs of the fleet. */
   readonly env: Readonly<Record<string, string>>;
   /** Creates a worker, and starts its agent. Resolves when the worker is ready for jobs. */
-  rig(name: string, options?: AgentOptions): Promise<Rig>;
+  startRig(name: string, options?: AgentOptions): Promise<Rig>;
   /** Creates a worker without an agent. */
-  rigWithoutAgent(name: string): Promise<Rig>;
-  /** Creates a proxy that closes with the bench. */
-  proxy(): Promise<ChaosProxy>;
+  createRig(name: string): Promise<Rig>;
+  /** Creates a proxy that closes with the fleet. */
+  openProxy(): Promise<ChaosProxy>;
   /**
    * Submits a job. Its trainer runs until `finish`, unless the config says otherwise. `on`: the rig that must run it.
    */
-  submit(config?: StubConfig, more?: SubmitOptions): Promise<BenchJob>;
+  submit(config?: StubConfig, options?: SubmitOptions): Promise<FleetJob>;
   /** Records a job that was accepted by a call outside `submit`. */
   recordAccepted(id: string): void;
-  /** Resolves with the pid of the job's trainer after its first sign of life. */
-  untilTrainerRuns(job: BenchJob): Promise<number>;
+  /** Resolves with the pid of the job's trainer after its first output. */
+  waitForTrainer(job: FleetJob): Promise<number>;
   /**
-   * Rotates the token of a worker. From the answer on, the old token must be invalid. No agent receives the new one.
+   * Rotates the token of a worker. After the response, the old token must be invalid. No agent receives the new one.
    */
   rotate(rig: Rig, body?: object): Promise<string>;
   /** Allows two live trainers of this job, because its worker is unreachable for longer than the takeover time. */
-  allowOverlap(job: BenchJob): void;
+  allowOverlap(job: FleetJob): void;
   /** Registers how to disconnect a client that is no process of the fleet. It is called once. */
-  onDisconnect(leave: () => void): void;
-  /** Disconnects all clients at once, without their goodbyes. */
+  onDisconnect(disconnect: () => void): void;
+  /** Kills and disconnects all clients, so that none of them can tell the server. */
   disconnectAll(): void;
-  readonly notes: BenchNotes;
+  readonly records: FleetRecords;
   close(): Promise<void>;
 }
 
 /** Facts about a scenario that the invariants need. */
-export interface BenchNotes {
+export interface FleetRecords {
   readonly accepted: readonly string[];
   readonly overlapping: ReadonlySet<string>;
   /** Secrets that must not leak, by name. */
@@ -66,10 +66,10 @@ export interface BenchNotes {
   readonly oldTokens: readonly { readonly workerId: string; readonly token: string }[];
   /** A secret value in the config of each job. Only the job's trainer may read it. */
   readonly canary: string;
-  /** The arguments of all processes that were seen, by pid. */
+  /** The arguments of the processes at each call of `recordArguments`, by pid. */
   readonly argv: ReadonlyMap<number, string>;
   /** Records the arguments of all current processes. */
-  noteArgv(): void;
+  recordArguments(): void;
 }
 
 export interface SubmitOptions {
@@ -77,56 +77,57 @@ export interface SubmitOptions {
   readonly [field: string]: unknown;
 }
 
-export async function openBench(): Promise<Bench> {
+export async function openFaultFleet(): Promise<FaultFleet> {
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-faults-'));
   const env = { [ownerVariable]: folder, NODE_COMPILE_CACHE: join(tmpdir(), 'compile-cache') };
-  const server = createBenchServer({ dataDir: join(folder, 'data'), port: await stablePort(), env });
-  const notes = {
+  const server = createServerProcess({ dataDir: join(folder, 'data'), port: await reservePort(), env });
+  const records = {
     accepted: [] as string[],
     overlapping: new Set<string>(),
     secrets: new Map<string, string>(),
     oldTokens: [] as { workerId: string; token: string }[],
     canary: `canary-${randomBytes(12).toString('hex')}`,
     argv: new Map<number, string>(),
-    noteArgv(): void {
-      for (const pid of processesOf(folder)) notes.argv.set(pid, argvOf(pid));
+    recordArguments(): void {
+      for (const pid of processesOf(folder)) records.argv.set(pid, argvOf(pid));
     },
   };
-  const admin = noting(
+  const admin = withRecords(
     createAdminCalls(
       () => server.url,
       () => server.adminToken,
     ),
-    notes,
+    records,
   );
-  const started = (): string | null => (server.lines().length === 0 ? null : server.url);
-  const events = startStreamRecord({ url: started, token: () => server.adminToken });
+  /** Returns null until the server has written its first line. */
+  const urlAfterStart = (): string | null => (server.lines().length === 0 ? null : server.url);
+  const events = startStreamRecord({ url: urlAfterStart, token: () => server.adminToken });
   const trainers = createTrainerRecord(join(folder, 'trainers.jsonl'));
   const rigs: Rig[] = [];
   const proxies: ChaosProxy[] = [];
   const disconnects: (() => void)[] = [];
   mkdirSync(server.dataDir, { mode: 0o700 });
 
-  const proxy = async (): Promise<ChaosProxy> => {
-    const opened = await startChaosProxy(() => server.url);
-    proxies.push(opened);
-    return opened;
+  const openProxy = async (): Promise<ChaosProxy> => {
+    const proxy = await startChaosProxy(() => server.url);
+    proxies.push(proxy);
+    return proxy;
   };
-  const rigWithoutAgent = async (name: string): Promise<Rig> => {
-    const created = await admin.createWorker(name, { labels: { rig: name } });
+  const createRigOfWorker = async (name: string): Promise<Rig> => {
+    const worker = await admin.createWorker(name, { labels: { rig: name } });
     const rig = createRig({
-      ...created,
+      ...worker,
       name,
       folder,
       env,
       trainerRecord: trainers.file,
-      proxy: await proxy(),
+      proxy: await openProxy(),
     });
     rigs.push(rig);
     return rig;
   };
   const disconnectAll = (): void => {
-    for (const leave of disconnects.splice(0)) leave();
+    for (const disconnect of disconnects.splice(0)) disconnect();
     for (const pid of processesOf(folder)) if (!server.isOwn(pid)) signal(pid, 'SIGKILL');
   };
   return {
@@ -137,72 +138,73 @@ export async function openBench(): Promise<Bench> {
     trainers,
     rigs,
     env,
-    notes,
-    proxy,
-    rigWithoutAgent,
-    async rig(name, options) {
-      const rig = await rigWithoutAgent(name);
+    records,
+    openProxy,
+    createRig: createRigOfWorker,
+    async startRig(name, options) {
+      const rig = await createRigOfWorker(name);
       rig.start(options);
       await events.worker(rig.id, 'worker.connected');
       return rig;
     },
-    async submit(config = {}, { on, ...more } = {}) {
-      const go = join(folder, `go-${notes.accepted.length}`);
-      const until = config.run_ms === undefined && config.until === undefined ? { until: go } : {};
+    async submit(config = {}, { on, ...fields } = {}) {
+      // The trainer ends when this file exists.
+      const endFile = config.until ?? join(folder, `end-${records.accepted.length}`);
+      const until = config.run_ms === undefined ? { until: endFile } : {};
       const labels = on === undefined ? {} : { worker_labels: { rig: on.name } };
       const id = await admin.submit({
-        config: { ...until, ...config, canary: notes.canary },
+        config: { ...until, ...config, canary: records.canary },
         ...labels,
-        ...more,
+        ...fields,
       });
-      const end = config.until ?? go;
-      return { id, finish: pid => writeFileSync(pid === undefined ? end : `${end}.${pid}`, '') };
+      return { id, finish: pid => writeFileSync(pid === undefined ? endFile : `${endFile}.${pid}`, '') };
     },
-    recordAccepted: id => void notes.accepted.push(id),
-    async untilTrainerRuns({ id }) {
+    recordAccepted: id => void records.accepted.push(id),
+    async waitForTrainer({ id }) {
       const pid = await trainers.waitFor(
         `a trainer of ${id}`,
         record => record.runs(id).find(({ lines }) => lines.length > 1)?.pid,
       );
-      notes.noteArgv();
+      records.recordArguments();
       return pid;
     },
     async rotate(rig, body) {
-      const answer = await admin.must('POST', `/api/admin/workers/${rig.id}/token`, body);
-      const { token } = answer as { readonly token: string };
-      notes.oldTokens.push({ workerId: rig.id, token: rig.token });
-      notes.secrets.set(`a rotated token of ${rig.name}`, token);
+      const response = await admin.must('POST', `/api/admin/workers/${rig.id}/token`, body);
+      const { token } = response as { readonly token: string };
+      records.oldTokens.push({ workerId: rig.id, token: rig.token });
+      records.secrets.set(`a rotated token of ${rig.name}`, token);
       Object.assign(rig, { token });
       return token;
     },
-    allowOverlap: ({ id }) => void notes.overlapping.add(id),
-    onDisconnect: leave => void disconnects.push(leave),
+    allowOverlap: ({ id }) => void records.overlapping.add(id),
+    onDisconnect: disconnect => void disconnects.push(disconnect),
     disconnectAll,
     async close() {
       disconnectAll();
       events.close();
       killProcessesOf(folder);
-      await Promise.all(proxies.map(each => each.close()));
+      await Promise.all(proxies.map(proxy => proxy.close()));
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
 }
 
-interface WritableNotes {
+interface WritableRecords {
   readonly accepted: string[];
   readonly secrets: Map<string, string>;
 }
 
-const noting = (calls: AdminCalls, notes: WritableNotes): AdminCalls => ({
+/** Makes the same calls, and records the tokens of created workers and the ids of accepted jobs. */
+const withRecords = (calls: AdminCalls, records: WritableRecords): AdminCalls => ({
   ...calls,
-  async createWorker(name, more) {
-    const created = await calls.createWorker(name, more);
-    notes.secrets.set(`the token of ${name}`, created.token);
-    return created;
+  async createWorker(name, fields) {
+    const worker = await calls.createWorker(name, fields);
+    records.secrets.set(`the token of ${name}`, worker.token);
+    return worker;
   },
   async submit(body) {
     const id = await calls.submit(body);
-    notes.accepted.push(id);
+    records.accepted.push(id);
     return id;
   },
 });

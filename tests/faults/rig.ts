@@ -11,7 +11,7 @@ export interface Rig {
   readonly id: string;
   readonly name: string;
   readonly proxy: ChaosProxy;
-  /** The last token that was issued for the worker. */
+  /** The newest token of the worker. */
   token: string;
   readonly tokenFile: string;
   readonly stateHome: string;
@@ -32,7 +32,7 @@ export interface AgentOptions {
   readonly tokenFrom?: 'file' | 'environment';
   readonly persistent?: boolean;
   readonly failpoint?: Failpoint;
-  /** State folder and proxy of another machine, for a second machine with the same worker. */
+  /** State folder and proxy of a second machine that uses the token of the same worker. */
   readonly stateHome?: string;
   readonly via?: ChaosProxy;
 }
@@ -79,32 +79,23 @@ export function createRig({ id, name, token, proxy, folder, trainerRecord, env }
       stateHome: home = stateHome,
       via = proxy,
     } = {}) {
-      const preload = failpoint === undefined ? [] : ['--import', failpoint.preload];
-      const flags = ['--orchestrator-url', via.url, '--name', name, '--trainer', trainer];
-      const tokenFlags = tokenFrom === 'file' ? ['--worker-token-file', tokenFile] : [];
-      const program = startProgram(
-        [
-          process.execPath,
-          ...preload,
-          join(root, 'agent/main.ts'),
-          ...flags,
-          ...tokenFlags,
-          ...(persistent ? ['--persistent'] : []),
-        ],
-        {
-          env: {
-            ...env,
-            ...failpoint?.env,
-            XDG_STATE_HOME: home,
-            XDG_CONFIG_HOME: home,
-            ...(tokenFrom === 'environment' && { SIMPLETUNER_WORKER_TOKEN: rig.token }),
-          },
+      const nodeArgs = failpoint === undefined ? [] : ['--import', failpoint.preload];
+      const args = ['--orchestrator-url', via.url, '--name', name, '--trainer', trainer];
+      if (tokenFrom === 'file') args.push('--worker-token-file', tokenFile);
+      if (persistent) args.push('--persistent');
+      const program = startProgram([process.execPath, ...nodeArgs, join(root, 'agent/main.ts'), ...args], {
+        env: {
+          ...env,
+          ...failpoint?.env,
+          XDG_STATE_HOME: home,
+          XDG_CONFIG_HOME: home,
+          ...(tokenFrom === 'environment' && { SIMPLETUNER_WORKER_TOKEN: rig.token }),
         },
-      );
+      });
       programs.push(program);
       return program;
     },
-    signal: name_ => void signal(current().pid, name_),
+    signal: signalName => void signal(current().pid, signalName),
     async kill() {
       signal(current().pid, 'SIGKILL');
       await current().exited;
