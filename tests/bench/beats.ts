@@ -3,24 +3,28 @@
  * server reads, writes and decides nothing for them, so they cost less than a POST without a body.
  */
 import { alternate, type Line } from './figures.ts';
-import { type Lane, openLane } from './lane.ts';
+import { type HttpConnection, openConnection } from './http-connection.ts';
 import { startServer } from './program.ts';
-import { enrol, heartbeatBody } from './workers.ts';
+import { createWorkers, heartbeatBody } from './workers.ts';
 
-const workers = 100;
+const workerCount = 100;
 const callsPerRound = 30_000;
 
-/** Returns path and body of the call that the worker with this number makes. */
-type CallOf = (n: number) => readonly [path: string, body: string | null];
+/** Returns path and body of the call that the worker with this index makes. */
+type CallOf = (index: number) => readonly [path: string, body: string | null];
 
-async function callsPerSecond(lanes: readonly Lane[], callOf: CallOf): Promise<number> {
+async function measureCallsPerSecond(
+  connections: readonly HttpConnection[],
+  callOf: CallOf,
+): Promise<number> {
   const startedAt = performance.now();
-  let left = callsPerRound;
+  let remainingCalls = callsPerRound;
   await Promise.all(
-    lanes.map(async (lane, n) => {
-      while (left-- > 0) {
-        const { status, text } = await lane.call(...callOf(n));
-        if (status !== 200) throw new Error(`The call of worker ${n} returned ${status}: ${text}`);
+    connections.map(async (connection, index) => {
+      while (remainingCalls > 0) {
+        remainingCalls -= 1;
+        const { status, text } = await connection.call(...callOf(index));
+        if (status !== 200) throw new Error(`The call of worker ${index} returned ${status}: ${text}`);
       }
     }),
   );
@@ -29,15 +33,19 @@ async function callsPerSecond(lanes: readonly Lane[], callOf: CallOf): Promise<n
 
 export async function measureHeartbeats(rounds: number): Promise<readonly Line[]> {
   const server = await startServer();
-  const identities = await enrol(server, workers);
+  const identities = await createWorkers(server, workerCount);
   const bodies = identities.map(heartbeatBody);
-  const lanes = identities.map(({ headers }) => openLane(server.url, headers));
-  const beats = (): Promise<number> =>
-    callsPerSecond(lanes, n => ['/api/workers/heartbeat', bodies[n] ?? '']);
-  const empty = (): Promise<number> =>
-    callsPerSecond(lanes, n => [`/api/workers/queue?worker_id=${identities[n]?.id}`, null]);
-  const [heartbeats, emptyCalls] = await alternate(rounds, beats, empty);
-  for (const lane of lanes) lane.close();
+  const connections = identities.map(({ headers }) => openConnection(server.url, headers));
+  const [heartbeats, emptyCalls] = await alternate(
+    rounds,
+    () => measureCallsPerSecond(connections, index => ['/api/workers/heartbeat', bodies[index] ?? '']),
+    () =>
+      measureCallsPerSecond(connections, index => [
+        `/api/workers/queue?worker_id=${identities[index]?.id}`,
+        null,
+      ]),
+  );
+  for (const connection of connections) connection.close();
   await server.close();
   return [
     { what: 'heartbeats', figure: heartbeats, unit: '/s' },

@@ -4,76 +4,82 @@
  * progress. Rounds alternate with the minimal program (`floor.ts`).
  */
 import { type Line, median } from './figures.ts';
-import { openFloor, openOurs, type Side } from './sides.ts';
+import { openFloor, openTrainyard, type Side } from './sides.ts';
 import { type Offer, report, submit } from './workers.ts';
-import type { Lane } from './lane.ts';
+import type { HttpConnection } from './http-connection.ts';
 
-const workers = 100;
+const workerCount = 100;
 const jobsPerRound = 6_000;
-const maxInProgress = 2 * workers;
+const maxInProgress = 2 * workerCount;
 
-interface Pace {
+interface RoundResult {
   readonly jobsPerSecond: number;
   /** The server's share of one processor, from 0 to 1. */
   readonly cpuShare: number;
 }
 
-async function measure(side: Side, count: number): Promise<Pace> {
-  const all = Promise.withResolvers<void>();
-  const free = [...side.submitters];
+/** Runs this number of jobs. */
+async function measure(side: Side, count: number): Promise<RoundResult> {
+  const allCompleted = Promise.withResolvers<void>();
+  const freeConnections = [...side.submitters];
   let submitted = 0;
   let completed = 0;
   const submitMore = (): void => {
     while (submitted < count && submitted - completed < maxInProgress) {
-      const lane = free.pop();
-      if (lane === undefined) return;
+      const connection = freeConnections.pop();
+      if (connection === undefined) return;
       submitted += 1;
-      submit(lane, submitted)
+      submit(connection, submitted)
         .then(() => {
-          free.push(lane);
+          freeConnections.push(connection);
           submitMore();
         })
-        .catch(all.reject);
+        .catch(allCompleted.reject);
     }
   };
-  const runJob = async (offer: Offer, worker: Lane): Promise<void> => {
+  const runJob = async (offer: Offer, worker: HttpConnection): Promise<void> => {
     for (const status of ['starting', 'running', 'completed']) await report(worker, offer, status);
     completed += 1;
-    if (completed === count) all.resolve();
+    if (completed === count) allCompleted.resolve();
     else submitMore();
   };
-  side.onOffer = (offer, worker) => void runJob(offer, worker).catch(all.reject);
+  side.onOffer = (offer, worker) => void runJob(offer, worker).catch(allCompleted.reject);
   const startedAt = performance.now();
   const cpuAtStart = side.program.cpuSeconds();
   submitMore();
-  await all.promise;
+  await allCompleted.promise;
   const seconds = (performance.now() - startedAt) / 1_000;
   return { jobsPerSecond: count / seconds, cpuShare: (side.program.cpuSeconds() - cpuAtStart) / seconds };
 }
 
 export async function measureCycle(rounds: number): Promise<readonly Line[]> {
-  const sides = [await openOurs(workers), await openFloor(workers)] as const;
-  const found = new Map<Side, Pace[]>(sides.map(side => [side, []]));
+  const sides = [await openTrainyard(workerCount), await openFloor(workerCount)] as const;
+  const results = new Map<Side, RoundResult[]>(sides.map(side => [side, []]));
+  // A first, shorter round warms up both programs. It does not count.
   for (const side of sides) await measure(side, jobsPerRound / 3);
   for (let round = 0; round < rounds; round += 1)
-    for (const [side, paces] of found) paces.push(await measure(side, jobsPerRound));
+    for (const [side, sideResults] of results) sideResults.push(await measure(side, jobsPerRound));
   await Promise.all(sides.map(side => side.close()));
-  const medianOf = (side: Side, part: keyof Pace): number =>
-    median((found.get(side) ?? []).map(each => each[part]));
-  const [ours, floor] = sides;
+  const medianOf = (side: Side, figure: keyof RoundResult): number =>
+    median((results.get(side) ?? []).map(result => result[figure]));
+  const [trainyard, floor] = sides;
   return [
     {
       what: 'complete jobs, 100 workers',
-      figure: medianOf(ours, 'jobsPerSecond'),
+      figure: medianOf(trainyard, 'jobsPerSecond'),
       unit: '/s',
       atLeast: 1_500,
     },
-    { what: '  CPU of the server, share of one core', figure: 100 * medianOf(ours, 'cpuShare'), unit: '%' },
+    {
+      what: '  CPU of the server, share of one core',
+      figure: 100 * medianOf(trainyard, 'cpuShare'),
+      unit: '%',
+    },
     { what: '  floor', figure: medianOf(floor, 'jobsPerSecond'), unit: '/s' },
     { what: '  CPU of the floor, share of one core', figure: 100 * medianOf(floor, 'cpuShare'), unit: '%' },
     {
       what: '  relative to the floor',
-      figure: medianOf(ours, 'jobsPerSecond') / medianOf(floor, 'jobsPerSecond'),
+      figure: medianOf(trainyard, 'jobsPerSecond') / medianOf(floor, 'jobsPerSecond'),
       unit: 'x',
       atLeast: 0.5,
     },

@@ -17,6 +17,7 @@ import { median } from './figures.ts';
 interface Scale {
   readonly pending: number;
   readonly workers: number;
+  /** Number of different requirements, each of which only some of the workers meet. */
   readonly shapes: number;
   /** Every user has pending jobs of each shape, and all users except one are at their limit. */
   readonly users: number;
@@ -27,15 +28,16 @@ const scales = {
   large: { pending: 100_000, workers: 10_000, shapes: 50, users: 1 },
   crowded: { pending: 100_000, workers: 10_000, shapes: 50, users: 2_000 },
 } satisfies Record<string, Scale>;
-const decisions = 20_000;
+const decisionsPerRound = 20_000;
 
-const free = 'user-0';
+/** The user who is not at the limit. */
+const freeUser = 'user-0';
 
 /**
  * Creates a group of workers for each shape, and jobs that each require one of the groups. Returns a function that
  * makes one decision.
  */
-function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
+function createFleet({ pending, workers, shapes, users }: Scale): () => void {
   const index = createPlacementIndex();
   let order = 0;
   const submit = (group: number, user: string): void => {
@@ -76,31 +78,36 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
     if (placement === null) return false;
     index.removeJob(placement.jobId);
     index.removeWorker(placement.workerId);
-    if (users > 1) index.setUserAtLimit(free, true);
-    submit(Number(placement.workerId.slice('w_'.length)) % shapes, free);
-    if (users > 1) index.setUserAtLimit(free, false);
+    if (users > 1) index.setUserAtLimit(freeUser, true);
+    submit(Number(placement.workerId.slice('w_'.length)) % shapes, freeUser);
+    if (users > 1) index.setUserAtLimit(freeUser, false);
     return true;
   };
   for (let n = 1; n < users; n++) index.setUserAtLimit(`user-${n}`, true);
   for (let n = 0; n < workers; n++) addWorker(n);
   for (let n = 0; n < pending; n++) submit(n % shapes, `user-${Math.floor(n / shapes) % users}`);
+  // Give a job to every worker.
   while (decide());
-  let next = 0;
+  let nextWorker = 0;
   return () => {
-    addWorker(next++ % workers);
+    addWorker(nextWorker % workers);
+    nextWorker += 1;
     if (!decide()) throw new Error('A free worker got no job.');
   };
 }
 
-function microsecondsOf(decide: () => void): number {
-  const begin = process.cpuUsage();
-  for (let n = 0; n < decisions; n++) decide();
-  const { user, system } = process.cpuUsage(begin);
-  return (user + system) / decisions;
+/** Runs a round of decisions. Returns the processor time of one decision in microseconds. */
+function measureRound(decide: () => void): number {
+  const before = process.cpuUsage();
+  for (let n = 0; n < decisionsPerRound; n++) decide();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / decisionsPerRound;
 }
 
-const [scale] = Object.entries(scales).flatMap(([name, each]) => (name === process.argv[2] ? [each] : []));
+const name = process.argv[2] ?? '';
+const scale = new Map<string, Scale>(Object.entries(scales)).get(name);
 if (scale === undefined) throw new Error(`Name one fleet: ${Object.keys(scales).join(', ')}`);
-const decide = fleetOf(scale);
-microsecondsOf(decide);
-console.log(median(Array.from({ length: 9 }, () => microsecondsOf(decide))));
+const decide = createFleet(scale);
+// The first round warms up the program. It does not count.
+measureRound(decide);
+console.log(median(Array.from({ length: 9 }, () => measureRound(decide))));

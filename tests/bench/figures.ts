@@ -34,22 +34,26 @@ export const median = (values: readonly number[]): number =>
 /** Measures two programs in alternate rounds, after one round each that does not count. Returns the median of each. */
 export async function alternate(
   rounds: number,
-  one: () => Promise<number>,
-  other: () => Promise<number>,
+  measureFirst: () => Promise<number>,
+  measureSecond: () => Promise<number>,
 ): Promise<readonly [number, number]> {
-  await one();
-  await other();
-  const ones: number[] = [];
-  const others: number[] = [];
+  await measureFirst();
+  await measureSecond();
+  const first: number[] = [];
+  const second: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    ones.push(await one());
-    others.push(await other());
+    first.push(await measureFirst());
+    second.push(await measureSecond());
   }
-  return [median(ones), median(others)];
+  return [median(first), median(second)];
 }
 
 /** Returns lines for the median, the 95th and the 99th percentile of the values. */
-export const spread = (what: string, values: readonly number[], p95AtMost?: number): readonly Line[] => [
+export const percentileLines = (
+  what: string,
+  values: readonly number[],
+  p95AtMost?: number,
+): readonly Line[] => [
   { what: `${what}: p50`, figure: percentile(values, 0.5), unit: 'ms' },
   {
     what: `${what}: p95`,
@@ -65,19 +69,22 @@ export function tableOf(lines: readonly Line[]): string {
   return lines
     .map(line => {
       const { what, figure, unit } = line;
-      const shown = `${Number.isInteger(figure) ? figure : figure.toFixed(digitsOf(figure))} ${unit}`.trim();
-      return `${what.padEnd(width)}  ${shown.padStart(12)}${reachOf(line)}\n`;
+      const value = `${formatFigure(figure)} ${unit}`.trim();
+      return `${what.padEnd(width)}  ${value.padStart(12)}${describeTarget(line)}\n`;
     })
     .join('');
 }
 
-/** Returns the number of decimals to show. */
-const digitsOf = (figure: number): number => (Math.abs(figure) < 10 ? 2 : 1);
+function formatFigure(figure: number): string {
+  if (Number.isInteger(figure)) return String(figure);
+  return figure.toFixed(Math.abs(figure) < 10 ? 2 : 1);
+}
 
-function reachOf({ figure, atMost, atLeast }: Line): string {
+/** Returns the target of a figure, and whether the figure misses it; an empty string when there is no target. */
+function describeTarget({ figure, atMost, atLeast }: Line): string {
   if (atMost === undefined && atLeast === undefined) return '';
   const isReached =
     figure <= (atMost ?? Number.POSITIVE_INFINITY) && figure >= (atLeast ?? Number.NEGATIVE_INFINITY);
-  const wanted = atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`;
-  return `   ${wanted}${isReached ? '' : '   MISSED'}`;
+  const target = atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`;
+  return `   ${target}${isReached ? '' : '   MISSED'}`;
 }

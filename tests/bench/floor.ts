@@ -14,40 +14,40 @@ db.pragma('synchronous = FULL');
 db.exec('CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY, body TEXT NOT NULL)');
 const insert = db.prepare('INSERT INTO calls (body) VALUES (?)');
 
-let queue: { readonly body: string; readonly done: (id: number) => void }[] = [];
-const flush = db.transaction((batch: typeof queue) =>
+/** The calls that the next commit stores. `resolve` receives the id of the row. */
+let queue: { readonly body: string; readonly resolve: (id: number) => void }[] = [];
+const commit = db.transaction((batch: typeof queue) =>
   batch.map(({ body }) => Number(insert.run(body).lastInsertRowid)),
 );
 
 /** Stores the calls of one turn of the event loop in one commit. */
 function store(body: string): Promise<number> {
-  return new Promise(done => {
+  return new Promise(resolve => {
     if (queue.length === 0)
       setImmediate(() => {
         const batch = queue;
         queue = [];
-        const ids = flush.immediate(batch);
-        for (const [at, queued] of batch.entries()) queued.done(ids[at] ?? 0);
+        const ids = commit.immediate(batch);
+        for (const [index, call] of batch.entries()) call.resolve(ids[index] ?? 0);
       });
-    queue.push({ body, done });
+    queue.push({ body, resolve });
   });
 }
 
 const streams = new Map<string, Response>();
-const idle: string[] = [];
-/** Jobs that wait for a worker, and the worker that holds each dispatched job. */
-const waiting: { readonly id: number; readonly config: unknown }[] = [];
-const holders = new Map<string, string>();
+const idleWorkers: string[] = [];
+const pendingJobs: { readonly id: number; readonly config: unknown }[] = [];
+/** The worker of each dispatched job, by the id of the job. */
+const workersOfJobs = new Map<string, string>();
 
-function handOut(): void {
-  while (waiting.length > 0 && idle.length > 0) {
-    const job = waiting.shift();
-    const worker = idle.shift() ?? '';
+function dispatch(): void {
+  while (pendingJobs.length > 0 && idleWorkers.length > 0) {
+    const job = pendingJobs.shift();
+    const worker = idleWorkers.shift() ?? '';
     if (job === undefined) return;
-    holders.set(String(job.id), worker);
-    streams
-      .get(worker)
-      ?.write(`data: ${JSON.stringify({ type: 'job_submit', job_id: job.id, config: job.config })}\n\n`);
+    workersOfJobs.set(String(job.id), worker);
+    const order = { type: 'job_submit', job_id: job.id, config: job.config };
+    streams.get(worker)?.write(`data: ${JSON.stringify(order)}\n\n`);
   }
 }
 
@@ -59,24 +59,24 @@ app.get('/api/workers/stream', (request, response) => {
   response.set('Content-Type', 'text/event-stream').flushHeaders();
   response.write(': open\n\n');
   streams.set(worker, response);
-  idle.push(worker);
+  idleWorkers.push(worker);
 });
 app.post('/api/queue/submit', async (request, response) => {
   const { config } = SubmitRequest.parse(request.body);
   const id = await store(JSON.stringify(config));
   response.json({ success: true, job_id: id });
-  waiting.push({ id, config });
-  handOut();
+  pendingJobs.push({ id, config });
+  dispatch();
 });
 app.post('/api/workers/job/:id/status', async (request, response) => {
   const { status } = StatusReport.parse(request.body);
   await store(status);
   response.json({ success: true });
   if (status !== 'completed') return;
-  const worker = holders.get(request.params.id);
-  holders.delete(request.params.id);
-  if (worker !== undefined) idle.push(worker);
-  handOut();
+  const worker = workersOfJobs.get(request.params.id);
+  workersOfJobs.delete(request.params.id);
+  if (worker !== undefined) idleWorkers.push(worker);
+  dispatch();
 });
 const server = app.listen(0, '127.0.0.1', () => {
   const address = server.address();

@@ -3,21 +3,22 @@
  * heartbeat uses a new connection, because the server closes the previous one while it is idle.
  */
 import type { Line } from './figures.ts';
-import { watchAtRest } from './rigs.ts';
+import { measureAtRest } from './rigs.ts';
 
-const workers = 10_000;
+const workerCount = 10_000;
+/** Pause between the connection of the last worker and the measurement. */
 const settleMs = 10_000;
-const heldMs = 40_000;
+const measureMs = 40_000;
 
 export async function measureHeld(): Promise<readonly Line[]> {
-  const { bareMib, mib, share, intervalS, sent, unanswered, lost } = await watchAtRest(
-    workers,
+  const { initialMib, mib, share, intervalS, sent, unanswered, lost } = await measureAtRest(
+    workerCount,
     settleMs,
-    heldMs,
+    measureMs,
   );
   return [
     { what: '10,000 connected workers: resident memory', figure: mib, unit: 'MiB', atMost: 400 },
-    { what: '  per worker', figure: ((mib - bareMib) * 1_024) / workers, unit: 'KB' },
+    { what: '  per worker', figure: ((mib - initialMib) * 1_024) / workerCount, unit: 'KB' },
     { what: '  CPU, share of one core', figure: 100 * share, unit: '%', atMost: 10 },
     { what: `  heartbeats sent, one per worker every ${intervalS} s`, figure: sent, unit: '' },
     { what: '  heartbeats without a response', figure: unanswered, unit: '', atMost: 0 },

@@ -1,14 +1,14 @@
-/** Measures the built server with ten idle workers. */
+/** Measures the built server with ten idle workerCount. */
 import type { Line } from './figures.ts';
-import { watchAtRest } from './rigs.ts';
+import { measureAtRest } from './rigs.ts';
 
-const workers = 10;
+const workerCount = 10;
 /** Pause before the measurement: by then, the server has released the memory of its start. */
 const settleMs = 20_000;
-const idleMs = 60_000;
+const measureMs = 60_000;
 
 export async function measureIdle(): Promise<readonly Line[]> {
-  const { mib, share } = await watchAtRest(workers, settleMs, idleMs);
+  const { mib, share } = await measureAtRest(workerCount, settleMs, measureMs);
   return [
     { what: 'server with 10 idle workers: resident memory', figure: mib, unit: 'MiB', atMost: 90 },
     { what: '  CPU, share of one core', figure: 100 * share, unit: '%', atMost: 0.2 },

@@ -1,14 +1,14 @@
 /**
  * Measures the time from a submission until its offer arrives at a worker. All workers are idle. Each submission is
- * sent at its due time, whether or not earlier ones were answered. Rounds alternate with the minimal program
+ * sent at its due time, even if earlier ones have no response yet. Rounds alternate with the minimal program
  * (`floor.ts`).
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { histogramOf, type Line, median, percentile } from './figures.ts';
-import { openFloor, openOurs, type Side } from './sides.ts';
+import { openFloor, openTrainyard, type Side } from './sides.ts';
 import { report, submit } from './workers.ts';
 
-const workers = 100;
+const workerCount = 100;
 const submitsPerSecond = 100;
 /** The two programs also alternate within a round, because the speed of the machine changes every few seconds. */
 const turnsPerRound = 12;
@@ -18,44 +18,49 @@ const submitsPerTurn = 50;
 /** Returns the latencies in ms. They count from the due time of each submission. */
 async function measure(side: Side, count: number): Promise<readonly number[]> {
   const times: number[] = [];
-  let done = 0;
+  let completed = 0;
+  /** The due time of each submission, by its mark. */
   const dueAt = new Map<number, number>();
-  const all = Promise.withResolvers<void>();
+  const allCompleted = Promise.withResolvers<void>();
   side.onOffer = (offer, worker) => {
     const due = dueAt.get(Number(offer.config['mark'])) ?? Number.NaN;
     times.push(performance.now() - due);
     report(worker, offer, 'starting')
       .then(() => report(worker, offer, 'completed'))
       .then(() => {
-        done += 1;
-        if (done === count) all.resolve();
+        completed += 1;
+        if (completed === count) allCompleted.resolve();
       })
-      .catch(all.reject);
+      .catch(allCompleted.reject);
   };
-  const begun = performance.now() + 100;
+  const startedAt = performance.now() + 100;
   for (let n = 0; n < count; n += 1) {
     // A random time within its slot, so that no periodic activity coincides with all submissions.
-    const due = begun + ((n + Math.random() * 0.8) / submitsPerSecond) * 1_000;
+    const due = startedAt + ((n + Math.random() * 0.8) / submitsPerSecond) * 1_000;
     await waitUntil(due);
     dueAt.set(n, due);
-    const lane = side.submitters[n % side.submitters.length];
-    if (lane !== undefined) submit(lane, n).catch(all.reject);
+    const connection = side.submitters[n % side.submitters.length];
+    if (connection !== undefined) submit(connection, n).catch(allCompleted.reject);
   }
-  await all.promise;
+  await allCompleted.promise;
   return times;
 }
 
 /** Waits until this time. Timers have a resolution of 1 ms, so it polls the clock for the last 2 ms. */
 async function waitUntil(due: number): Promise<void> {
-  const rest = due - performance.now();
-  if (rest > 2) await setTimeout(rest - 2);
+  const remainingMs = due - performance.now();
+  if (remainingMs > 2) await setTimeout(remainingMs - 2);
   while (performance.now() < due) await setImmediate();
 }
 
-async function inTurns(sides: readonly Side[], turns: number): Promise<readonly (readonly number[])[]> {
+/** Measures the sides in turns. Returns the latencies of each side. */
+async function measureInTurns(
+  sides: readonly Side[],
+  turns: number,
+): Promise<readonly (readonly number[])[]> {
   const times = sides.map((): number[] => []);
   for (let turn = 0; turn < turns; turn += 1)
-    for (const [n, side] of sides.entries()) times[n]?.push(...(await measure(side, submitsPerTurn)));
+    for (const [index, side] of sides.entries()) times[index]?.push(...(await measure(side, submitsPerTurn)));
   return times;
 }
 
@@ -63,11 +68,11 @@ async function inTurns(sides: readonly Side[], turns: number): Promise<readonly 
  * Measures one round with new processes, because the speed of the same program differs from one process to the next.
  */
 async function measureRound(): Promise<Round> {
-  const sides = [await openOurs(workers), await openFloor(workers)] as const;
-  await inTurns(sides, turnsToWarmUp);
-  const [ours = [], floor = []] = await inTurns(sides, turnsPerRound);
+  const sides = [await openTrainyard(workerCount), await openFloor(workerCount)] as const;
+  await measureInTurns(sides, turnsToWarmUp);
+  const [trainyard = [], floor = []] = await measureInTurns(sides, turnsPerRound);
   await Promise.all(sides.map(side => side.close()));
-  return { Trainyard: ours, floor };
+  return { Trainyard: trainyard, floor };
 }
 
 interface Round {
@@ -76,19 +81,19 @@ interface Round {
 }
 
 export async function measureLatency(rounds: number): Promise<readonly Line[]> {
-  const found: Round[] = [];
-  for (let round = 0; round < rounds; round += 1) found.push(await measureRound());
+  const results: Round[] = [];
+  for (let round = 0; round < rounds; round += 1) results.push(await measureRound());
   const medianOf = (side: keyof Round, share: number): number =>
-    median(found.map(times => percentile(times[side], share)));
+    median(results.map(result => percentile(result[side], share)));
   const ratioToFloor = (share: number): number =>
-    median(found.map(({ Trainyard, floor }) => percentile(Trainyard, share) / percentile(floor, share)));
+    median(results.map(({ Trainyard, floor }) => percentile(Trainyard, share) / percentile(floor, share)));
   return [
     ...(['Trainyard', 'floor'] as const).flatMap(side => [
       {
         what: `submit to offer at the worker, ${side}: p50`,
         figure: medianOf(side, 0.5),
         unit: 'ms' as const,
-        histogram: histogramOf(found.flatMap(times => times[side])),
+        histogram: histogramOf(results.flatMap(result => result[side])),
       },
       {
         what: `submit to offer at the worker, ${side}: p99`,

@@ -13,38 +13,30 @@ import { type BrowserContext, chromium } from '@playwright/test';
 import config, { chromium as chromiumPath } from '../../playwright.config.ts';
 import { firstPageFiles, gzipBytes } from '../support/first-page.ts';
 import { type Line, tableOf } from './figures.ts';
-import { ask } from './panel/load.ts';
-import { benchFolder, buildServer, root } from './program.ts';
+import { callAsAdmin } from './panel/load.ts';
+import { createBenchFolder, buildServer, root } from './program.ts';
 import {
   measureFirstTable,
   measureJobs,
   measureParsing,
   measureScrolling,
-  measureWhole,
+  measureFullLoad,
   measureWorkers,
 } from './panel/measure.ts';
 import { type LargeServer, startLargeServer } from './panel/server.ts';
 
 const scale = { workers: 5_000, pending: 10_000, running: 2_000, ended: 38_000 };
 
-async function measured(server: LargeServer): Promise<readonly Line[]> {
-  try {
-    return await measure(server);
-  } finally {
-    await server.close();
-  }
-}
-
 async function measure(server: LargeServer): Promise<readonly Line[]> {
   const browser = await chromium.launch({ ...config.use?.launchOptions });
   try {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en' });
-    await context.addInitScript({ content: recorder() });
+    await context.addInitScript({ content: recorderScript() });
     const page = await signIn(context, server);
     const lines: Line[] = [];
     for (const path of ['/workers', '/jobs', '/'])
       lines.push(...(await measureFirstTable(context, server, path)));
-    lines.push(...(await measureWhole(page, server)));
+    lines.push(...(await measureFullLoad(page, server)));
     lines.push(...(await measureParsing(page)));
     lines.push(...(await measureJobs(page, server)));
     lines.push(...(await measureWorkers(page, server)));
@@ -59,11 +51,11 @@ async function measure(server: LargeServer): Promise<readonly Line[]> {
  * Returns the script that runs in the measured page. It declares its own types and imports nothing, because the page is
  * not Node.
  */
-const recorder = (): string =>
+const recorderScript = (): string =>
   stripTypeScriptTypes(readFileSync(join(root, 'tests/bench/panel/page/recorder.ts'), 'utf8'));
 
 async function signIn(context: BrowserContext, server: LargeServer) {
-  const { path } = (await ask(server, 'POST', '/api/session/link', {})) as { readonly path: string };
+  const { path } = (await callAsAdmin(server, 'POST', '/api/session/link', {})) as { readonly path: string };
   const page = await context.newPage();
   await page.goto(server.url + path);
   await page.getByRole('navigation').waitFor();
@@ -77,16 +69,16 @@ async function main(): Promise<void> {
   }
   const { out } = parseArgs({ options: { out: { type: 'string' } } }).values;
   buildServer();
-  const begun = performance.now();
+  const startedAt = performance.now();
   const server = await startLargeServer(scale);
-  const lines = await measured(server);
+  const lines = await measure(server).finally(() => server.close());
   const size: Line = {
     what: 'JavaScript of the first page, gzipped',
     figure: gzipBytes(firstPageFiles(join(root, 'dist/renderer'))) / 1024,
     unit: 'KB',
     atMost: 150,
   };
-  const folder = out ?? benchFolder();
+  const folder = out ?? createBenchFolder();
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'panel.json');
   const machine = { processors: cpus().length, model: cpus()[0]?.model ?? null, node: process.version };
@@ -94,7 +86,7 @@ async function main(): Promise<void> {
   console.log(
     `The panel with ${scale.workers} workers and ${scale.pending + scale.running + scale.ended} jobs ` +
       `(${scale.pending} pending, ${scale.running} running, ${scale.ended} ended); ` +
-      `took ${Math.round((performance.now() - begun) / 1000)} s\n${tableOf([...lines, size])}${file}`,
+      `took ${Math.round((performance.now() - startedAt) / 1000)} s\n${tableOf([...lines, size])}${file}`,
   );
 }
 

@@ -1,8 +1,8 @@
 /**
  * Compares Trainyard with other job queues in alternate rounds. The jobs do nothing. One process adds them, another one
- * runs them. An add or an end counts only after it is on disk. Each system runs ten jobs at once; since a worker of
- * Trainyard runs one job at a time, its process holds ten workers. One measurement runs at full speed with ten clients.
- * The other one has so little load that no job waits.
+ * runs them. An add or an end counts only after it is on disk. Each system runs ten jobs at once. A worker of Trainyard
+ * runs one job at a time, so its process has ten workers. One measurement runs at full speed with ten clients. The other one
+ * has so little load that no job waits.
  */
 import { type Line, median, percentile } from './figures.ts';
 import { fetchPackages } from './peers/packages.ts';
@@ -15,15 +15,17 @@ const lowLoad = { count: 300, perSecond: 50 };
 interface Round {
   readonly jobsPerSecond: number;
   /** Latencies in ms, counted from the due time of each add. */
-  readonly startedAfter: readonly number[];
+  readonly latenciesMs: readonly number[];
 }
 
-async function paceOf({ add, work }: System, count: number): Promise<number> {
+/** Returns the number of jobs per second at full speed. */
+async function measurePace({ add, work }: System, count: number): Promise<number> {
   const [addedMs, { lastEndMs }] = await Promise.all([add({ count }), work({ count })]);
   return (1_000 * count) / (lastEndMs - Math.min(...addedMs));
 }
 
-async function delaysOf({ add, work }: System): Promise<readonly number[]> {
+/** Returns the latencies at low load. */
+async function measureLatencies({ add, work }: System): Promise<readonly number[]> {
   const [addedMs, { startedMs }] = await Promise.all([add(lowLoad), work(lowLoad)]);
   return startedMs.map((started, mark) => started - (addedMs[mark] ?? Number.NaN));
 }
@@ -32,15 +34,16 @@ export async function measurePeers(rounds: number): Promise<readonly Line[]> {
   const systems: System[] = [];
   try {
     await openAll(systems);
-    const found = new Map<System, Round[]>(systems.map(system => [system, []]));
-    for (const system of systems) await paceOf(system, jobsPerRound / 5);
+    const results = new Map<System, Round[]>(systems.map(system => [system, []]));
+    // A first, shorter round warms up all systems. It does not count.
+    for (const system of systems) await measurePace(system, jobsPerRound / 5);
     for (let round = 0; round < rounds; round += 1)
-      for (const [system, measured] of found)
-        measured.push({
-          jobsPerSecond: await paceOf(system, jobsPerRound),
-          startedAfter: await delaysOf(system),
+      for (const [system, systemResults] of results)
+        systemResults.push({
+          jobsPerSecond: await measurePace(system, jobsPerRound),
+          latenciesMs: await measureLatencies(system),
         });
-    return linesOf(found);
+    return linesOf(results);
   } finally {
     for (const system of systems) await system.close();
   }
@@ -63,35 +66,35 @@ async function openAll(systems: System[]): Promise<void> {
   else systems.push(graphile);
 }
 
-/** Queues with the same durability, and a database that writes each change to disk, too. */
+/** These queues write each change to disk, too. */
 const isAsDurable = (name: string): boolean => name === 'graphile-worker' || name === 'plainjob, FULL';
 
-function linesOf(found: ReadonlyMap<System, readonly Round[]>): readonly Line[] {
-  const sides = [...found].map(([{ name }, rounds]) => ({
+function linesOf(results: ReadonlyMap<System, readonly Round[]>): readonly Line[] {
+  const systems = [...results].map(([{ name }, rounds]) => ({
     name,
     pace: median(rounds.map(({ jobsPerSecond }) => jobsPerSecond)),
-    p50: median(rounds.map(({ startedAfter }) => percentile(startedAfter, 0.5))),
-    p99: median(rounds.map(({ startedAfter }) => percentile(startedAfter, 0.99))),
+    p50: median(rounds.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
+    p99: median(rounds.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
   }));
-  const [ours, ...peers] = sides;
-  if (ours === undefined) return [];
+  const [trainyard, ...peers] = systems;
+  if (trainyard === undefined) return [];
   const added = `added to ended, ${concurrency} jobs at once`;
   const started = `added to started, ${lowLoad.perSecond} a second`;
   return [
-    ...sides.map(({ name, pace }) => ({ what: `${added}: ${name}`, figure: pace, unit: '/s' as const })),
+    ...systems.map(({ name, pace }) => ({ what: `${added}: ${name}`, figure: pace, unit: '/s' as const })),
     ...peers.map(({ name, pace }) => ({
       what: `  relative to ${name}`,
-      figure: ours.pace / pace,
+      figure: trainyard.pace / pace,
       unit: 'x' as const,
       ...(isAsDurable(name) ? { atLeast: 1 } : {}),
     })),
-    ...sides.flatMap(({ name, p50, p99 }) => [
+    ...systems.flatMap(({ name, p50, p99 }) => [
       { what: `${started}: ${name}: p50`, figure: p50, unit: 'ms' as const },
       { what: `${started}: ${name}: p99`, figure: p99, unit: 'ms' as const },
     ]),
     ...peers.map(({ name, p50 }) => ({
       what: `  relative to ${name}: p50`,
-      figure: ours.p50 / p50,
+      figure: trainyard.p50 / p50,
       unit: 'x' as const,
     })),
   ];

@@ -6,9 +6,9 @@ import { root } from './program.ts';
 export async function measurePlacement(rounds: number): Promise<readonly Line[]> {
   const times = { small: new Array<number>(), large: new Array<number>(), crowded: new Array<number>() };
   for (let round = 0; round < rounds; round++) {
-    times.small.push(microsecondsIn('small'));
-    times.large.push(microsecondsIn('large'));
-    times.crowded.push(microsecondsIn('crowded'));
+    times.small.push(measureDecision('small'));
+    times.large.push(measureDecision('large'));
+    times.crowded.push(measureDecision('crowded'));
   }
   const small = median(times.small);
   const large = median(times.large);
@@ -22,7 +22,8 @@ export async function measurePlacement(rounds: number): Promise<readonly Line[]>
   ];
 }
 
-function microsecondsIn(fleet: 'small' | 'large' | 'crowded'): number {
+/** Returns the time of one decision in microseconds. */
+function measureDecision(fleet: 'small' | 'large' | 'crowded'): number {
   const argv = ['tests/bench/decisions.ts', fleet];
   const { status, stdout, stderr } = spawnSync(process.execPath, argv, { cwd: root, encoding: 'utf8' });
   if (status !== 0) throw new Error(`decisions.ts failed: ${stderr}`);

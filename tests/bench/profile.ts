@@ -9,29 +9,27 @@
 import { readFileSync } from 'node:fs';
 import { type CpuProfile, type Row, sumProfile } from './profile/sums.ts';
 
-const shownFunctions = 25;
+const maxFunctions = 25;
 /** Areas with a smaller share of the busy time are combined in one line. */
-const smallShare = 0.002;
+const minShare = 0.002;
 
 const [file] = process.argv.slice(2);
 if (file === undefined) throw new Error('Usage: node tests/bench/profile.ts FILE.cpuprofile');
 const { totalMs, idleMs, areas, functions } = sumProfile(
   JSON.parse(readFileSync(file, 'utf8')) as CpuProfile,
 );
-const large = areas.filter(({ share }) => share >= smallShare);
-const sumOf = (part: 'selfMs' | 'share'): number => areas.reduce((sum, row) => sum + row[part], 0);
-const restOf = (part: 'selfMs' | 'share'): number =>
-  sumOf(part) - large.reduce((sum, row) => sum + row[part], 0);
+const large = areas.filter(({ share }) => share >= minShare);
+const small = areas.filter(({ share }) => share < minShare);
 const rest: Row = {
-  name: `${areas.length - large.length} smaller ones`,
-  selfMs: restOf('selfMs'),
-  share: restOf('share'),
+  name: `${small.length} smaller ones`,
+  selfMs: small.reduce((sum, row) => sum + row.selfMs, 0),
+  share: small.reduce((sum, row) => sum + row.share, 0),
 };
 process.stdout.write(
   `${Math.round(totalMs)} ms, ${Math.round(idleMs)} of them idle; shares are of the other ${Math.round(totalMs - idleMs)}\n\n` +
     `${tableOf([...large, rest])}\n` +
     tableOf(
-      functions.slice(0, shownFunctions).map(row => ({ ...row, name: `${row.name}  ${row.place}`.trim() })),
+      functions.slice(0, maxFunctions).map(row => ({ ...row, name: `${row.name}  ${row.place}`.trim() })),
     ),
 );
 

@@ -27,12 +27,15 @@ export interface BenchProgram {
   close(): Promise<void>;
 }
 
-export const benchFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
+export const createBenchFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
 
 /** Starts a program that prints JSON with its address as its first line. */
-export async function startProgram(argv: readonly string[], folder = benchFolder()): Promise<BenchProgram> {
+export async function startProgram(
+  argv: readonly string[],
+  folder = createBenchFolder(),
+): Promise<BenchProgram> {
   const log = openSync(join(folder, 'program.log'), 'a');
-  const begun = performance.now();
+  const startedAt = performance.now();
   // The kernel kills the program when this process ends for any reason.
   const child = spawn('setpriv', ['--pdeathsig=KILL', process.execPath, ...argv], {
     cwd: root,
@@ -47,10 +50,10 @@ export async function startProgram(argv: readonly string[], folder = benchFolder
       reject(new Error(`${argv.join(' ')} exited with code ${code}. See ${folder}/program.log`)),
     );
   });
-  const readyMs = performance.now() - begun;
+  const readyMs = performance.now() - startedAt;
   const { url } = JSON.parse(line) as { readonly url: string };
   const pid = child.pid ?? 0;
-  const leave = async (signal: NodeJS.Signals): Promise<void> => {
+  const endBy = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal);
     await exited;
   };
@@ -61,10 +64,10 @@ export async function startProgram(argv: readonly string[], folder = benchFolder
     readyMs,
     cpuSeconds: () => cpuSecondsOf(pid),
     memoryMib: () => memoryOf(pid) / 1_048_576,
-    end: () => leave('SIGINT'),
-    kill: () => leave('SIGKILL'),
+    end: () => endBy('SIGINT'),
+    kill: () => endBy('SIGKILL'),
     async close() {
-      await leave('SIGINT');
+      await endBy('SIGINT');
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
@@ -75,15 +78,14 @@ const ticksPerSecond = 100;
 
 function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  const [user, system] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13);
+  // The second field is the name of the program in parentheses, which may contain spaces. Fields 14 and 15 are the times
+  // (proc_pid_stat(5)).
+  const fieldsFromThird = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [user, system] = fieldsFromThird.slice(11, 13);
   return (Number(user) + Number(system)) / ticksPerSecond;
 }
 
-/** Settings of the server that differ from the defaults. */
-interface ServerTerms {
+interface ServerOptions {
   /** A fixed port, such as that of an earlier server; any free port by default. */
   readonly port?: number;
   /** Path of the built program (see `buildServer`). By default, the server runs from its sources. */
@@ -92,9 +94,9 @@ interface ServerTerms {
 
 /** Starts the server. Its heartbeat timeout is longer than any benchmark. */
 export const startServer = (
-  folder = benchFolder(),
+  folder = createBenchFolder(),
   args: readonly string[] = ['--heartbeat-timeout', '3600'],
-  { port = 0, program = 'main/cli.ts' }: ServerTerms = {},
+  { port = 0, program = 'main/cli.ts' }: ServerOptions = {},
 ): Promise<BenchProgram> =>
   startProgram(
     [...nodeFlags, program, 'server', '--port', String(port), '--data-dir', folder, '--json', ...args],
@@ -104,8 +106,8 @@ export const startServer = (
 /** Builds the server as it is shipped, for measurements of memory and start time. Returns the path of the program. */
 export function buildServer(): string {
   const args = ['build', '--app', '--logLevel', 'warn'];
-  const built = spawnSync(join(root, 'node_modules/.bin/vite'), args, { cwd: root, stdio: 'inherit' });
-  if (built.status !== 0) throw new Error('The server could not be built.');
+  const build = spawnSync(join(root, 'node_modules/.bin/vite'), args, { cwd: root, stdio: 'inherit' });
+  if (build.status !== 0) throw new Error('The server could not be built.');
   return 'dist/main/cli.js';
 }
 
@@ -122,9 +124,9 @@ export const adminHeadersOf = (program: BenchProgram) => ({
 
 /** Makes a GET call with the admin token. Returns the body, or throws when the call is refused. */
 export async function readFrom(program: BenchProgram, path: string): Promise<string> {
-  const answer = await fetch(new URL(path, program.url), { headers: adminHeadersOf(program) });
-  if (!answer.ok) throw new Error(`${path} returned ${answer.status}: ${await answer.text()}`);
-  return answer.text();
+  const response = await fetch(new URL(path, program.url), { headers: adminHeadersOf(program) });
+  if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
+  return response.text();
 }
 
 /** Counts how often a word occurs in the log. */

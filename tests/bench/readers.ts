@@ -1,20 +1,21 @@
 /**
- * Measures the delay of events in panels: fifty panels follow all events while workers send two hundred progress reports
+ * Measures the delay of events in panels: fifty panels openEventStream all events while workers send two hundred progress reports
  * per second. The delay of an event is the time from the due time of its report until it arrives at a panel. The server's
  * memory grows until the first full garbage collection, which takes about a minute. `soak` measures the long run.
  */
 import { setTimeout } from 'node:timers/promises';
 import { fillLargeFleet, type RunningJob } from '../support/large-fleet.ts';
 import { type Line, percentile } from './figures.ts';
-import { follow, type Lane, openLane } from './lane.ts';
-import { adminHeadersOf, type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
+import { openEventStream, type HttpConnection, openConnection } from './http-connection.ts';
+import { adminHeadersOf, type BenchProgram, createBenchFolder, buildServer, startServer } from './program.ts';
 
-const panels = 50;
-const changesPerSecond = 200;
+const panelCount = 50;
+const reportsPerSecond = 200;
 /** Each job reports seldom enough that the server stores every report. */
 const scale = { workers: 1_000, pending: 1_000, running: 500, ended: 8_000 };
-const warmS = 5;
-const measuredS = 20;
+/** Reports of the first seconds warm up the server. They do not count. */
+const warmUpS = 5;
+const measureS = 20;
 /** Each report has a unique step, its mark, which identifies its event. Marks are greater than the real step of any job. */
 const firstMark = 1_000_000;
 
@@ -28,60 +29,64 @@ interface Traffic {
 async function openTraffic(server: BenchProgram, running: readonly RunningJob[]): Promise<Traffic> {
   const times: number[] = [];
   const dueAt = new Map<number, number>();
-  const arrive = (json: string): void => {
+  const recordArrival = (json: string): void => {
     const [, mark] = /"step":(\d+)/.exec(json) ?? [];
     const due = dueAt.get(Number(mark));
     if (due !== undefined) times.push(performance.now() - due);
   };
   const streams = await Promise.all(
-    Array.from({ length: panels }, () => follow(server.url, '/api/events', adminHeadersOf(server), arrive)),
+    Array.from({ length: panelCount }, () =>
+      openEventStream(server.url, '/api/events', adminHeadersOf(server), recordArrival),
+    ),
   );
-  const lanes = new Map<RunningJob, Lane>(
-    running.map(job => [job, openLane(server.url, { 'x-worker-token': job.token })]),
+  const connections = new Map<RunningJob, HttpConnection>(
+    running.map(job => [job, openConnection(server.url, { 'x-worker-token': job.token })]),
   );
-  let mark = firstMark;
-  const change = async (due: number): Promise<void> => {
-    const n = mark++;
-    const job = running[n % running.length];
+  let nextMark = firstMark;
+  const report = async (due: number): Promise<void> => {
+    const mark = nextMark;
+    nextMark += 1;
+    const job = running[mark % running.length];
     if (job === undefined) throw new Error('No job is running.');
-    dueAt.set(n, due);
-    const body = JSON.stringify({ status: 'running', attempt_id: job.attemptId, progress: { step: n } });
-    const answer = await lanes.get(job)?.call(`/api/workers/job/${job.jobId}/status`, body);
-    if (answer?.status !== 200) throw new Error(`A report returned ${answer?.status}: ${answer?.text}`);
+    dueAt.set(mark, due);
+    const body = JSON.stringify({ status: 'running', attempt_id: job.attemptId, progress: { step: mark } });
+    const response = await connections.get(job)?.call(`/api/workers/job/${job.jobId}/status`, body);
+    if (response?.status !== 200) throw new Error(`A report returned ${response?.status}: ${response?.text}`);
   };
   return {
     times,
     async run(seconds) {
-      const begun = performance.now();
-      const changes: Promise<void>[] = [];
-      while (changes.length < seconds * changesPerSecond) {
-        const due = begun + (changes.length / changesPerSecond) * 1_000;
+      const startedAt = performance.now();
+      const reports: Promise<void>[] = [];
+      while (reports.length < seconds * reportsPerSecond) {
+        const due = startedAt + (reports.length / reportsPerSecond) * 1_000;
         if (due > performance.now()) await setTimeout(1);
-        else changes.push(change(due));
+        else reports.push(report(due));
       }
-      await Promise.all(changes);
+      await Promise.all(reports);
+      // The last events arrive a little later than the responses.
       await setTimeout(500);
     },
     close() {
       for (const stream of streams) stream.close();
-      for (const lane of lanes.values()) lane.close();
+      for (const connection of connections.values()) connection.close();
     },
   };
 }
 
 export async function measureReaders(): Promise<readonly Line[]> {
-  const folder = benchFolder();
+  const folder = createBenchFolder();
   const { running } = await fillLargeFleet(folder, scale);
   const server = await startServer(folder, undefined, { program: buildServer() });
   const traffic = await openTraffic(server, running);
-  await traffic.run(warmS);
+  await traffic.run(warmUpS);
   traffic.times.length = 0;
   const startedAt = performance.now();
   const cpuAtStart = server.cpuSeconds();
   const mibAtStart = server.memoryMib();
-  await traffic.run(measuredS);
+  await traffic.run(measureS);
   const share = (server.cpuSeconds() - cpuAtStart) / ((performance.now() - startedAt) / 1_000);
-  const grownMib = server.memoryMib() - mibAtStart;
+  const growthMib = server.memoryMib() - mibAtStart;
   traffic.close();
   await server.close();
   const { times } = traffic;
@@ -95,11 +100,11 @@ export async function measureReaders(): Promise<readonly Line[]> {
     },
     {
       what: '  missing events',
-      figure: panels * measuredS * changesPerSecond - times.length,
+      figure: panelCount * measureS * reportsPerSecond - times.length,
       unit: '',
       atMost: 0,
     },
     { what: '  CPU of the server, share of one core', figure: 100 * share, unit: '%' },
-    { what: `  growth of resident memory in ${measuredS} s`, figure: grownMib, unit: 'MiB' },
+    { what: `  growth of resident memory in ${measureS} s`, figure: growthMib, unit: 'MiB' },
   ];
 }

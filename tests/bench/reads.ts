@@ -1,14 +1,14 @@
 /**
  * Measures reads of the queue with 50,000 jobs that ended within the last day, relative to the same call with 500 jobs.
- * The two servers alternate. Meanwhile the server's thread does nothing else, so all other calls wait as long.
+ * The two servers alternate. While a server handles such a read, its thread does nothing else, so all other calls wait.
  */
 import { fillLargeFleet } from '../support/large-fleet.ts';
 import { alternate, type Line } from './figures.ts';
-import { type Lane, openLane } from './lane.ts';
-import { adminHeadersOf, type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
+import { type HttpConnection, openConnection } from './http-connection.ts';
+import { adminHeadersOf, type BenchProgram, createBenchFolder, buildServer, startServer } from './program.ts';
 
-const many = 50_000;
-const few = 500;
+const largeCount = 50_000;
+const smallCount = 500;
 const dayMs = 86_400_000;
 const callsPerRound = 10;
 
@@ -23,45 +23,46 @@ const calls = [
 
 interface Side {
   readonly server: BenchProgram;
-  readonly lane: Lane;
+  readonly connection: HttpConnection;
 }
 
 async function openSide(ended: number, program: string): Promise<Side> {
-  const folder = benchFolder();
+  const folder = createBenchFolder();
   const everyMs = Math.floor((0.9 * dayMs) / ended);
   await fillLargeFleet(folder, { workers: 100, pending: 100, running: 50, ended, everyMs });
   const server = await startServer(folder, undefined, { program });
-  return { server, lane: openLane(server.url, adminHeadersOf(server)) };
+  return { server, connection: openConnection(server.url, adminHeadersOf(server)) };
 }
 
-async function time({ lane }: Side, path: string): Promise<number> {
-  const begun = performance.now();
+/** Returns the mean duration of a call in ms. */
+async function measureCall({ connection }: Side, path: string): Promise<number> {
+  const startedAt = performance.now();
   for (let call = 0; call < callsPerRound; call += 1) {
-    const answer = await lane.call(path, null);
-    if (answer.status !== 200) throw new Error(`${path} returned ${answer.status}: ${answer.text}`);
+    const { status, text } = await connection.call(path, null);
+    if (status !== 200) throw new Error(`${path} returned ${status}: ${text}`);
   }
-  return (performance.now() - begun) / callsPerRound;
+  return (performance.now() - startedAt) / callsPerRound;
 }
 
 export async function measureReads(rounds: number): Promise<readonly Line[]> {
   const program = buildServer();
-  const large = await openSide(many, program);
-  const small = await openSide(few, program);
+  const large = await openSide(largeCount, program);
+  const small = await openSide(smallCount, program);
   const lines: Line[] = [];
   for (const { what, path, atMostMs } of calls) {
-    const [one, other] = await alternate(
+    const [largeMs, smallMs] = await alternate(
       rounds,
-      () => time(large, path),
-      () => time(small, path),
+      () => measureCall(large, path),
+      () => measureCall(small, path),
     );
     lines.push(
-      { what: `${what}, ${many} jobs`, figure: one, unit: 'ms', atMost: atMostMs },
-      { what: `  with ${few} jobs`, figure: other, unit: 'ms' },
-      { what: '  ratio', figure: one / other, unit: 'x' },
+      { what: `${what}, ${largeCount} jobs`, figure: largeMs, unit: 'ms', atMost: atMostMs },
+      { what: `  with ${smallCount} jobs`, figure: smallMs, unit: 'ms' },
+      { what: '  ratio', figure: largeMs / smallMs, unit: 'x' },
     );
   }
-  for (const { server, lane } of [large, small]) {
-    lane.close();
+  for (const { server, connection } of [large, small]) {
+    connection.close();
     await server.close();
   }
   return lines;

@@ -15,7 +15,7 @@ import { measureIdle } from './idle.ts';
 import { measureLatency } from './latency.ts';
 import { measurePeers } from './peers.ts';
 import { measurePlacement } from './placement.ts';
-import { benchFolder } from './program.ts';
+import { createBenchFolder } from './program.ts';
 import { measureReaders } from './readers.ts';
 import { measureReads } from './reads.ts';
 import { measureRestart } from './restart.ts';
@@ -34,7 +34,7 @@ const { values } = parseArgs({
     out: { type: 'string' },
   },
 });
-const benches: Readonly<Record<string, (rounds: number) => Promise<readonly Line[]>>> = {
+const benchmarks: Readonly<Record<string, (rounds: number) => Promise<readonly Line[]>>> = {
   latency: measureLatency,
   cycle: measureCycle,
   beats: measureHeartbeats,
@@ -55,28 +55,30 @@ const benches: Readonly<Record<string, (rounds: number) => Promise<readonly Line
 /** Benchmarks that run only when they are named, because they take too long. */
 const byNameOnly: readonly string[] = ['peers', 'soak', 'transfer'];
 
-const names = values.only ?? Object.keys(benches).filter(name => !byNameOnly.includes(name));
-const unknown = names.filter(name => !Object.hasOwn(benches, name));
+const names = values.only ?? Object.keys(benchmarks).filter(name => !byNameOnly.includes(name));
+const unknown = names.filter(name => !Object.hasOwn(benchmarks, name));
 if (unknown.length > 0)
-  throw new Error(`Unknown benchmark: ${unknown.join(', ')}. Choose from ${Object.keys(benches).join(', ')}`);
-const folder = values.out ?? benchFolder();
+  throw new Error(
+    `Unknown benchmark: ${unknown.join(', ')}. Choose from ${Object.keys(benchmarks).join(', ')}`,
+  );
+const folder = values.out ?? createBenchFolder();
 mkdirSync(folder, { recursive: true });
 const machine = { processors: cpus().length, model: cpus()[0]?.model ?? null, node: process.version };
-const found: Record<string, { readonly otherLoad: string; readonly lines: readonly Line[] }> = {};
+const results: Record<string, { readonly otherLoad: string; readonly lines: readonly Line[] }> = {};
 for (const name of names) {
-  const otherLoad = loadOf();
-  const lines = (await benches[name]?.(Number(values.rounds ?? 5))) ?? [];
-  found[name] = { otherLoad, lines };
+  const otherLoad = readLoad();
+  const lines = (await benchmarks[name]?.(Number(values.rounds ?? 5))) ?? [];
+  results[name] = { otherLoad, lines };
   process.stdout.write(`${name} (load before: ${otherLoad})\n${tableOf(lines)}\n`);
 }
 const file = join(folder, 'bench.json');
-writeFileSync(file, `${JSON.stringify({ machine, found }, null, 2)}\n`);
+writeFileSync(file, `${JSON.stringify({ machine, found: results }, null, 2)}\n`);
 console.log(file);
 
 /**
  * Returns the kernel's load average over the last minute, which shows how busy the machine was before the benchmark.
  */
-function loadOf(): string {
+function readLoad(): string {
   const [minute = ''] = readFileSync('/proc/loadavg', 'latin1').split(' ');
   return minute;
 }

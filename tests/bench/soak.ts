@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { descriptorsOf } from '../support/own-processes.ts';
 import { type Line, median } from './figures.ts';
-import type { Lane } from './lane.ts';
-import { openOurs, type Side } from './sides.ts';
+import type { HttpConnection } from './http-connection.ts';
+import { openTrainyard, type Side } from './sides.ts';
 import { type Offer, report, submit } from './workers.ts';
 
-const workers = 100;
+const workerCount = 100;
 const jobsPerSecond = 50;
 const sampleEveryMs = 60_000;
 
@@ -29,20 +29,20 @@ const takeSample = ({ program }: Side): Sample => ({
 });
 
 /** Runs job lifecycles and returns the samples. Throws when a call is refused. */
-async function churn(side: Side, minutes: number): Promise<readonly Sample[]> {
+async function runJobs(side: Side, minutes: number): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
   const failed = Promise.withResolvers<never>();
-  const runJob = async (offer: Offer, worker: Lane): Promise<void> => {
+  const runJob = async (offer: Offer, worker: HttpConnection): Promise<void> => {
     for (const status of ['starting', 'running', 'completed']) await report(worker, offer, status);
   };
   side.onOffer = (offer, worker) => void runJob(offer, worker).catch(failed.reject);
-  const begun = performance.now();
+  const startedAt = performance.now();
   let submitted = 0;
   while (samples.length < minutes) {
-    const passedMs = performance.now() - begun;
+    const passedMs = performance.now() - startedAt;
     for (; submitted < (passedMs / 1_000) * jobsPerSecond; submitted += 1) {
-      const lane = side.submitters[submitted % side.submitters.length];
-      if (lane !== undefined) submit(lane, submitted).catch(failed.reject);
+      const connection = side.submitters[submitted % side.submitters.length];
+      if (connection !== undefined) submit(connection, submitted).catch(failed.reject);
     }
     if (passedMs > (samples.length + 1) * sampleEveryMs) samples.push(takeSample(side));
     await Promise.race([setTimeout(5), failed.promise]);
@@ -51,13 +51,13 @@ async function churn(side: Side, minutes: number): Promise<readonly Sample[]> {
 }
 
 export async function measureSoak(minutes: number): Promise<readonly Line[]> {
-  const side = await openOurs(workers);
-  const samples = await churn(side, minutes);
+  const side = await openTrainyard(workerCount);
+  const samples = await runJobs(side, minutes);
   await side.close();
   const third = Math.ceil(samples.length / 3);
   const linesOf = (what: string, unit: Line['unit'], part: keyof Sample): readonly Line[] => {
-    const first = median(samples.slice(0, third).map(look => look[part]));
-    const last = median(samples.slice(-third).map(look => look[part]));
+    const first = median(samples.slice(0, third).map(sample => sample[part]));
+    const last = median(samples.slice(-third).map(sample => sample[part]));
     return [
       { what: `${what}, first third of ${minutes} min`, figure: first, unit },
       { what: `${what}, last third`, figure: last, unit },

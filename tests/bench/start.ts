@@ -7,15 +7,15 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fillLargeFleet } from '../support/large-fleet.ts';
 import { alternate, type Line } from './figures.ts';
-import { benchFolder, buildServer, startProgram, startServer } from './program.ts';
+import { createBenchFolder, buildServer, startProgram, startServer } from './program.ts';
 
 const scale = { workers: 1_000, pending: 10_000, running: 500, ended: 89_500 };
 
 export async function measureStart(rounds: number): Promise<readonly Line[]> {
   const program = buildServer();
-  const folder = benchFolder();
+  const folder = createBenchFolder();
   await fillLargeFleet(folder, scale);
-  const startOurs = async (): Promise<number> => {
+  const startTrainyard = async (): Promise<number> => {
     const server = await startServer(folder, [], { program });
     await server.end();
     return server.readyMs;
@@ -25,7 +25,7 @@ export async function measureStart(rounds: number): Promise<readonly Line[]> {
     await server.end();
     return server.readyMs;
   };
-  const [serverMs, minimalMs] = await alternate(rounds, startOurs, startMinimal);
+  const [serverMs, minimalMs] = await alternate(rounds, startTrainyard, startMinimal);
   rmSync(folder, { recursive: true });
   return [
     { what: 'start to ready, 100,000 jobs', figure: serverMs, unit: 'ms' },

@@ -4,23 +4,23 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { type Line, percentile } from './figures.ts';
-import { type BenchProgram, benchFolder, countInLog, readFrom, startServer } from './program.ts';
+import { type BenchProgram, createBenchFolder, countInLog, readFrom, startServer } from './program.ts';
 import { createRig, openStreams, type Rig } from './rigs.ts';
-import { enrol, register } from './workers.ts';
+import { createWorkers, register } from './workers.ts';
 
-const workers = 5_000;
+const workerCount = 5_000;
 const retryMs = 200;
 
-interface Return {
-  /** Time in ms from the reset until the worker has its stream again. */
+interface Reconnect {
+  /** Time from the reset until the worker has its stream again. */
   readonly afterMs: number;
   readonly tries: number;
 }
 
-async function reconnect(rig: Rig, cutAt: number): Promise<Return> {
+async function reconnect(rig: Rig, cutAt: number): Promise<Reconnect> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await register(rig.lane, rig.identity);
+      await register(rig.connection, rig.identity);
       await rig.openStream();
       return { afterMs: performance.now() - cutAt, tries };
     } catch {
@@ -30,7 +30,7 @@ async function reconnect(rig: Rig, cutAt: number): Promise<Return> {
 }
 
 /** Reads the figures of `/metrics`. Those of the event loop cover the time since the previous read. */
-async function figuresOf(server: BenchProgram): Promise<(name: string) => number> {
+async function readMetrics(server: BenchProgram): Promise<(name: string) => number> {
   const lines = (await readFrom(server, '/metrics')).split('\n').map(line => line.split(' '));
   return name => Number(lines.find(([first]) => first === name)?.[1]);
 }
@@ -38,21 +38,22 @@ async function figuresOf(server: BenchProgram): Promise<(name: string) => number
 const lagName = (part: 'p99' | 'max'): string => `nodejs_eventloop_lag_${part}_seconds`;
 
 export async function measureStorm(): Promise<readonly Line[]> {
-  const server = await startServer(benchFolder(), []);
-  const rigs = (await enrol(server, workers)).map(identity => createRig(server, identity));
+  const server = await startServer(createBenchFolder(), []);
+  const rigs = (await createWorkers(server, workerCount)).map(identity => createRig(server, identity));
   await openStreams(rigs);
   await setTimeout(1_000);
-  await figuresOf(server);
+  // This read starts the period of the figures.
+  await readMetrics(server);
   const cutAt = performance.now();
   for (const rig of rigs) rig.cut();
-  const returns = await Promise.all(rigs.map(rig => reconnect(rig, cutAt)));
-  const figure = await figuresOf(server);
+  const reconnects = await Promise.all(rigs.map(rig => reconnect(rig, cutAt)));
+  const figure = await readMetrics(server);
   await setTimeout(1_000);
   const offline = countInLog(server, '"worker.offline"');
   const lost = rigs.filter(rig => !rig.isOpen()).length;
   for (const rig of rigs) rig.close();
   await server.close();
-  const times = returns.map(({ afterMs }) => afterMs);
+  const times = reconnects.map(({ afterMs }) => afterMs);
   return [
     {
       what: '5,000 streams cut at once: all reconnected',
@@ -61,7 +62,11 @@ export async function measureStorm(): Promise<readonly Line[]> {
       atMost: 10,
     },
     { what: '  half reconnected', figure: percentile(times, 0.5) / 1_000, unit: 's' },
-    { what: '  failed reconnects', figure: returns.reduce((sum, { tries }) => sum + tries - 1, 0), unit: '' },
+    {
+      what: '  failed reconnects',
+      figure: reconnects.reduce((sum, { tries }) => sum + tries - 1, 0),
+      unit: '',
+    },
     { what: '  streams lost again', figure: lost, unit: '', atMost: 0 },
     { what: '  workers wrongly marked offline', figure: offline, unit: '', atMost: 0 },
     {

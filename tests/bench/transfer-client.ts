@@ -22,7 +22,7 @@ export interface TransferOrder {
   readonly files: readonly TransferFile[];
 }
 
-/** `path` is the source of an upload and the target of a download. */
+/** `path`: the source of an upload, or the target of a download. */
 export interface TransferFile {
   readonly key: string;
   readonly path: string;
@@ -53,11 +53,11 @@ async function fetchAsWorker(order: TransferOrder, file: TransferFile): Promise<
   if (end.kind !== 'done') throw new Error(`the download ended with ${JSON.stringify(end)}`);
 }
 
-function workerDeps({ url, storage: place }: TransferOrder) {
-  if (place === null) throw new Error('A worker needs the storage of an attempt.');
-  const send = fetchBy((to, options, onAnswer) => request(to, options, onAnswer));
+function workerDeps({ url, storage: credentials }: TransferOrder) {
+  if (credentials === null) throw new Error('A worker needs the storage of an attempt.');
+  const send = fetchBy((target, options, onResponse) => request(target, options, onResponse));
   const renew = () => Promise.resolve(null);
-  const storage = openStorage(place, { url, send, clock: systemClock, renew });
+  const storage = openStorage(credentials, { url, send, clock: systemClock, renew });
   return { storage, clock: systemClock, random: Math.random, signal: new AbortController().signal };
 }
 
@@ -66,29 +66,30 @@ async function sendToFloor(
   { key, path, bytes, sha256 }: TransferFile,
 ): Promise<void> {
   const hash = createHash('sha256');
-  const sent = request(`${url}/${key}`, { method: 'PUT', headers: { 'content-length': bytes } });
-  const answered = new Promise<IncomingMessage>((resolve, reject) =>
-    sent.once('response', resolve).once('error', reject),
+  const outgoing = request(`${url}/${key}`, { method: 'PUT', headers: { 'content-length': bytes } });
+  const response = new Promise<IncomingMessage>((resolve, reject) =>
+    outgoing.once('response', resolve).once('error', reject),
   );
   const source = createReadStream(path, { highWaterMark: blockBytes });
   source.on('data', piece => hash.update(piece));
-  await pipeline(source, sent);
+  await pipeline(source, outgoing);
   let digest = '';
-  for await (const piece of (await answered).setEncoding('utf8')) digest += piece;
+  for await (const piece of (await response).setEncoding('utf8')) digest += piece;
   if (digest !== sha256 || hash.digest('hex') !== sha256) throw new Error('The floor stored other content.');
 }
 
 async function fetchFromFloor({ url }: TransferOrder, { key, path, sha256 }: TransferFile): Promise<void> {
   const hash = createHash('sha256');
-  const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+  const response = await new Promise<IncomingMessage>((resolve, reject) =>
     request(`${url}/${key}`, resolve).once('error', reject).end(),
   );
-  answer.on('data', (piece: Uint8Array) => hash.update(piece));
-  await pipeline(answer, createWriteStream(path, { flush: true, highWaterMark: blockBytes }));
+  response.on('data', (piece: Uint8Array) => hash.update(piece));
+  await pipeline(response, createWriteStream(path, { flush: true, highWaterMark: blockBytes }));
   if (hash.digest('hex') !== sha256) throw new Error('The floor sent other content.');
 }
 
-const order = JSON.parse(readFileSync(0, 'utf8')) as TransferOrder;
+const stdin = 0;
+const order = JSON.parse(readFileSync(stdin, 'utf8')) as TransferOrder;
 const isUp = order.direction === 'up';
 if (!isUp) for (const { path } of order.files) await rm(path, { force: true });
 const toFloor = isUp ? sendToFloor : fetchFromFloor;

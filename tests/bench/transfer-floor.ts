@@ -1,6 +1,7 @@
 /**
- * `node tests/bench/transfer-floor.ts FOLDER`: the minimal program for durable transfers ("the floor"). A PUT is
- * hashed, written and synced before the answer; a GET is read from the disk. It has no tokens, parts, quotas or rows.
+ * `node tests/bench/transfer-floor.ts FOLDER`: the minimal program for durable transfers ("the floor"). It hashes, writes and
+ * syncs the body of a PUT before it responds, and reads the file of a GET from the disk. It has no tokens, parts, quotas or
+ * rows.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -12,7 +13,7 @@ import { pipeline } from 'node:stream/promises';
 const folder = process.argv[2] ?? '.';
 const blockBytes = 1_048_576;
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = join(folder, basename(request.url ?? ''));
   if (request.method === 'GET')
     return pipeline(createReadStream(path, { highWaterMark: blockBytes }), response);
@@ -25,7 +26,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 const server = createServer((request, response) => {
-  answer(request, response).catch(() => response.destroy());
+  handle(request, response).catch(() => response.destroy());
 });
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();

@@ -10,77 +10,73 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { alternate, type Line, percentile } from './figures.ts';
-import { openLane } from './lane.ts';
+import { openConnection } from './http-connection.ts';
 import {
   adminHeadersOf,
   type BenchProgram,
-  benchFolder,
+  createBenchFolder,
   root,
   startProgram,
   startServer,
 } from './program.ts';
 import type { TransferFile, TransferOrder } from './transfer-client.ts';
-import { enrol, followOrders, type Identity, heartbeatBody, type Offer, report } from './workers.ts';
+import { createWorkers, followOffers, type Identity, heartbeatBody, type Offer, report } from './workers.ts';
 
-const filesAtOnce = 2;
+const fileCount = 2;
 const mib = 1_048_576;
 const fileMib = Number(process.env['BENCH_TRANSFER_MIB'] ?? 2_048);
-const beatEveryMs = 20;
-const idleBeats = 500;
+const heartbeatIntervalMs = 20;
+/** Number of heartbeats that are measured without a transfer. */
+const idleHeartbeats = 500;
 
 export async function measureTransfer(rounds: number): Promise<readonly Line[]> {
-  const folder = benchFolder();
-  const floor = await startProgram(['tests/bench/transfer-floor.ts', folder], benchFolder());
+  const folder = createBenchFolder();
+  const floor = await startProgram(['tests/bench/transfer-floor.ts', folder], createBenchFolder());
   const server = await startServer();
-  const [trainer, idler] = await enrol(server, 2);
-  if (trainer === undefined || idler === undefined) throw new Error('The benchmark needs two workers.');
+  const [trainer, idleWorker] = await createWorkers(server, 2);
+  if (trainer === undefined || idleWorker === undefined) throw new Error('The benchmark needs two workers.');
   const storage = await startAttempt(server, trainer);
   const sources: TransferFile[] = [];
-  for (let n = 0; n < filesAtOnce; n += 1) sources.push(await writeSource(folder, `source-${n}`));
+  for (let n = 0; n < fileCount; n += 1) sources.push(await writeSource(folder, `source-${n}`));
   mkdirSync(join(folder, 'down'));
   const targets = sources.map(file => ({ ...file, path: join(folder, 'down', file.key) }));
 
-  const rate = async (order: TransferOrder): Promise<number> =>
-    (filesAtOnce * fileMib) / (await runClient(order));
-  const beats: number[] = [];
-  const beatsBesideFloor: number[] = [];
-  const withBeats =
-    (order: TransferOrder, latencies = beats) =>
-    async (): Promise<number> => {
-      const transfer = new AbortController();
-      const beating = sendHeartbeatsUntil(server, idler, transfer.signal, latencies);
-      try {
-        return await rate(order);
-      } finally {
-        transfer.abort();
-        await beating;
-      }
-    };
-  // Use a new key for each upload: content that is already stored under its key would not be sent again.
+  /** Latencies of heartbeats in ms. */
+  const latencies = { idle: [] as number[], trainyard: [] as number[], floor: [] as number[] };
+  /** Transfers the files while a worker sends heartbeats. Returns MiB per second. */
+  const measureRate = async (order: TransferOrder, side: 'trainyard' | 'floor'): Promise<number> => {
+    const transfer = new AbortController();
+    const heartbeats = sendHeartbeatsUntil(server, idleWorker, transfer.signal, latencies[side]);
+    try {
+      return (fileCount * fileMib) / (await runClient(order));
+    } finally {
+      transfer.abort();
+      await heartbeats;
+    }
+  };
+  // A worker does not send content again that is already stored under its key, so remove the files of the last round.
   let uploads = 0;
   const upload = async (): Promise<number> => {
     for (const { key } of sources) await removeArtifact(server, storage.jobId, key, uploads > 0);
     uploads += 1;
-    return withBeats({ url: server.url, direction: 'up', storage, files: sources })();
+    return measureRate({ url: server.url, direction: 'up', storage, files: sources }, 'trainyard');
   };
-  const toFloor = (direction: 'up' | 'down', files: readonly TransferFile[]) => (): Promise<number> =>
-    withBeats({ url: floor.url, direction, storage: null, files }, beatsBesideFloor)();
-  const floorFiles = (files: readonly TransferFile[]) =>
-    files.map(file => ({ ...file, key: `on-${file.key}` }));
+  const download = (): Promise<number> =>
+    measureRate({ url: server.url, direction: 'down', storage, files: targets }, 'trainyard');
+  // The folder of the floor also has the sources, so its files have other names.
+  const measureFloor = (direction: 'up' | 'down', files: readonly TransferFile[]): Promise<number> => {
+    const floorFiles = files.map(file => ({ ...file, key: `on-${file.key}` }));
+    return measureRate({ url: floor.url, direction, storage: null, files: floorFiles }, 'floor');
+  };
 
-  const idle: number[] = [];
-  await sendHeartbeatsUntil(server, idler, null, idle);
-  const [up, floorUp] = await alternate(rounds, upload, toFloor('up', floorFiles(sources)));
-  const [down, floorDown] = await alternate(
-    rounds,
-    withBeats({ url: server.url, direction: 'down', storage, files: targets }),
-    toFloor('down', floorFiles(targets)),
-  );
+  await sendHeartbeatsUntil(server, idleWorker, null, latencies.idle);
+  const [up, floorUp] = await alternate(rounds, upload, () => measureFloor('up', sources));
+  const [down, floorDown] = await alternate(rounds, download, () => measureFloor('down', targets));
   await server.close();
   await floor.close();
   rmSync(folder, { recursive: true });
-  const idleP99 = percentile(idle, 0.99);
-  const busyP99 = percentile(beats, 0.99);
+  const idleP99 = percentile(latencies.idle, 0.99);
+  const busyP99 = percentile(latencies.trainyard, 0.99);
   return [
     { what: 'worker to orchestrator, MiB', figure: up, unit: '/s' },
     { what: '  floor, MiB', figure: floorUp, unit: '/s' },
@@ -91,7 +87,7 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
     { what: 'heartbeats without a transfer: p99', figure: idleP99, unit: 'ms' },
     {
       what: 'heartbeats during a transfer of the floor: p99',
-      figure: percentile(beatsBesideFloor, 0.99),
+      figure: percentile(latencies.floor, 0.99),
       unit: 'ms',
     },
     { what: 'heartbeats during a transfer: p99', figure: busyP99, unit: 'ms' },
@@ -99,16 +95,16 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
   ];
 }
 
-/** A running attempt, and the token for its files. */
+/** Starts an attempt. Returns the credentials of the storage for its files. */
 async function startAttempt(server: BenchProgram, worker: Identity) {
-  const offered = Promise.withResolvers<Offer>();
-  const stream = await followOrders(server, worker, offered.resolve);
-  const admin = openLane(server.url, adminHeadersOf(server));
+  const firstOffer = Promise.withResolvers<Offer>();
+  const stream = await followOffers(server, worker, firstOffer.resolve);
+  const admin = openConnection(server.url, adminHeadersOf(server));
   await admin.call('/api/queue/submit', JSON.stringify({ config: {} }));
-  const offer = await offered.promise;
-  const lane = openLane(server.url, worker.headers);
-  for (const status of ['starting', 'running']) await report(lane, offer, status);
-  for (const each of [admin, lane, stream]) each.close();
+  const offer = await firstOffer.promise;
+  const connection = openConnection(server.url, worker.headers);
+  for (const status of ['starting', 'running']) await report(connection, offer, status);
+  for (const open of [admin, connection, stream]) open.close();
   const { upload_token: token } = offer as Offer & { readonly upload_token: string };
   return { jobId: String(offer.job_id), endpoint: '/api/cloud/storage', token };
 }
@@ -130,11 +126,11 @@ async function removeArtifact(
   server: BenchProgram,
   job: string,
   key: string,
-  isThere: boolean,
+  mustExist: boolean,
 ): Promise<void> {
   const url = new URL(`/api/queue/${job}/artifacts/${key}`, server.url);
-  const answer = await fetch(url, { method: 'DELETE', headers: adminHeadersOf(server) });
-  if (isThere && !answer.ok) throw new Error(`Could not delete ${key}: ${await answer.text()}`);
+  const response = await fetch(url, { method: 'DELETE', headers: adminHeadersOf(server) });
+  if (mustExist && !response.ok) throw new Error(`Could not delete ${key}: ${await response.text()}`);
 }
 
 /** Runs the client in a process of its own. Returns the duration in seconds. */
@@ -158,13 +154,13 @@ async function sendHeartbeatsUntil(
   end: AbortSignal | null,
   latencies: number[],
 ): Promise<void> {
-  const lane = openLane(server.url, worker.headers);
-  for (let n = 0; end === null ? n < idleBeats : !end.aborted; n += 1) {
+  const connection = openConnection(server.url, worker.headers);
+  for (let n = 0; end === null ? n < idleHeartbeats : !end.aborted; n += 1) {
     const startedAt = performance.now();
-    const { status } = await lane.call('/api/workers/heartbeat', heartbeatBody(worker));
+    const { status } = await connection.call('/api/workers/heartbeat', heartbeatBody(worker));
     if (status !== 200) throw new Error(`A heartbeat returned ${status}.`);
     latencies.push(performance.now() - startedAt);
-    await delay(beatEveryMs);
+    await delay(heartbeatIntervalMs);
   }
-  lane.close();
+  connection.close();
 }

@@ -11,7 +11,7 @@ import { buildWorker } from '../../dev/worker/build.ts';
 import { memoryOf } from '../support/own-processes.ts';
 import { joinTokenOf, startTestServer, type TestServer } from '../support/server.ts';
 import { type Line, median } from './figures.ts';
-import { benchFolder, root } from './program.ts';
+import { createBenchFolder, root } from './program.ts';
 
 const settleMs = 2_000;
 
@@ -22,7 +22,7 @@ interface Figures {
 
 async function measure(program: string, folder: string, server: TestServer): Promise<Figures> {
   const token = await joinTokenOf(server);
-  const begun = performance.now();
+  const startedAt = performance.now();
   const child = spawn(
     program,
     ['--orchestrator-url', server.url, '--persistent', '--state-dir', mkdtempSync(join(folder, 'state-'))],
@@ -33,7 +33,7 @@ async function measure(program: string, folder: string, server: TestServer): Pro
   );
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()));
   for await (const line of createInterface({ input: child.stderr })) if (line.startsWith('Connected')) break;
-  const registeredMs = performance.now() - begun;
+  const registeredMs = performance.now() - startedAt;
   await new Promise(resolve => setTimeout(resolve, settleMs));
   const residentMib = memoryOf(child.pid ?? 0) / 1_048_576;
   child.kill('SIGTERM');
@@ -42,19 +42,19 @@ async function measure(program: string, folder: string, server: TestServer): Pro
 }
 
 export async function measureWorker(rounds: number): Promise<readonly Line[]> {
-  const folder = benchFolder();
+  const folder = createBenchFolder();
   const { executable } = await buildWorker(root, folder);
   if (executable === null) throw new Error('No Node for Linux x64 is available to build the worker.');
   const server = await startTestServer({ workerPrograms: folder });
-  const program = join(folder, 'fetched');
-  const fetched = await fetch(`${server.url}/agent/trainyard-worker-linux-x64`);
-  writeFileSync(program, await fetched.bytes());
+  const program = join(folder, 'downloaded');
+  const response = await fetch(`${server.url}/agent/trainyard-worker-linux-x64`);
+  writeFileSync(program, await response.bytes());
   chmodSync(program, 0o755);
-  const all: Figures[] = [];
-  for (let round = 0; round < rounds; round += 1) all.push(await measure(program, folder, server));
+  const results: Figures[] = [];
+  for (let round = 0; round < rounds; round += 1) results.push(await measure(program, folder, server));
   await server.close();
   rmSync(folder, { recursive: true });
-  const medianOf = (part: keyof Figures): number => median(all.map(each => each[part]));
+  const medianOf = (figure: keyof Figures): number => median(results.map(result => result[figure]));
   return [
     { what: 'worker: start to registration', figure: medianOf('registeredMs'), unit: 'ms' },
     { what: 'worker: resident memory when idle', figure: medianOf('residentMib'), unit: 'MiB', atMost: 60 },

@@ -1,6 +1,12 @@
 import type { RegisterReply } from '../../protocol/worker-api.ts';
 import { adminHeadersOf, type BenchProgram } from './program.ts';
-import { type Followed, follow, type Headers, type Lane, openLane } from './lane.ts';
+import {
+  type EventStream,
+  openEventStream,
+  type Headers,
+  type HttpConnection,
+  openConnection,
+} from './http-connection.ts';
 
 /** A job offer, as the worker receives it. */
 export interface Offer {
@@ -17,36 +23,45 @@ export interface Identity {
 }
 
 /** Creates the workers at the orchestrator, and registers them. */
-export async function enrol(server: BenchProgram, count: number, atOnce = 8): Promise<readonly Identity[]> {
-  const all: Identity[] = [];
-  let next = 0;
-  const enrolOn = async (): Promise<void> => {
-    const lane = openLane(server.url, adminHeadersOf(server));
-    while (next < count) {
-      const n = next++;
-      all[n] = await enrolOne(server, lane, n);
+export async function createWorkers(
+  server: BenchProgram,
+  count: number,
+  concurrency = 8,
+): Promise<readonly Identity[]> {
+  const identities: Identity[] = [];
+  let nextIndex = 0;
+  const createRemaining = async (): Promise<void> => {
+    const connection = openConnection(server.url, adminHeadersOf(server));
+    while (nextIndex < count) {
+      const index = nextIndex;
+      nextIndex += 1;
+      identities[index] = await createWorker(server, connection, index);
     }
-    lane.close();
+    connection.close();
   };
-  await Promise.all(Array.from({ length: atOnce }, enrolOn));
-  return all;
+  await Promise.all(Array.from({ length: concurrency }, createRemaining));
+  return identities;
 }
 
-async function enrolOne({ url }: BenchProgram, admin: Lane, n: number): Promise<Identity> {
-  const made = await admin.call('/api/admin/workers', JSON.stringify({ name: `rig-${n}` }));
-  const { worker_id: id, token } = JSON.parse(made.text) as {
+async function createWorker({ url }: BenchProgram, admin: HttpConnection, index: number): Promise<Identity> {
+  const response = await admin.call('/api/admin/workers', JSON.stringify({ name: `rig-${index}` }));
+  const { worker_id: id, token } = JSON.parse(response.text) as {
     readonly worker_id: string;
     readonly token: string;
   };
   const identity = { id, headers: { 'x-worker-token': token } };
-  const lane = openLane(url, identity.headers);
-  await register(lane, identity);
-  lane.close();
+  const connection = openConnection(url, identity.headers);
+  await register(connection, identity);
+  connection.close();
   return identity;
 }
 
 /** Registers a worker. Throws when the orchestrator refuses. */
-export async function register(lane: Lane, { id }: Identity, more: object = {}): Promise<RegisterReply> {
+export async function register(
+  connection: HttpConnection,
+  { id }: Identity,
+  fields: object = {},
+): Promise<RegisterReply> {
   const body = {
     protocol: 2,
     name: id,
@@ -55,7 +70,10 @@ export async function register(lane: Lane, { id }: Identity, more: object = {}):
     instance_id: id,
     start_id: `start of ${id}`,
   };
-  const { status, text } = await lane.call('/api/workers/register', JSON.stringify({ ...body, ...more }));
+  const { status, text } = await connection.call(
+    '/api/workers/register',
+    JSON.stringify({ ...body, ...fields }),
+  );
   if (status !== 200) throw new Error(`The registration of ${id} returned ${status}: ${text}`);
   return JSON.parse(text) as RegisterReply;
 }
@@ -65,34 +83,39 @@ export const heartbeatBody = ({ id }: Identity): string =>
   JSON.stringify({ worker_id: id, status: 'idle', current_job_id: null, gpu_utilization: 3 });
 
 /** Follows the stream of orders for a worker. */
-export const followOrders = (
+export const followOffers = (
   { url }: Pick<BenchProgram, 'url'>,
   { id, headers }: Identity,
   onOffer: (offer: Offer) => void,
-): Promise<Followed> =>
-  follow(url, `/api/workers/stream?worker_id=${id}`, headers, json => {
+): Promise<EventStream> =>
+  openEventStream(url, `/api/workers/stream?worker_id=${id}`, headers, json => {
     const order = JSON.parse(json) as Offer;
     if (order.type === 'job_submit') onOffer(order);
   });
 
 /** Reports the status of a job. Throws when the orchestrator refuses. */
-export async function report(lane: Lane, { job_id: job, attempt_id }: Offer, status: string): Promise<void> {
-  const answer = await lane.call(`/api/workers/job/${job}/status`, JSON.stringify({ status, attempt_id }));
-  if (answer.status !== 200)
-    throw new Error(`The report "${status}" of ${job} returned ${answer.status}: ${answer.text}`);
+export async function report(
+  connection: HttpConnection,
+  { job_id: job, attempt_id }: Offer,
+  status: string,
+): Promise<void> {
+  const body = JSON.stringify({ status, attempt_id });
+  const response = await connection.call(`/api/workers/job/${job}/status`, body);
+  if (response.status !== 200)
+    throw new Error(`The report "${status}" of ${job} returned ${response.status}: ${response.text}`);
 }
 
 /** Submits a job. Throws when it is refused. */
-export async function submit(lane: Lane, mark: number): Promise<void> {
+export async function submit(connection: HttpConnection, mark: number): Promise<void> {
   const body = JSON.stringify({ config: configOf(mark), config_name: 'bench' });
-  const { status, text } = await lane.call('/api/queue/submit', body);
+  const { status, text } = await connection.call('/api/queue/submit', body);
   if (status !== 200) throw new Error(`The submit returned ${status}: ${text}`);
 }
 
 /** A config of typical size. Its mark identifies the job. */
-export const configOf = (mark: number): object => ({ ...usualConfig, mark });
+export const configOf = (mark: number): object => ({ ...typicalConfig, mark });
 
-const usualConfig = {
+const typicalConfig = {
   model_family: 'sdxl',
   model_type: 'lora',
   pretrained_model_name_or_path: 'stabilityai/stable-diffusion-xl-base-1.0',

@@ -55,6 +55,15 @@ const open = async (page: Page, query = '', id: string = resumedJob.jobId): Prom
 const cardOf = (page: Page, title: string): Locator => page.getByRole('region', { name: title, exact: true });
 const plotOf = (page: Page, title: string): Locator => cardOf(page, title).getByRole('img');
 
+/** Returns the position of the area in which a chart reacts to the pointer. */
+async function plotAreaOf(page: Page, title: string) {
+  const area = plotOf(page, title).locator('.u-over');
+  await expect(area).toBeVisible();
+  const box = await area.boundingBox();
+  if (box === null) throw new Error('the chart is not visible');
+  return box;
+}
+
 const takePictureOf = (page: Page, name: string): Promise<void> =>
   takePicture(page, `curves-${name}`, { fullPage: true });
 
@@ -160,8 +169,7 @@ test('keeps axis, smoothing, scale, attempts and zoom in the URL, and loads more
 
   await open(page);
   const request = page.waitForRequest(sent => sent.url().includes('from_step='));
-  const box = await plotOf(page, 'Loss').locator('.u-over').boundingBox();
-  if (box === null) throw new Error('the chart is not visible');
+  const box = await plotAreaOf(page, 'Loss');
   await page.mouse.move(box.x + box.width * 0.25, box.y + 50);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.5, box.y + 50, { steps: 5 });
@@ -181,8 +189,7 @@ test('keeps axis, smoothing, scale, attempts and zoom in the URL, and loads more
 test("shows the values of all charts at the pointer's step", async ({ page }) => {
   await signIn(page, orchestrator);
   await open(page);
-  const box = await plotOf(page, 'Loss').locator('.u-over').boundingBox();
-  if (box === null) throw new Error('the chart is not visible');
+  const box = await plotAreaOf(page, 'Loss');
   await page.mouse.move(box.x + box.width / 2, box.y + 50);
   for (const title of ['Loss', 'reward', 'GPU memory (MiB)'])
     await expect(cardOf(page, title).locator('.curve-legend')).toContainText(/^step (59|60)\d/);

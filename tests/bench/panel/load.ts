@@ -2,15 +2,15 @@ import { Agent, request } from 'node:http';
 import type { RunningJob } from '../../support/large-fleet.ts';
 import type { LargeServer } from './server.ts';
 
-/** Reports per second, and how many of them are probes, which concern an observed row. */
+/** Reports per second, and how many of them are probes, which change a row that the measurement observes. */
 const reportsPerSecond = 200;
 const probesPerSecond = 10;
 
-/** For each probe, by its mark: when it was sent and when it was answered, in ms of the wall clock. */
+/** For each probe, by its mark: when it was sent and when its response arrived, in ms of the wall clock. */
 export type Probes = ReadonlyMap<string, { readonly sentAt: number; readonly answeredAt: number }>;
 
 export interface Load {
-  /** Stops the load after the calls in progress were answered. */
+  /** Stops the load, and waits for the responses to the calls in progress. */
   stop(): Promise<{ readonly probes: Probes; readonly calls: number; readonly failed: number }>;
 }
 
@@ -23,7 +23,7 @@ const wallNow = (): number => performance.timeOrigin + performance.now();
 export function startLoad(server: LargeServer, probe: (mark: number) => Promise<boolean>): Load {
   const probes = new Map<string, { sentAt: number; answeredAt: number }>();
   const inProgress = new Set<Promise<void>>();
-  const begun = performance.now();
+  const startedAt = performance.now();
   let calls = 0;
   let failed = 0;
   const call = async (n: number): Promise<void> => {
@@ -31,14 +31,16 @@ export function startLoad(server: LargeServer, probe: (mark: number) => Promise<
     const isProbe = n % (reportsPerSecond / probesPerSecond) === 0;
     const job = server.running[n % server.running.length];
     if (job === undefined) throw new Error('No job is running.');
-    const isTaken = isProbe ? await probe(firstMark + n) : await report(server, job, firstMark + n);
-    if (!isTaken) failed += 1;
+    const isAccepted = isProbe ? await probe(firstMark + n) : await report(server, job, firstMark + n);
+    if (!isAccepted) failed += 1;
     else if (isProbe) probes.set(String(firstMark + n), { sentAt, answeredAt: wallNow() });
   };
   const timer = setInterval(() => {
-    const due = Math.floor(((performance.now() - begun) / 1_000) * reportsPerSecond);
+    const due = Math.floor(((performance.now() - startedAt) / 1_000) * reportsPerSecond);
     while (calls < due) {
-      const pending = call(calls).catch(() => void (failed += 1));
+      const pending = call(calls).catch(() => {
+        failed += 1;
+      });
       calls += 1;
       inProgress.add(pending);
       void pending.then(() => inProgress.delete(pending));
@@ -65,7 +67,7 @@ export async function report({ url }: LargeServer, job: RunningJob, step: number
 }
 
 /** Makes a call as a user with the admin token. */
-export async function ask(
+export async function callAsAdmin(
   server: LargeServer,
   method: string,
   path: string,
@@ -89,13 +91,15 @@ const send = (
 ): Promise<{ readonly status: number; readonly text: string }> =>
   new Promise((resolve, reject) => {
     const options = { method, agent, headers: { ...headers, 'content-type': 'application/json' } };
-    const call = request(new URL(path, url), options, answer => {
+    const outgoing = request(new URL(path, url), options, response => {
       let text = '';
-      answer.setEncoding('utf8');
-      answer.on('data', (part: string) => (text += part));
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
-      answer.on('error', reject);
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        text += part;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on('error', reject);
     });
-    call.on('error', reject);
-    call.end(JSON.stringify(body));
+    outgoing.on('error', reject);
+    outgoing.end(JSON.stringify(body));
   });

@@ -1,9 +1,10 @@
 import type { BrowserContext, Page } from '@playwright/test';
-import { type Line, percentile, spread } from '../figures.ts';
-import { ask, type Probes, report, startLoad } from './load.ts';
+import { type Line, percentile, percentileLines } from '../figures.ts';
+import { callAsAdmin, type Probes, report, startLoad } from './load.ts';
 import type { LargeServer } from './server.ts';
 
-interface Loaded {
+/** The times of a page's first table, in ms since the navigation. */
+interface LoadTimes {
   readonly dataAt: number;
   readonly bytes: number;
   readonly longestTask: number;
@@ -12,7 +13,7 @@ interface Loaded {
 }
 
 const runs = 3;
-const patienceMs = 40_000;
+const timeoutMs = 40_000;
 
 const evaluate = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression);
 
@@ -20,40 +21,40 @@ const evaluate = <T>(page: Page, expression: string): Promise<T> => page.evaluat
  * Polls an expression in the page. Playwright's own waiting evaluates code that the page's Content-Security-Policy
  * forbids.
  */
-async function until(page: Page, expression: string): Promise<void> {
-  const giveUpAt = performance.now() + patienceMs;
+async function waitUntil(page: Page, expression: string): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!(await evaluate<boolean>(page, expression))) {
-    if (performance.now() > giveUpAt) throw new Error(`Timed out waiting for ${expression}`);
+    if (performance.now() > deadline) throw new Error(`Timed out waiting for ${expression}`);
     await page.waitForTimeout(50);
   }
 }
 
 /**
- * Measures the time from the last byte of the first table's data until the table is painted. Each run uses a new tab.
+ * Measures the time from the last byte of the first table's data waitUntil the table is painted. Each run uses a new tab.
  */
 export async function measureFirstTable(
   context: BrowserContext,
   server: LargeServer,
   path: string,
 ): Promise<readonly Line[]> {
-  const all: Loaded[] = [];
+  const results: LoadTimes[] = [];
   for (let run = 0; run < runs; run += 1) {
     const page = await context.newPage();
     await page.goto(server.url + path);
-    await until(page, 'bench.loaded() !== null');
-    all.push(await evaluate<Loaded>(page, 'bench.loaded()'));
+    await waitUntil(page, 'bench.loaded() !== null');
+    results.push(await evaluate<LoadTimes>(page, 'bench.loaded()'));
     await page.close();
   }
-  const [first] = all;
-  const shown = all.map(({ dataAt, tableAt }) => tableAt - dataAt);
+  const [first] = results;
+  const delays = results.map(({ dataAt, tableAt }) => tableAt - dataAt);
   return [
     {
       what: `${path}: data received to first table painted`,
-      figure: percentile(shown, 0.5),
+      figure: percentile(delays, 0.5),
       unit: 'ms',
       atMost: 500,
     },
-    { what: `${path}: the same, worst of ${runs}`, figure: Math.max(...shown), unit: 'ms' },
+    { what: `${path}: the same, worst of ${runs}`, figure: Math.max(...delays), unit: 'ms' },
     {
       what: `${path}: size of the first table's data`,
       figure: (first?.bytes ?? Number.NaN) / 1024,
@@ -61,12 +62,13 @@ export async function measureFirstTable(
     },
     {
       what: `${path}: longest task before that`,
-      figure: Math.max(...all.map(each => each.longestTask)),
+      figure: Math.max(...results.map(result => result.longestTask)),
       unit: 'ms',
     },
   ];
 }
 
+/** When a change with this mark happened, arrived, appeared and was painted, in ms of the wall clock. */
 interface Mark {
   readonly name: string;
   readonly eventAt?: number;
@@ -74,58 +76,61 @@ interface Mark {
   readonly shownAt?: number;
   readonly paintedAt?: number;
 }
-interface Watched {
+interface ObservedChanges {
   readonly marks: readonly Mark[];
   readonly events: number;
   readonly ms: number;
   readonly tasks: readonly number[];
 }
 
-const watchedMs = 12_000;
+const observedMs = 12_000;
 
 /** Measures the delay of changes on the jobs page, by progress of the newest running jobs. */
 export async function measureJobs(page: Page, server: LargeServer): Promise<readonly Line[]> {
-  await go(page, '/jobs?q=state:running');
+  await navigate(page, '/jobs?q=state:running');
   const ids = await evaluate<string[]>(
     page,
     `[...document.querySelectorAll('[data-row] a[href^="/jobs/"]')].map(link => link.pathname.slice(6))`,
   );
-  const shown = server.running.filter(({ jobId }) => ids.slice(0, 8).includes(jobId));
+  const visibleJobs = server.running.filter(({ jobId }) => ids.slice(0, 8).includes(jobId));
   let next = 0;
   return measureChanges(page, server, '/jobs', 'progress', async mark => {
-    const job = shown[next++ % shown.length];
+    const job = visibleJobs[next % visibleJobs.length];
+    next += 1;
     return job !== undefined && report(server, job, mark);
   });
 }
 
 /** Measures the delay of changes on the workers page, by renaming the first workers. */
 export async function measureWorkers(page: Page, server: LargeServer): Promise<readonly Line[]> {
-  await go(page, '/workers');
+  await navigate(page, '/workers');
   const ids = await evaluate<string[]>(
     page,
     `[...document.querySelectorAll('[data-row] .worker-name')].map(link => link.pathname.slice(9))`,
   );
   let next = 0;
   return measureChanges(page, server, '/workers', 'name', async mark => {
-    await ask(server, 'PATCH', `/api/admin/workers/${ids[next++ % 8]}`, { name: `marked ${mark}` });
+    const id = ids[next % 8];
+    next += 1;
+    await callAsAdmin(server, 'PATCH', `/api/admin/workers/${id}`, { name: `marked ${mark}` });
     return true;
   });
 }
 
-/** Measures the time until all data that the panel keeps in memory has been loaded. */
-export async function measureWhole(page: Page, server: LargeServer): Promise<readonly Line[]> {
+/** Measures the time waitUntil all data that the panel keeps in memory has been loaded. */
+export async function measureFullLoad(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await page.goto(`${server.url}/jobs`);
-  await until(page, 'bench.loaded()?.liveAt != null');
-  const { tableAt, liveAt } = await evaluate<Loaded>(page, 'bench.loaded()');
+  await waitUntil(page, 'bench.loaded()?.liveAt != null');
+  const { tableAt, liveAt } = await evaluate<LoadTimes>(page, 'bench.loaded()');
   const rest = (liveAt ?? Number.NaN) - tableAt;
   return [{ what: '/jobs: first table to all active jobs loaded', figure: rest, unit: 'ms' }];
 }
 
 /** Navigates as a link does, so that the panel keeps its data in memory. */
-async function go(page: Page, path: string): Promise<void> {
+async function navigate(page: Page, path: string): Promise<void> {
   const name = path.slice(1).split('?', 1)[0] ?? '';
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
-  await until(
+  await waitUntil(
     page,
     `document.querySelector('.${name}-page [role=gridcell], .${name} [role=gridcell]') !== null`,
   );
@@ -140,10 +145,10 @@ async function measureChanges(
 ): Promise<readonly Line[]> {
   await page.evaluate(`bench.watch('${kind}')`);
   const load = startLoad(server, probe);
-  await page.waitForTimeout(watchedMs);
+  await page.waitForTimeout(observedMs);
   const { probes, failed } = await load.stop();
   await page.waitForTimeout(500);
-  const { marks, events, ms, tasks } = await evaluate<Watched>(page, 'bench.watched()');
+  const { marks, events, ms, tasks } = await evaluate<ObservedChanges>(page, 'bench.watched()');
   const times = timesOf(marks, probes);
   return [
     { what: `${path}: events per second`, figure: (events / ms) * 1_000, unit: '/s' },
@@ -153,20 +158,20 @@ async function measureChanges(
       unit: '',
     },
     { what: `${path}: failed calls`, figure: failed, unit: '' },
-    ...spread(
+    ...percentileLines(
       `${path}: event to change in the page`,
       times.map(time => time.shown),
       250,
     ),
-    ...spread(
+    ...percentileLines(
       `${path}: event to change painted`,
       times.map(time => time.painted),
     ),
-    ...spread(
+    ...percentileLines(
       `${path}: event to a bare stream in the same page`,
       times.map(time => time.floor),
     ),
-    ...spread(
+    ...percentileLines(
       `${path}: response to change in the page`,
       times.map(time => time.afterAnswer),
     ),
@@ -190,7 +195,7 @@ function timesOf(marks: readonly Mark[], probes: Probes) {
   });
 }
 
-interface Scrolled {
+interface ScrollResult {
   readonly frames: number;
   readonly maxRows: number;
   readonly longestGap: number;
@@ -226,13 +231,13 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
     await devtools.send('Tracing.end');
     await complete;
     await devtools.detach();
-    // Only the main thread of the visible page computes styles, so these events identify that thread.
-    const counts = new Map<string, number>();
-    for (const { name, pid, tid } of events)
-      if (name === 'UpdateLayoutTree') counts.set(`${pid} ${tid}`, (counts.get(`${pid} ${tid}`) ?? 0) + 1);
-    const [main] = [...counts].toSorted((a, b) => b[1] - a[1])[0] ?? [];
+    // The main thread of the visible page computes the most styles, so these events identify that thread.
+    const threadOf = ({ pid, tid }: TraceEvent): string => `${pid} ${tid}`;
+    const styleEvents = events.filter(({ name }) => name === 'UpdateLayoutTree');
+    const byThread = [...Map.groupBy(styleEvents, threadOf)];
+    const [mainThread] = byThread.toSorted(([, a], [, b]) => b.length - a.length)[0] ?? [];
     return events
-      .filter(({ name, pid, tid }) => name.endsWith('RunTask') && `${pid} ${tid}` === main)
+      .filter(event => event.name.endsWith('RunTask') && threadOf(event) === mainThread)
       .map(({ dur = 0, tdur = 0 }) => ({ wall: dur / 1_000, processor: tdur / 1_000 }));
   };
 }
@@ -247,7 +252,7 @@ const maxTurns = 150;
 const slowScrollMs = 15_000;
 
 /** Scrolls with the wheel from the first row to the last one. */
-async function scrollThrough(page: Page): Promise<Scrolled> {
+async function scrollThrough(page: Page): Promise<ScrollResult> {
   const height = await evaluate<number>(page, `document.querySelector('.table-scroll').scrollHeight`);
   const pixels = Math.max(minPixels, height / maxTurns);
   await page.mouse.move(640, 500);
@@ -255,7 +260,7 @@ async function scrollThrough(page: Page): Promise<Scrolled> {
   const scrollFasterAt = performance.now() + slowScrollMs;
   while (!(await evaluate<boolean>(page, 'bench.isAtEnd()')))
     await page.mouse.wheel(0, performance.now() < scrollFasterAt ? pixels : height / 10);
-  return evaluate<Scrolled>(page, 'bench.endScrolling()');
+  return evaluate<ScrollResult>(page, 'bench.endScrolling()');
 }
 
 /** Measures scrolling while workers send reports. It traces only the second pass, because tracing takes time itself. */
@@ -264,13 +269,13 @@ export async function measureScrolling(
   server: LargeServer,
   path: string,
 ): Promise<readonly Line[]> {
-  await go(page, path);
+  await navigate(page, path);
   const rows = await evaluate<number>(page, `Number(document.querySelector('[role=grid]').ariaRowCount) - 1`);
   const load = startLoad(server, () => Promise.resolve(true));
   const { frames, maxRows, longestGap, ms, tasks } = await scrollThrough(page);
   // Leave the page and return to it, which scrolls back to the first row.
-  await go(page, path === '/jobs' ? '/workers' : '/jobs');
-  await go(page, path);
+  await navigate(page, path === '/jobs' ? '/workers' : '/jobs');
+  await navigate(page, path);
   const endTrace = await traceTasks(page);
   await scrollThrough(page);
   const traced = await endTrace();
@@ -312,7 +317,7 @@ export async function measureScrolling(
   ];
 }
 
-/** Measures how long the browser takes to parse the longest answer, without validating it. */
+/** Measures how long the browser takes to parse the longest response, without validating it. */
 export async function measureParsing(page: Page): Promise<readonly Line[]> {
   const { bytes, ms } = await evaluate<{ bytes: number; ms: number }>(
     page,

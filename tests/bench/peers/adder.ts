@@ -1,14 +1,14 @@
 /**
- * `BENCH_PLACE=JSON node tests/bench/peers/adder.ts PEER AT_ONCE`: adds jobs as requested on stdin, and prints when
+ * `BENCH_ADDRESS=JSON node tests/bench/peers/adder.ts PEER CONCURRENCY`: adds jobs as requested on stdin, and prints when
  * each was added.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { answerLines, monotonicMs, readStart } from './lines.ts';
+import { serveLines, monotonicMs, readArguments } from './line-protocol.ts';
 
-export interface AddOrder {
+export interface AddRequest {
   readonly count: number;
   /**
-   * Adds a job at each due time, even while the previous one is being added. Without this field, `AT_ONCE` jobs are
+   * Adds a job at each due time, even while the previous one is being added. Without this field, `CONCURRENCY` jobs are
    * added at a time.
    */
   readonly perSecond?: number;
@@ -17,39 +17,41 @@ export interface AddOrder {
 /** When each job was added or was due, by mark, on the machine's monotonic clock. */
 export type AddedMs = readonly number[];
 
-const { peer, place, atOnce } = readStart();
-const adder = await peer.openAdder(place, atOnce);
+const { peer, address, concurrency } = readArguments();
+const adder = await peer.openAdder(address, concurrency);
 
-async function addAtOnce(count: number): Promise<AddedMs> {
+/** Adds jobs as fast as possible, `CONCURRENCY` at a time. */
+async function addAtFullSpeed(count: number): Promise<AddedMs> {
   const addedMs: number[] = [];
-  const addOn = async (first: number): Promise<void> => {
-    for (let mark = first; mark < count; mark += atOnce) {
+  const addEvery = async (first: number): Promise<void> => {
+    for (let mark = first; mark < count; mark += concurrency) {
       addedMs[mark] = monotonicMs();
       await adder.add(mark);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, (_, first) => addOn(first)));
+  await Promise.all(Array.from({ length: concurrency }, (_, first) => addEvery(first)));
   return addedMs;
 }
 
-async function addInTime(count: number, perSecond: number): Promise<AddedMs> {
+/** Adds each job at its due time. */
+async function addOnTime(count: number, perSecond: number): Promise<AddedMs> {
   const addedMs: number[] = [];
-  const added: Promise<void>[] = [];
-  const begun = monotonicMs() + 100;
+  const adds: Promise<void>[] = [];
+  const startedAt = monotonicMs() + 100;
   for (let mark = 0; mark < count; mark += 1) {
     // A random time within its slot, so that no periodic activity coincides with all adds.
-    const due = begun + ((mark + Math.random() * 0.8) / perSecond) * 1_000;
+    const due = startedAt + ((mark + Math.random() * 0.8) / perSecond) * 1_000;
     // Timers have a resolution of 1 ms, so poll the clock for the last 2 ms.
     if (due - monotonicMs() > 2) await setTimeout(due - monotonicMs() - 2);
     while (monotonicMs() < due) await setImmediate();
     addedMs.push(due);
-    added.push(adder.add(mark));
+    adds.push(adder.add(mark));
   }
-  await Promise.all(added);
+  await Promise.all(adds);
   return addedMs;
 }
 
-const addJobs = ({ count, perSecond }: AddOrder): Promise<AddedMs> =>
-  perSecond === undefined ? addAtOnce(count) : addInTime(count, perSecond);
+const addJobs = ({ count, perSecond }: AddRequest): Promise<AddedMs> =>
+  perSecond === undefined ? addAtFullSpeed(count) : addOnTime(count, perSecond);
 
-await answerLines(order => addJobs(order as AddOrder));
+await serveLines(request => addJobs(request as AddRequest));

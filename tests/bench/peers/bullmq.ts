@@ -13,38 +13,38 @@ interface Package {
     name: string,
     work: (job: { readonly data: { readonly mark: number } }) => Promise<void>,
     options: Options & { readonly concurrency: number },
-  ) => { on(event: 'completed', hear: () => void): void; waitUntilReady(): Promise<unknown> };
+  ) => { on(event: 'completed', listener: () => void): void; waitUntilReady(): Promise<unknown> };
 }
 
 interface Options {
   readonly connection: { readonly path: string; readonly maxRetriesPerRequest: null };
 }
 
-export interface RedisPlace {
+export interface RedisAddress {
   readonly packages: string;
   readonly socket: string;
 }
 
 const queueName = 'bench';
 
-function open(place: string): { readonly bullmq: Package; readonly options: Options } {
-  const { packages, socket } = JSON.parse(place) as RedisPlace;
+function open(address: string): { readonly bullmq: Package; readonly options: Options } {
+  const { packages, socket } = JSON.parse(address) as RedisAddress;
   const bullmq = loadPackage(packages, 'bullmq') as Package;
   return { bullmq, options: { connection: { path: socket, maxRetriesPerRequest: null } } };
 }
 
 export const bullmq: Peer = {
-  openAdder: async place => {
-    const { bullmq: library, options } = open(place);
+  openAdder: async address => {
+    const { bullmq: library, options } = open(address);
     const queue = new library.Queue(queueName, options);
     return { add: async mark => void (await queue.add('job', configOf(mark))) };
   },
 
-  openWorker: async (place, atOnce, callbacks) => {
-    const { bullmq: library, options } = open(place);
+  openWorker: async (address, concurrency, callbacks) => {
+    const { bullmq: library, options } = open(address);
     const work = async ({ data }: { readonly data: { readonly mark: number } }): Promise<void> =>
       callbacks.started(data.mark);
-    const worker = new library.Worker(queueName, work, { ...options, concurrency: atOnce });
+    const worker = new library.Worker(queueName, work, { ...options, concurrency });
     // BullMQ emits this after Redis has answered.
     worker.on('completed', () => callbacks.ended());
     await worker.waitUntilReady();

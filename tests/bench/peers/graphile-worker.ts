@@ -9,7 +9,7 @@ interface Package {
   makeWorkerUtils(options: Options): Promise<Utils>;
   run(
     options: RunOptions,
-  ): Promise<{ readonly events: { on(event: 'job:complete', hear: () => void): void } }>;
+  ): Promise<{ readonly events: { on(event: 'job:complete', listener: () => void): void } }>;
   readonly Logger: new (factory: () => () => void) => object;
 }
 
@@ -34,7 +34,7 @@ interface RunOptions extends Options {
   readonly taskList: Readonly<Record<string, (payload: { readonly mark: number }) => Promise<void>>>;
 }
 
-export interface PostgresPlace {
+export interface PostgresAddress {
   readonly packages: string;
   /** The folder of PostgreSQL's socket. */
   readonly host: string;
@@ -42,8 +42,11 @@ export interface PostgresPlace {
 
 const taskName = 'bench';
 
-function open(place: string, maxPoolSize: number): { readonly graphile: Package; readonly options: Options } {
-  const { packages, host } = JSON.parse(place) as PostgresPlace;
+function open(
+  address: string,
+  maxPoolSize: number,
+): { readonly graphile: Package; readonly options: Options } {
+  const { packages, host } = JSON.parse(address) as PostgresAddress;
   const graphile = loadPackage(packages, 'graphile-worker') as Package;
   const connectionString = `postgresql://postgres@${encodeURIComponent(host)}/postgres`;
   return {
@@ -53,21 +56,22 @@ function open(place: string, maxPoolSize: number): { readonly graphile: Package;
 }
 
 export const graphileWorker: Peer = {
-  openAdder: async (place, atOnce) => {
-    const { graphile, options } = open(place, atOnce);
+  openAdder: async (address, concurrency) => {
+    const { graphile, options } = open(address, concurrency);
     const utils = await graphile.makeWorkerUtils(options);
     await utils.migrate();
     return { add: async mark => void (await utils.addJob(taskName, configOf(mark))) };
   },
 
-  openWorker: async (place, atOnce, callbacks) => {
+  openWorker: async (address, concurrency, callbacks) => {
     // One connection more, because graphile-worker uses one to listen for jobs.
-    const { graphile, options } = open(place, atOnce + 1);
+    const { graphile, options } = open(address, concurrency + 1);
     const taskList = { [taskName]: async ({ mark }: { readonly mark: number }) => callbacks.started(mark) };
-    const runner = await graphile.run({ ...options, concurrency: atOnce, taskList });
+    const runner = await graphile.run({ ...options, concurrency, taskList });
     runner.events.on('job:complete', () => callbacks.ended());
     const utils = await graphile.makeWorkerUtils(options);
-    const rowsLeft = async (): Promise<string | undefined> =>
+    /** Returns the number of jobs whose row still exists, as PostgreSQL's text. */
+    const countRows = async (): Promise<string | undefined> =>
       utils.withPgClient(async client => {
         const { rows } = await client.query('SELECT count(*) FROM graphile_worker._private_jobs');
         return rows[0]?.count;
@@ -76,7 +80,7 @@ export const graphileWorker: Peer = {
       // graphile-worker reports the end of a job before PostgreSQL has committed it. A committed end removes the job's
       // row.
       async untilDurable() {
-        while ((await rowsLeft()) !== '0') await setTimeout(1);
+        while ((await countRows()) !== '0') await setTimeout(1);
       },
     };
   },

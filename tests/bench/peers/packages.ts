@@ -17,28 +17,28 @@ export function fetchPackages(print: (line: string) => void): string | null {
   const folder = join(cache, `peers-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`);
   if (existsSync(folder)) return folder;
   mkdirSync(cache, { recursive: true });
-  const work = mkdtempSync(join(cache, 'fetch-'));
+  const downloadFolder = mkdtempSync(join(cache, 'fetch-'));
   try {
     print('Downloading BullMQ, graphile-worker and plainjob from the npm registry…');
     for (const name of ['package.json', 'package-lock.json'])
-      copyFileSync(join(import.meta.dirname, name), join(work, name));
+      copyFileSync(join(import.meta.dirname, name), join(downloadFolder, name));
     const { status, stderr, error } = spawnSync(
       'npm',
       ['ci', '--ignore-scripts', '--no-audit', '--no-fund'],
       {
-        cwd: work,
+        cwd: downloadFolder,
         encoding: 'utf8',
       },
     );
     if (status === 0) {
-      renameSync(work, folder);
+      renameSync(downloadFolder, folder);
       return folder;
     }
     const cause = error?.message ?? stderr.split('\n').find(line => line.startsWith('npm error')) ?? '';
     print(`Skipped the other queues: npm could not download them (${cause}).`);
     return null;
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    rmSync(downloadFolder, { recursive: true, force: true });
   }
 }
 

@@ -1,18 +1,18 @@
 /**
- * Name of the environment variable with the place of a queue. The place may contain tokens, which other users could see
- * in the arguments of a process.
+ * Name of the environment variable with the address of a queue. The address is not an argument, because it may contain tokens
+ * and other users can see the arguments of a process.
  */
-export const placeVariable = 'BENCH_PLACE';
+export const addressVariable = 'BENCH_ADDRESS';
 
 /**
- * A queue in the comparison. One process adds jobs, another one runs them. `place` is JSON that says how to reach the
+ * A queue in the comparison. One process adds jobs, another one runs them. `address` is JSON that says how to reach the
  * queue; its shape depends on the queue.
  */
 export interface Peer {
-  /** Resolves when jobs can be added. `atOnce`: the number of concurrent adds. */
-  openAdder(place: string, atOnce: number): Promise<Adder>;
-  /** Starts to run jobs, `atOnce` at a time. The jobs do nothing. */
-  openWorker(place: string, atOnce: number, callbacks: WorkerCallbacks): Promise<Work>;
+  /** Resolves when jobs can be added. `concurrency`: the number of concurrent adds. */
+  openAdder(address: string, concurrency: number): Promise<Adder>;
+  /** Starts to run jobs, `concurrency` at a time. The jobs do nothing. */
+  openWorker(address: string, concurrency: number, callbacks: WorkerCallbacks): Promise<Work>;
 }
 
 export interface Adder {

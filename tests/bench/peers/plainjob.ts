@@ -29,7 +29,7 @@ interface WorkerOptions {
   readonly onCompleted: () => void;
 }
 
-export interface PlainjobPlace {
+export interface PlainjobAddress {
   readonly packages: string;
   readonly file: string;
   /** plainjob sets NORMAL, with which SQLite syncs only at checkpoints. FULL syncs each commit, as Trainyard does. */
@@ -42,8 +42,8 @@ const logger = { debug: ignore, info: ignore, warn: ignore, error: console.error
 /** The default is 1,000, which would dominate the latency. */
 const pollMs = 1;
 
-function open(place: string): { readonly plainjob: Package; readonly queue: Queue } {
-  const { packages, file, synchronous } = JSON.parse(place) as PlainjobPlace;
+function open(address: string): { readonly plainjob: Package; readonly queue: Queue } {
+  const { packages, file, synchronous } = JSON.parse(address) as PlainjobAddress;
   const plainjob = loadPackage(packages, 'plainjob') as Package;
   const database = new Database(file);
   const queue = plainjob.defineQueue({ connection: plainjob.better(database), logger });
@@ -52,14 +52,14 @@ function open(place: string): { readonly plainjob: Package; readonly queue: Queu
 }
 
 export const plainjob: Peer = {
-  openAdder: async place => {
-    const { queue } = open(place);
+  openAdder: async address => {
+    const { queue } = open(address);
     return { add: async mark => void queue.add(type, configOf(mark)) };
   },
 
   // One worker is the fastest: every call blocks the process, and the jobs do nothing.
-  openWorker: async (place, _atOnce, callbacks) => {
-    const { plainjob, queue } = open(place);
+  openWorker: async (address, _concurrency, callbacks) => {
+    const { plainjob, queue } = open(address);
     const run = ({ data }: { readonly data: string }): void =>
       callbacks.started((JSON.parse(data) as { readonly mark: number }).mark);
     const options = { queue, logger, pollIntervall: pollMs, onCompleted: callbacks.ended };

@@ -7,8 +7,8 @@ import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
-import { benchFolder } from '../program.ts';
-import { exitOf } from './talker.ts';
+import { createBenchFolder } from '../program.ts';
+import { exitOf } from './line-program.ts';
 
 /** Maximum time of a start in ms, long enough for a slow disk. */
 const startMs = 30_000;
@@ -22,7 +22,7 @@ export interface PeerServer {
 /** Returns null when Redis is not installed. */
 export async function startRedis(): Promise<PeerServer | null> {
   if (spawnSync('redis-server', ['--version']).status !== 0) return null;
-  const folder = benchFolder();
+  const folder = createBenchFolder();
   const settings = {
     port: '0',
     unixsocket: redisSocketOf(folder),
@@ -41,16 +41,16 @@ export const redisSocketOf = (folder: string): string => join(folder, 'redis.soc
 export async function startPostgres(): Promise<PeerServer | null> {
   const programs = postgresFolder();
   if (programs === null) return null;
-  const folder = benchFolder();
+  const folder = createBenchFolder();
   const user = postgresUser();
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
-  const made = spawnSync(
+  const initdb = spawnSync(
     join(programs, 'initdb'),
     ['--pgdata', data, '--username', 'postgres', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync'],
     { cwd: folder, encoding: 'utf8', ...user },
   );
-  if (made.status !== 0) throw new Error(`initdb: ${made.error?.message ?? made.stderr}`);
+  if (initdb.status !== 0) throw new Error(`initdb: ${initdb.error?.message ?? initdb.stderr}`);
   const settings = {
     listen_addresses: '',
     unix_socket_directories: folder,
@@ -63,9 +63,9 @@ export async function startPostgres(): Promise<PeerServer | null> {
 
 /** Returns the folder of the newest PostgreSQL from Debian's packages; null when there is none. */
 function postgresFolder(): string | null {
-  const all = '/usr/lib/postgresql';
-  const versions = existsSync(all) ? readdirSync(all).toSorted((a, b) => Number(b) - Number(a)) : [];
-  return versions.map(version => join(all, version, 'bin')).find(existsSync) ?? null;
+  const parent = '/usr/lib/postgresql';
+  const versions = existsSync(parent) ? readdirSync(parent).toSorted((a, b) => Number(b) - Number(a)) : [];
+  return versions.map(version => join(parent, version, 'bin')).find(existsSync) ?? null;
 }
 
 interface User {
@@ -91,7 +91,7 @@ async function startPeer(argv: readonly string[], folder: string): Promise<PeerS
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = exitOf(child);
-  const said: string[] = [];
+  const output: string[] = [];
   const close = async (): Promise<void> => {
     child.kill('SIGINT');
     await exited;
@@ -100,13 +100,14 @@ async function startPeer(argv: readonly string[], folder: string): Promise<PeerS
   const isReady = new Promise<void>(resolve => {
     for (const input of [child.stdout, child.stderr])
       createInterface({ input }).on('line', line => {
-        said.push(line);
+        output.push(line);
         // Both Redis and PostgreSQL print these words.
         if (line.includes('ready to accept connections')) resolve();
       });
   });
-  const isLate = setTimeout(startMs, 'late', { ref: false });
-  if ((await Promise.race([isReady, exited, isLate])) === undefined) return { folder, close };
+  const timeout = setTimeout(startMs, false, { ref: false });
+  const isStarted = await Promise.race([isReady.then(() => true), exited.then(() => false), timeout]);
+  if (isStarted) return { folder, close };
   await close();
-  throw new Error(`${argv.join(' ')} did not start:\n${said.join('\n')}`);
+  throw new Error(`${argv.join(' ')} did not start:\n${output.join('\n')}`);
 }

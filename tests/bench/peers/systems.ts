@@ -1,26 +1,26 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { adminTokenOf, benchFolder, startServer } from '../program.ts';
-import { enrol } from '../workers.ts';
-import type { AddOrder, AddedMs } from './adder.ts';
-import type { RedisPlace } from './bullmq.ts';
-import type { PostgresPlace } from './graphile-worker.ts';
-import { placeVariable } from './peer.ts';
-import type { PlainjobPlace } from './plainjob.ts';
+import { adminTokenOf, createBenchFolder, startServer } from '../program.ts';
+import { createWorkers } from '../workers.ts';
+import type { AddRequest, AddedMs } from './adder.ts';
+import type { RedisAddress } from './bullmq.ts';
+import type { PostgresAddress } from './graphile-worker.ts';
+import { addressVariable } from './peer.ts';
+import type { PlainjobAddress } from './plainjob.ts';
 import { redisSocketOf, startPostgres, startRedis } from './servers.ts';
-import { startLineProgram } from './talker.ts';
-import type { TrainyardPlace } from './trainyard.ts';
-import type { Worked, WorkOrder } from './worker.ts';
+import { startLineProgram } from './line-program.ts';
+import type { TrainyardAddress } from './trainyard.ts';
+import type { WorkResult, WorkRequest } from './worker.ts';
 
 /** A queue under comparison, with one process that adds jobs and one that runs them. */
 export interface System {
   readonly name: string;
-  add(order: AddOrder): Promise<AddedMs>;
-  work(order: WorkOrder): Promise<Worked>;
+  add(request: AddRequest): Promise<AddedMs>;
+  work(request: WorkRequest): Promise<WorkResult>;
   close(): Promise<void>;
 }
 
-interface Ends {
+interface Closable {
   close(): Promise<void>;
 }
 
@@ -28,27 +28,27 @@ interface Ends {
 async function connect(
   name: string,
   peer: string,
-  place: object,
-  atOnce: number,
-  server: Ends,
+  address: object,
+  concurrency: number,
+  server: Closable,
 ): Promise<System> {
-  const opened: Ends[] = [server];
+  const programs: Closable[] = [server];
   const close = async (): Promise<void> => {
-    for (const each of opened.splice(0).toReversed()) await each.close();
+    for (const program of programs.splice(0).toReversed()) await program.close();
   };
   try {
     const start = (program: string) =>
-      startLineProgram([`tests/bench/peers/${program}.ts`, peer, String(atOnce)], {
-        [placeVariable]: JSON.stringify(place),
+      startLineProgram([`tests/bench/peers/${program}.ts`, peer, String(concurrency)], {
+        [addressVariable]: JSON.stringify(address),
       });
     const adder = await start('adder');
-    opened.push(adder);
+    programs.push(adder);
     const worker = await start('worker');
-    opened.push(worker);
+    programs.push(worker);
     return {
       name,
-      add: async order => (await adder.ask(order)) as AddedMs,
-      work: async order => (await worker.ask(order)) as Worked,
+      add: async request => (await adder.request(request)) as AddedMs,
+      work: async request => (await worker.request(request)) as WorkResult,
       close,
     };
   } catch (cause) {
@@ -57,39 +57,39 @@ async function connect(
   }
 }
 
-export async function openTrainyard(atOnce: number): Promise<System> {
+export async function openTrainyard(concurrency: number): Promise<System> {
   const server = await startServer();
-  const identities = await enrol(server, atOnce).catch(async (cause: unknown) => {
+  const identities = await createWorkers(server, concurrency).catch(async (cause: unknown) => {
     await server.close();
     throw cause;
   });
-  const place: TrainyardPlace = { url: server.url, adminToken: adminTokenOf(server), identities };
-  return connect('Trainyard', 'trainyard', place, atOnce, server);
+  const address: TrainyardAddress = { url: server.url, adminToken: adminTokenOf(server), identities };
+  return connect('Trainyard', 'trainyard', address, concurrency, server);
 }
 
 /** Returns null when Redis is not installed. */
-export async function openBullMq(atOnce: number, packages: string): Promise<System | null> {
+export async function openBullMq(concurrency: number, packages: string): Promise<System | null> {
   const server = await startRedis();
   if (server === null) return null;
-  const place: RedisPlace = { packages, socket: redisSocketOf(server.folder) };
-  return connect('BullMQ', 'bullmq', place, atOnce, server);
+  const address: RedisAddress = { packages, socket: redisSocketOf(server.folder) };
+  return connect('BullMQ', 'bullmq', address, concurrency, server);
 }
 
 /** Returns null when PostgreSQL is not installed. */
-export async function openGraphileWorker(atOnce: number, packages: string): Promise<System | null> {
+export async function openGraphileWorker(concurrency: number, packages: string): Promise<System | null> {
   const server = await startPostgres();
   if (server === null) return null;
-  const place: PostgresPlace = { packages, host: server.folder };
-  return connect('graphile-worker', 'graphile-worker', place, atOnce, server);
+  const address: PostgresAddress = { packages, host: server.folder };
+  return connect('graphile-worker', 'graphile-worker', address, concurrency, server);
 }
 
-/** plainjob has no server. Its file is removed at the end. */
+/** plainjob has no server. Closing it deletes its file. */
 export async function openPlainjob(
-  synchronous: PlainjobPlace['synchronous'],
+  synchronous: PlainjobAddress['synchronous'],
   packages: string,
 ): Promise<System> {
-  const folder = benchFolder();
-  const place: PlainjobPlace = { packages, file: join(folder, 'queue.db'), synchronous };
+  const folder = createBenchFolder();
+  const address: PlainjobAddress = { packages, file: join(folder, 'queue.db'), synchronous };
   const close = async (): Promise<void> => rmSync(folder, { recursive: true, force: true });
-  return connect(`plainjob, ${synchronous}`, 'plainjob', place, 1, { close });
+  return connect(`plainjob, ${synchronous}`, 'plainjob', address, 1, { close });
 }

@@ -1,13 +1,13 @@
 /**
  * Trainyard in the comparison. A worker runs one job at a time, so there are as many workers as concurrent jobs, all in
  * one process, each with its own stream and connection. A worker reports that it has the job and that the job has
- * ended, and waits for both answers. An answered report is on disk.
+ * ended, and waits for both responses. The server responds to a report after it is on disk.
  */
-import { openLane } from '../lane.ts';
-import { followOrders, type Identity, report, submit } from '../workers.ts';
+import { openConnection } from '../http-connection.ts';
+import { followOffers, type Identity, report, submit } from '../workers.ts';
 import type { WorkerCallbacks, Peer } from './peer.ts';
 
-export interface TrainyardPlace {
+export interface TrainyardAddress {
   readonly url: string;
   readonly adminToken: string;
   /** The registered workers, at least as many as concurrent jobs. */
@@ -15,33 +15,35 @@ export interface TrainyardPlace {
 }
 
 export const trainyard: Peer = {
-  openAdder: async (place, atOnce) => {
-    const { url, adminToken } = JSON.parse(place) as TrainyardPlace;
-    const lanes = Array.from({ length: atOnce }, () =>
-      openLane(url, { authorization: `Bearer ${adminToken}` }),
+  openAdder: async (address, concurrency) => {
+    const { url, adminToken } = JSON.parse(address) as TrainyardAddress;
+    const connections = Array.from({ length: concurrency }, () =>
+      openConnection(url, { authorization: `Bearer ${adminToken}` }),
     );
     return {
       async add(mark) {
-        const lane = lanes[mark % atOnce];
-        if (lane !== undefined) await submit(lane, mark);
+        const connection = connections[mark % concurrency];
+        if (connection !== undefined) await submit(connection, mark);
       },
     };
   },
 
-  openWorker: async (place, atOnce, callbacks) => {
-    const { url, identities } = JSON.parse(place) as TrainyardPlace;
-    await Promise.all(identities.slice(0, atOnce).map(identity => followAndAnswer(url, identity, callbacks)));
+  openWorker: async (address, concurrency, callbacks) => {
+    const { url, identities } = JSON.parse(address) as TrainyardAddress;
+    await Promise.all(
+      identities.slice(0, concurrency).map(identity => connectWorker(url, identity, callbacks)),
+    );
     return { untilDurable: async () => {} };
   },
 };
 
-async function followAndAnswer(url: string, identity: Identity, callbacks: WorkerCallbacks): Promise<void> {
-  const lane = openLane(url, identity.headers);
-  await followOrders({ url }, identity, offer => {
+async function connectWorker(url: string, identity: Identity, callbacks: WorkerCallbacks): Promise<void> {
+  const connection = openConnection(url, identity.headers);
+  await followOffers({ url }, identity, offer => {
     const runJob = async (): Promise<void> => {
-      await report(lane, offer, 'starting');
+      await report(connection, offer, 'starting');
       callbacks.started(Number(offer.config['mark']));
-      await report(lane, offer, 'completed');
+      await report(connection, offer, 'completed');
       callbacks.ended();
     };
     void runJob();

@@ -1,49 +1,50 @@
 /**
- * `BENCH_PLACE=JSON node tests/bench/peers/worker.ts PEER AT_ONCE`: runs as many jobs as requested on stdin, and prints
+ * `BENCH_ADDRESS=JSON node tests/bench/peers/worker.ts PEER CONCURRENCY`: runs as many jobs as requested on stdin, and prints
  * their times.
  */
-import { answerLines, monotonicMs, readStart } from './lines.ts';
+import { serveLines, monotonicMs, readArguments } from './line-protocol.ts';
 
-export interface WorkOrder {
+export interface WorkRequest {
   readonly count: number;
 }
 
 /** Times in ms of the machine's monotonic clock. */
-export interface Worked {
+export interface WorkResult {
   /** When each job started, by mark. */
   readonly startedMs: readonly number[];
   /** When the end of the last job was on disk. */
   readonly lastEndMs: number;
 }
 
-const { peer, place, atOnce } = readStart();
+const { peer, address, concurrency } = readArguments();
 let startedMs: number[] = [];
 let ended = 0;
 let expected = 0;
-let notice = (): void => {};
-const work = await peer.openWorker(place, atOnce, {
+/** Called after each end of a job. */
+let onEnd = (): void => {};
+const work = await peer.openWorker(address, concurrency, {
   started: mark => {
     startedMs[mark] = monotonicMs();
   },
   ended: () => {
     ended += 1;
-    notice();
+    onEnd();
   },
 });
 
-async function runJobs({ count }: WorkOrder): Promise<Worked> {
+async function runJobs({ count }: WorkRequest): Promise<WorkResult> {
   expected += count;
-  const all = Promise.withResolvers<void>();
-  // Jobs may have arrived before the request was read, so check now.
-  notice = () => {
-    if (ended >= expected) all.resolve();
+  const allEnded = Promise.withResolvers<void>();
+  onEnd = () => {
+    if (ended >= expected) allEnded.resolve();
   };
-  notice();
-  await all.promise;
+  // Jobs may have ended before this program read the request, so check now.
+  onEnd();
+  await allEnded.promise;
   await work.untilDurable();
-  const worked = { startedMs, lastEndMs: monotonicMs() };
+  const result = { startedMs, lastEndMs: monotonicMs() };
   startedMs = [];
-  return worked;
+  return result;
 }
 
-await answerLines(order => runJobs(order as WorkOrder));
+await serveLines(request => runJobs(request as WorkRequest));

@@ -6,7 +6,7 @@ export interface Frame {
   readonly lineNumber: number;
 }
 
-/** Areas for the states that V8 reports instead of a function. */
+/** Areas of the states that V8 reports instead of a function. */
 const stateAreas: Readonly<Record<string, string>> = {
   '(idle)': 'idle',
   '(garbage collector)': 'garbage collector',
@@ -28,14 +28,16 @@ const nodeAreas: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Express and the packages that it depends on. */
-const expressPackages = new Set(
-  'express router path-to-regexp finalhandler body-parser raw-body on-finished type-is content-type parseurl qs debug bytes etag fresh vary accepts negotiator mime-types send serve-static encodeurl escape-html http-errors statuses proxy-addr cookie iconv-lite'.split(
-    ' ',
-  ),
-);
+const expressPackages = new Set([
+  ...['express', 'router', 'path-to-regexp', 'finalhandler', 'body-parser', 'raw-body', 'on-finished'],
+  ...['type-is', 'content-type', 'parseurl', 'qs', 'debug', 'bytes', 'etag', 'fresh', 'vary', 'accepts'],
+  ...['negotiator', 'mime-types', 'send', 'serve-static', 'encodeurl', 'escape-html', 'http-errors'],
+  ...['statuses', 'proxy-addr', 'cookie', 'iconv-lite'],
+]);
 
 /**
- * Functions that call JSON.parse or JSON.stringify for each request and answer. V8 adds the time of both to the caller.
+ * Files whose functions call JSON.parse or JSON.stringify for each request and response. V8 adds the time of both to the
+ * caller.
  */
 const jsonFunctions = /\/(body-parser\/lib\/types\/json|express\/lib\/response)\.js$/;
 

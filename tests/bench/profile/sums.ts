@@ -37,8 +37,8 @@ export interface ProfileSums {
 export function sumProfile({ nodes, samples, timeDeltas }: CpuProfile): ProfileSums {
   const selfMs = new Map<number, number>();
   // A sample counts until the next sample. The time before the first sample belongs to no function.
-  for (const [at, id] of samples.entries())
-    selfMs.set(id, (selfMs.get(id) ?? 0) + (timeDeltas[at + 1] ?? 0) / 1_000);
+  for (const [index, id] of samples.entries())
+    selfMs.set(id, (selfMs.get(id) ?? 0) + (timeDeltas[index + 1] ?? 0) / 1_000);
   const root = rootOf(nodes.map(({ callFrame }) => callFrame.url));
   const areaOfNode = areasOf(nodes, root);
   const areas = new Map<string, number>();

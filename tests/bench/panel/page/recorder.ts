@@ -22,16 +22,16 @@
   const tasksSince = (since: number): readonly number[] =>
     longTasks.filter(({ from }) => from >= since).map(({ ms }) => ms);
 
-  let isTableThere = false;
+  let hasTable = false;
   let tableAt: number | null = null;
   let liveAt: number | null = null;
-  const isThere = (selector: string): boolean => document.querySelector(selector) !== null;
+  const exists = (selector: string): boolean => document.querySelector(selector) !== null;
   const loading = new MutationObserver(() => {
-    if (!isTableThere && isThere('[role=gridcell], .tile')) {
-      isTableThere = true;
+    if (!hasTable && exists('[role=gridcell], .tile')) {
+      hasTable = true;
       whenPainted(() => (tableAt = performance.now()));
     }
-    if (!isThere('[data-stream="live"]')) return;
+    if (!exists('[data-stream="live"]')) return;
     liveAt = performance.now();
     loading.disconnect();
   });
@@ -110,16 +110,18 @@
       };
     },
 
+    /** Returns the size of a response, and the time to parse it: the median of five runs. */
     async parseMs(path: string) {
       const text = await (await fetch(path)).text();
       const times: number[] = [];
       for (let run = 0; run < 5; run += 1) {
-        const begin = performance.now();
+        const startedAt = performance.now();
         JSON.parse(text);
-        times.push(performance.now() - begin);
+        times.push(performance.now() - startedAt);
       }
       times.sort((a, b) => a - b);
-      return { bytes: text.length, ms: times[2] };
+      const median = times[2];
+      return { bytes: text.length, ms: median };
     },
 
     /** Records when each new mark appears in the page, and when its event arrives on another event stream. */
@@ -138,25 +140,25 @@
         const gotAt = wallNow();
         events += 1;
         const event = JSON.parse(data) as EventInPage;
-        const found = markIn(event);
-        if (found !== undefined) Object.assign(markOf(found), { gotAt, eventAt: Date.parse(event.at) });
+        const name = markIn(event);
+        if (name !== undefined) Object.assign(markOf(name), { gotAt, eventAt: Date.parse(event.at) });
       });
-      const look = (): void => {
+      const recordNewMarks = (): void => {
         const shownAt = wallNow();
-        const fresh: Mark[] = [];
+        const newMarks: Mark[] = [];
         for (const element of document.querySelectorAll(selector)) {
-          const found = find.exec(element.textContent ?? '')?.[1]?.replaceAll(',', '');
-          const mark = found === undefined ? undefined : markOf(found);
+          const name = find.exec(element.textContent ?? '')?.[1]?.replaceAll(',', '');
+          const mark = name === undefined ? undefined : markOf(name);
           if (mark === undefined || mark.shownAt !== undefined) continue;
           mark.shownAt = shownAt;
-          fresh.push(mark);
+          newMarks.push(mark);
         }
-        if (fresh.length === 0) return;
+        if (newMarks.length === 0) return;
         whenPainted(() => {
-          for (const mark of fresh) mark.paintedAt = wallNow();
+          for (const mark of newMarks) mark.paintedAt = wallNow();
         });
       };
-      const observer = new MutationObserver(look);
+      const observer = new MutationObserver(recordNewMarks);
       observer.observe(document, { childList: true, subtree: true, characterData: true });
       watching = () => {
         source.close();

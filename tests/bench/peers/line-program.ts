@@ -3,13 +3,13 @@ import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { root } from '../program.ts';
 
-/** Timeout in ms of an answer, which may concern thousands of jobs. */
-const answerMs = 120_000;
+/** Timeout of a response, which may concern thousands of jobs. */
+const responseMs = 120_000;
 
-/** A program in a process of its own that answers each line with one line. */
+/** A program in a process of its own that responds to each line with one line. */
 export interface LineProgram {
-  /** Asks one question at a time. Rejects when the program ends before it has answered. */
-  ask(question: object): Promise<unknown>;
+  /** Sends one request at a time. Rejects when the program ends before it has responded. */
+  request(body: object): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -32,8 +32,8 @@ export async function startLineProgram(
     throw new Error(`${program} exited with ${await exited}`);
   };
   const failWhenLate = async (): Promise<never> => {
-    await setTimeout(answerMs, null, { ref: false });
-    throw new Error(`${program} has not responded for ${answerMs / 1_000} s`);
+    await setTimeout(responseMs, null, { ref: false });
+    throw new Error(`${program} has not responded for ${responseMs / 1_000} s`);
   };
   const nextLine = (): Promise<string> =>
     Promise.race([new Promise<string>(resolve => lines.once('line', resolve)), failAtEnd(), failWhenLate()]);
@@ -46,9 +46,9 @@ export async function startLineProgram(
     throw cause;
   });
   return {
-    async ask(question) {
+    async request(body) {
       const line = nextLine();
-      child.stdin.write(`${JSON.stringify(question)}\n`);
+      child.stdin.write(`${JSON.stringify(body)}\n`);
       return JSON.parse(await line) as unknown;
     },
     close,

@@ -1,14 +1,17 @@
 import { connect, type Socket } from 'node:net';
 
-export interface Answer {
+export interface Response {
   readonly status: number;
   readonly text: string;
 }
 
-/** A persistent connection that makes one call at a time, so that the client uses little processor time. */
-export interface Lane {
+/**
+ * A persistent HTTP connection that makes one call at a time. It parses only what the benchmarks need, so that the client uses
+ * little processor time.
+ */
+export interface HttpConnection {
   /** Posts the JSON body; with a null body, sends a GET. */
-  call(path: string, body: string | null): Promise<Answer>;
+  call(path: string, body: string | null): Promise<Response>;
   close(): void;
 }
 
@@ -17,54 +20,54 @@ export type Headers = Readonly<Record<string, string>>;
 const connectTo = (url: URL): Socket =>
   connect({ host: url.hostname, port: Number(url.port), noDelay: true }).setEncoding('utf8');
 
-const headLines = (url: URL, headers: Headers): string =>
+const headerLines = (url: URL, headers: Headers): string =>
   `Host: ${url.host}\r\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')}`;
 
 interface Call {
   readonly request: string;
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (response: Response) => void;
   readonly reject: (cause: Error) => void;
 }
 
 /**
  * Opens a connection when there is a call and no connection, because servers close idle connections. A call rejects
- * when the connection closes before its answer. Answers must have a content length.
+ * when the connection closes before its response. Responses must have a content length.
  */
-export function openLane(address: string, headers: Headers): Lane {
+export function openConnection(address: string, headers: Headers): HttpConnection {
   const url = new URL(address);
-  const lines = headLines(url, headers);
+  const lines = headerLines(url, headers);
   /** The calls in order; the first one is in progress. */
   const calls: Call[] = [];
   let socket: Socket | null = null;
   let isClosed = false;
 
   const open = (): Socket => {
-    const opened = connectTo(url);
+    const newSocket = connectTo(url);
     let received = '';
-    let hasAnswered = false;
-    opened.on('data', (text: string) => {
+    let hasResponded = false;
+    newSocket.on('data', (text: string) => {
       received += text;
-      const answer = answerIn(received);
-      if (answer === null) return;
+      const response = parseResponse(received);
+      if (response === null) return;
       received = '';
-      hasAnswered = true;
-      calls.shift()?.resolve(answer);
+      hasResponded = true;
+      calls.shift()?.resolve(response);
       sendNext();
     });
-    opened
+    newSocket
       .on('error', () => {})
       .on('close', () => {
         socket = null;
-        // The server closed an idle connection just when a call began. Retrying is safe, because no byte of an answer
+        // The server closed an idle connection just when a call started. A retry is safe, because no byte of a response
         // has arrived.
-        if (hasAnswered && received === '' && !isClosed && calls.length > 0) return sendNext();
+        if (hasResponded && received === '' && !isClosed && calls.length > 0) return sendNext();
         for (const { reject } of calls.splice(0))
           reject(new Error('The connection ended before the response.'));
         return undefined;
       });
-    return opened;
+    return newSocket;
   };
   const sendNext = (): void => {
     const [next] = calls;
@@ -91,19 +94,23 @@ function requestOf(path: string, lines: string, body: string | null): string {
   return `POST ${path} HTTP/1.1\r\n${lines}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
 }
 
-/** Returns the answer, or null until it is complete. */
-function answerIn(received: string): Answer | null {
+/** Returns the response, or null until it is complete. */
+function parseResponse(received: string): Response | null {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd < 0) return null;
   const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(received) ?? [];
   const text = received.slice(headEnd + 4);
-  // Answers are ASCII except for names that users have chosen, so comparing the number of characters is usually enough.
+  // Only names that users have chosen contain other characters than ASCII. So the number of characters is usually the number
+  // of bytes, and is faster to compute.
   if (text.length < Number(length) && Buffer.byteLength(text) < Number(length)) return null;
-  return { status: Number(received.slice(9, 12)), text };
+  return { status: statusIn(received), text };
 }
 
-/** An event stream that is followed until either side closes it. */
-export interface Followed {
+/** Returns the status from the first line, such as "HTTP/1.1 200 OK". */
+const statusIn = (head: string): number => Number(head.slice(9, 12));
+
+/** An event stream that stays open until either side closes it. */
+export interface EventStream {
   close(): void;
   /** Resets the connection, as when a machine loses its network. */
   cut(): void;
@@ -112,26 +119,26 @@ export interface Followed {
 }
 
 /**
- * Follows an event stream. Resolves at its first byte. `onData` receives the JSON of each event, unparsed. The server
+ * Opens an event stream. Resolves at its first byte. `onData` receives the JSON of each event, unparsed. The server
  * sends each event as one line in one HTTP chunk, so chunk headers never split a line.
  */
-export async function follow(
+export async function openEventStream(
   address: string,
   path: string,
   headers: Headers,
   onData: (json: string) => void,
-): Promise<Followed> {
+): Promise<EventStream> {
   const url = new URL(address);
   const socket = connectTo(url);
   const ended = new Promise<void>(resolve => socket.once('close', () => resolve()));
   let rest = '';
-  socket.write(`GET ${path} HTTP/1.1\r\n${headLines(url, headers)}\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\n${headerLines(url, headers)}\r\n`);
   await new Promise<void>((resolve, reject) => {
     socket.on('error', reject);
     socket.once('close', () => reject(new Error(`The stream ${path} was closed.`)));
     socket.once('data', (head: string) => {
       if (head.startsWith('HTTP/1.1 200')) resolve();
-      else reject(new Error(`The stream ${path} returned ${head.slice(9, 12)}.`));
+      else reject(new Error(`The stream ${path} returned ${statusIn(head)}.`));
     });
     socket.on('data', (text: string) => {
       const lines = (rest + text).split('\n');
