@@ -5,16 +5,16 @@ import { pauseFor } from './pause.ts';
 import { type ClientLine, type Journal, machineNow } from './journal.ts';
 import type { PlannedJob } from './plan.ts';
 
-/** A client that makes calls as people and scripts do. Its journal records every answer. */
+/** A client that makes calls as people and scripts do. Its journal records every response. */
 export interface Client {
   readonly admin: AdminCalls;
   /**
-   * Repeats the call until it is answered with 200. Returns the body, or null when the call is refused or the time is
+   * Repeats the call until the response has the status 200. Returns the body, or null when the call is refused or the time is
    * up.
    */
-  callUntilAnswered(method: string, path: string, body?: object): Promise<unknown>;
+  callUntilAccepted(method: string, path: string, body?: object): Promise<unknown>;
   /**
-   * Submits the job. Repeats a submission without an answer if it has a key. Returns null when it is unknown whether
+   * Submits the job. Repeats a submission without a response if it has a key. Returns null when it is unknown whether
    * the job exists.
    */
   submit(job: PlannedJob): Promise<string | null>;
@@ -37,13 +37,13 @@ export function createClient(
   const attempt = async (method: string, path: string, body?: object): Promise<Answer | null> =>
     admin.call(method, path, body).catch(() => null);
 
-  const callUntilAnswered: Client['callUntilAnswered'] = async (method, path, body) => {
-    const until = machineNow() + giveUpAfterMs;
-    while (machineNow() < until && !ended.aborted) {
-      const answer = await attempt(method, path, body);
-      const status = answer?.status ?? null;
+  const callUntilAccepted: Client['callUntilAccepted'] = async (method, path, body) => {
+    const deadline = machineNow() + giveUpAfterMs;
+    while (machineNow() < deadline && !ended.aborted) {
+      const response = await attempt(method, path, body);
+      const status = response?.status ?? null;
       journal.write({ kind: 'call', at: machineNow(), call: `${method} ${path}`, status });
-      if (status === 200) return answer?.body;
+      if (status === 200) return response?.body;
       // Stop here, because a repetition would be refused too.
       if (status !== null && status < 500) return null;
       await pauseFor(retryPauseMs, ended);
@@ -51,27 +51,27 @@ export function createClient(
     return null;
   };
   const submit: Client['submit'] = async job => {
-    const until = machineNow() + giveUpAfterMs;
+    const deadline = machineNow() + giveUpAfterMs;
     journal.write({ kind: 'submit', at: machineNow(), job });
     do {
-      const answer = await attempt('POST', '/api/queue/submit', bodyOf(job));
-      const status = answer?.status ?? null;
-      const id = status === 200 ? Submitted.parse(answer?.body).job_id : null;
+      const response = await attempt('POST', '/api/queue/submit', bodyOf(job));
+      const status = response?.status ?? null;
+      const id = status === 200 ? Submitted.parse(response?.body).job_id : null;
       journal.write({ kind: 'answer', at: machineNow(), n: job.n, status, id });
       if (id !== null) return id;
       // Without a key, a repetition could create a second job. So repeat only after an explicit refusal.
       if (status === null && !job.hasKey) return null;
       await pauseFor(retryPauseMs, ended);
-    } while (machineNow() < until && !ended.aborted);
+    } while (machineNow() < deadline && !ended.aborted);
     return null;
   };
   return {
     admin,
-    callUntilAnswered,
+    callUntilAccepted,
     submit,
     async cancel(id) {
-      const answer = await attempt('POST', `/api/queue/${id}/cancel`);
-      journal.write({ kind: 'cancel', at: machineNow(), id, status: answer?.status ?? null });
+      const response = await attempt('POST', `/api/queue/${id}/cancel`);
+      journal.write({ kind: 'cancel', at: machineNow(), id, status: response?.status ?? null });
     },
   };
 }

@@ -4,21 +4,23 @@ import { argvOf, processesOf } from '../support/own-processes.ts';
 import { root, startProgram } from '../support/processes.ts';
 import { join } from 'node:path';
 import { type JobEvidence, readAudit, readJob, readStatuses, readWorkers, tryToken } from './evidence.ts';
-import { type Fleet, untilIdle } from './fleet.ts';
+import { type Fleet, waitUntilIdle } from './fleet.ts';
 import { machineNow, runsIn } from './journal.ts';
 import { judgeAudit, judgeEvents } from './judge/history.ts';
 import { judgeJob } from './judge/job.ts';
 import { judgeFollowing } from './judge/logs.ts';
 import { judgeRemains } from './judge/remains.ts';
 import { judgeAnswers, judgeSubmits } from './judge/submits.ts';
-import { finals, type JobCase, type Violation } from './judge/violation.ts';
+import { finalStatuses, type JobCase, type Violation } from './judge/violation.ts';
 import { pauseFor } from './pause.ts';
 import type { ChaosPlan } from './plan.ts';
 
 /** Maximum time for the fleet to recover after the last fault. */
-export interface Patience {
+export interface RecoveryLimits {
+  /** Until all jobs have ended. */
   readonly jobsMs: number;
-  readonly restMs: number;
+  /** Until all records of the jobs are complete, and then until all workers are idle. */
+  readonly recordsMs: number;
 }
 
 const pollMs = 1_000;
@@ -27,12 +29,12 @@ const pollMs = 1_000;
 export async function conclude(
   fleet: Fleet,
   plan: ChaosPlan,
-  patience: Patience,
+  limits: RecoveryLimits,
 ): Promise<readonly Violation[]> {
-  await untilAllEnd(fleet, patience.jobsMs);
-  const jobs = await judgeJobs(fleet, plan, patience.restMs);
+  await waitUntilAllEnded(fleet, limits.jobsMs);
+  const jobs = await judgeJobs(fleet, plan, limits.recordsMs);
   const { server, events, journals } = fleet;
-  await untilIdle(server, fleet.ended, patience.restMs);
+  await waitUntilIdle(server, fleet.ended, limits.recordsMs);
   const { statuses, lastSeq } = await readStatuses(server);
   await events
     .waitFor('the last events', () => (events.events.at(-1)?.seq ?? 0) >= lastSeq, 5_000)
@@ -59,11 +61,11 @@ export async function conclude(
   ];
 }
 
-async function untilAllEnd({ server, ended }: Fleet, limitMs: number): Promise<void> {
-  const until = machineNow() + limitMs;
-  while (machineNow() < until && !ended.aborted) {
+async function waitUntilAllEnded({ server, ended }: Fleet, limitMs: number): Promise<void> {
+  const deadline = machineNow() + limitMs;
+  while (machineNow() < deadline && !ended.aborted) {
     const list = await readStatuses(server).catch(() => null);
-    if (list !== null && [...list.statuses.values()].every(status => finals.has(status))) return;
+    if (list !== null && [...list.statuses.values()].every(status => finalStatuses.has(status))) return;
     await pauseFor(pollMs, ended);
   }
 }
@@ -77,47 +79,50 @@ async function judgeJobs(
   readonly violations: readonly Violation[];
   readonly evidence: ReadonlyMap<string, JobEvidence>;
 }> {
-  const until = machineNow() + limitMs;
+  const deadline = machineNow() + limitMs;
   const evidence = new Map<string, JobEvidence>();
-  let open = [...(await readStatuses(fleet.server)).statuses.keys()];
+  let violatingJobs = [...(await readStatuses(fleet.server)).statuses.keys()];
   for (;;) {
-    const found = new Map<string, readonly Violation[]>();
+    const violations = new Map<string, readonly Violation[]>();
     const toCase = createCaseReader(fleet, plan);
-    for (const id of open) {
-      const read = await readJob(fleet.server, id);
-      const jobCase = read === null ? null : toCase(read);
-      if (read !== null) evidence.set(id, read);
-      found.set(id, jobCase === null ? [] : judgeJob(jobCase));
+    for (const id of violatingJobs) {
+      const jobEvidence = await readJob(fleet.server, id);
+      const jobCase = jobEvidence === null ? null : toCase(jobEvidence);
+      if (jobEvidence !== null) evidence.set(id, jobEvidence);
+      violations.set(id, jobCase === null ? [] : judgeJob(jobCase));
     }
-    open = open.filter(id => found.get(id)?.length !== 0);
-    if (open.length === 0 || machineNow() > until || fleet.ended.aborted)
-      return { violations: open.flatMap(id => found.get(id) ?? []), evidence };
+    violatingJobs = violatingJobs.filter(id => violations.get(id)?.length !== 0);
+    if (violatingJobs.length === 0 || machineNow() > deadline || fleet.ended.aborted)
+      return { violations: violatingJobs.flatMap(id => violations.get(id) ?? []), evidence };
     await pauseFor(pollMs, fleet.ended);
   }
 }
 
 /**
  * Returns a function that combines what the API and the journals know about a job. The function returns null when it is
- * unknown which submission created the job, because its answer was lost and no trainer started.
+ * unknown which submission created the job, because its response was lost and no trainer started.
  */
 function createCaseReader({ journals }: Fleet, plan: ChaosPlan): (evidence: JobEvidence) => JobCase | null {
   const runs = Map.groupBy(runsIn(journals.trainers.lines()), ({ job }) => job);
-  const client = journals.client.lines();
-  const cancelled = new Set(client.flatMap(line => (line.kind === 'cancel' ? [line.id] : [])));
-  const numbers = new Map(
-    client.flatMap(line => (line.kind === 'answer' && line.id !== null ? [[line.id, line.n] as const] : [])),
-  );
-  const killed = new Set(
-    journals.faults
-      .lines()
-      .flatMap(({ note }) => (note?.startsWith('killed ') ? [Number(note.slice(7))] : [])),
-  );
+  const cancelled = new Set<string>();
+  /** The number of each job in the plan, by its id. */
+  const numbers = new Map<string, number>();
+  for (const line of journals.client.lines()) {
+    if (line.kind === 'cancel') cancelled.add(line.id);
+    if (line.kind === 'answer' && line.id !== null) numbers.set(line.id, line.n);
+  }
+  const killed = new Set<number>();
+  for (const { note } of journals.faults.lines()) {
+    const [, pid] = /^killed (\d+)/.exec(note ?? '') ?? [];
+    if (pid !== undefined) killed.add(Number(pid));
+  }
   return evidence => {
-    const own = runs.get(evidence.job.id) ?? [];
-    const started = own.flatMap(({ lines }) => lines).find(line => line.kind === 'start');
-    const planned = plan.jobs[numbers.get(evidence.job.id) ?? started?.n ?? -1];
+    const { id } = evidence.job;
+    const jobRuns = runs.get(id) ?? [];
+    const start = jobRuns.flatMap(({ lines }) => lines).find(line => line.kind === 'start');
+    const planned = plan.jobs[numbers.get(id) ?? start?.n ?? -1];
     if (planned === undefined) return null;
-    return { evidence, planned, runs: own, isCancelled: cancelled.has(evidence.job.id), killed };
+    return { evidence, planned, runs: jobRuns, isCancelled: cancelled.has(id), killed };
   };
 }
 
@@ -128,32 +133,28 @@ async function verifyByCommand({ server, folder }: Fleet): Promise<readonly Viol
     { env: { XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder } },
   );
   const { code } = await program.exited;
-  return code === 0
-    ? []
-    : [
-        {
-          rule: 'the audit trail verifies',
-          what: `the command ended with ${code}: ${program.lines.join(' ')}`,
-        },
-      ];
+  if (code === 0) return [];
+  const what = `the command ended with ${code}: ${program.lines.join(' ')}`;
+  return [{ rule: 'the audit trail verifies', what }];
 }
 
-const leaveMs = 20_000;
+/** Maximum time for an agent to exit. */
+const exitMs = 20_000;
 
 /** Stops the fleet in an orderly way, and records which processes and resources remain. */
 async function stopFleet(fleet: Fleet) {
   const { server, rigs, folder } = fleet;
-  const left = await Promise.all(
-    rigs.map(async rig => ((await rig.close(leaveMs)) ? [] : [`the agent of ${rig.name} did not exit`])),
+  const lateAgents = await Promise.all(
+    rigs.map(async rig => ((await rig.close(exitMs)) ? [] : [`the agent of ${rig.name} did not exit`])),
   );
-  const others = (): readonly number[] => processesOf(folder).filter(pid => !server.isOwn(pid));
-  await eventually('the end of all other processes', () => others().length === 0, 5_000).catch(() => {});
-  const orphans = others().map(pid => `process ${pid}: ${argvOf(pid)}`);
-  const calm = await waitForClosedConnections(server);
+  const otherPids = (): readonly number[] => processesOf(folder).filter(pid => !server.isOwn(pid));
+  await eventually('the end of all other processes', () => otherPids().length === 0, 5_000).catch(() => {});
+  const orphans = otherPids().map(pid => `process ${pid}: ${argvOf(pid)}`);
+  const resources = await waitForClosedConnections(server);
   await fleet.end('SIGTERM');
   return {
-    processes: [...left.flat(), ...orphans],
-    descriptors: { before: server.baseline.descriptors.length, after: calm.descriptors },
-    memoryGrowth: calm.memory - server.baseline.memory,
+    processes: [...lateAgents.flat(), ...orphans],
+    descriptors: { before: server.baseline.descriptors.length, after: resources.descriptors },
+    memoryGrowth: resources.memory - server.baseline.memory,
   };
 }

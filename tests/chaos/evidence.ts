@@ -65,15 +65,15 @@ interface Reply {
   readonly bytes: Buffer;
 }
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 async function read(server: ServerProcess, path: string): Promise<Reply> {
-  const answer = await fetch(new URL(path, server.url), {
+  const response = await fetch(new URL(path, server.url), {
     redirect: 'error',
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(timeoutMs),
     headers: { authorization: `Bearer ${server.adminToken}`, connection: 'close' },
   });
-  return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+  return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
 async function readJson<T>(server: ServerProcess, path: string, shape: z.ZodType<T>): Promise<T> {
@@ -173,14 +173,14 @@ export async function readAudit(server: ServerProcess): Promise<AuditEvidence> {
   return { rows, verdict: await readJson(server, '/api/audit/verify', z.unknown()) };
 }
 
-/** Makes a call of a worker with this token. Returns the status of the answer. */
+/** Makes a call of a worker with this token. Returns the status of the response. */
 export async function tryToken(server: ServerProcess, token: string): Promise<number> {
-  const answer = await fetch(new URL('/api/workers/heartbeat', server.url), {
+  const response = await fetch(new URL('/api/workers/heartbeat', server.url), {
     method: 'POST',
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(timeoutMs),
     headers: { 'x-worker-token': token, 'content-type': 'application/json', connection: 'close' },
     body: '{}',
   });
-  await answer.text();
-  return answer.status;
+  await response.text();
+  return response.status;
 }

@@ -7,7 +7,7 @@ import { pauseFor } from './pause.ts';
 import { type Fault, laneOf, type PlannedFault } from './plan.ts';
 import type { Rig } from './rig.ts';
 
-const Issued = z.looseObject({ token: z.string() });
+const NewToken = z.looseObject({ token: z.string() });
 
 /** Injects all faults of a plan, those of each lane in order. Resolves when all of them are over. */
 export async function performFaults(
@@ -21,19 +21,20 @@ export async function performFaults(
       for (const planned of lane) {
         await pauseFor(startedAt + planned.at - machineNow(), fleet.ended);
         if (fleet.ended.aborted) return;
-        await note(fleet, planned);
+        await performFault(fleet, planned);
       }
     }),
   );
 }
 
-async function note(fleet: Fleet, planned: PlannedFault): Promise<void> {
+/** Injects one fault, and records its begin and its end in the journal. Never throws. */
+async function performFault(fleet: Fleet, planned: PlannedFault): Promise<void> {
   const { faults } = fleet.journals;
   const write = (kind: 'begin' | 'end', text?: string): void =>
     faults.write({ ...planned, kind, time: machineNow(), note: text });
   write('begin');
   try {
-    write('end', (await perform(planned.fault, fleet)) ?? undefined);
+    write('end', (await inject(planned.fault, fleet)) ?? undefined);
   } catch (cause) {
     // Usually another fault has ended the process that this one needs. The journal shows that.
     write('end', `failed: ${String(cause).slice(0, 100).split('\n')[0]}`);
@@ -41,8 +42,8 @@ async function note(fleet: Fleet, planned: PlannedFault): Promise<void> {
 }
 
 /** Injects one fault. Resolves when it is over, with a note for the journal. */
-async function perform(fault: Fault, fleet: Fleet): Promise<string | null | void> {
-  if ('rig' in fault) return performOnRig(fault, fleet.rigs[fault.rig]!, fleet);
+async function inject(fault: Fault, fleet: Fleet): Promise<string | null | void> {
+  if ('rig' in fault) return injectOnRig(fault, fleet.rigs[fault.rig]!, fleet);
   const { server, client, ended, plant } = fleet;
   switch (fault.kind) {
     case 'server_kill':
@@ -66,13 +67,13 @@ async function perform(fault: Fault, fleet: Fleet): Promise<string | null | void
       await pauseFor(fault.forMs, ended);
       return fleet.sendOrder('clock 0');
     case 'backup':
-      await client.callUntilAnswered('POST', '/api/backup');
+      await client.callUntilAccepted('POST', '/api/backup');
   }
 }
 
 type RigFault = Extract<Fault, { readonly rig: number }>;
 
-async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<string | null | void> {
+async function injectOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<string | null | void> {
   const { client, ended } = fleet;
   const { link } = rig;
   switch (fault.kind) {
@@ -104,9 +105,9 @@ async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<st
     case 'rotate_token':
       return rotate(rig, fault.fileAfterMs, fleet);
     case 'drain':
-      await client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/drain`, {});
+      await client.callUntilAccepted('POST', `/api/admin/workers/${rig.id}/drain`, {});
       await pauseFor(fault.forMs, ended);
-      await client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/undrain`);
+      await client.callUntilAccepted('POST', `/api/admin/workers/${rig.id}/undrain`);
   }
 }
 
@@ -122,19 +123,19 @@ function killTrainer(rig: Rig, { journals, folder }: Fleet): string | null {
 }
 
 async function rotate(rig: Rig, fileAfterMs: number, fleet: Fleet): Promise<void> {
-  const refusalIsOver = rig.expectRefusal();
+  const endRefusals = rig.expectRefusal();
   try {
-    const issued = await fleet.client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/token`, {
+    const reply = await fleet.client.callUntilAccepted('POST', `/api/admin/workers/${rig.id}/token`, {
       mode: 'now',
     });
     await pauseFor(fileAfterMs, fleet.ended);
-    if (issued === null) return;
+    if (reply === null) return;
     fleet.oldTokens.push(rig.token);
-    rig.writeToken(Issued.parse(issued).token);
+    rig.writeToken(NewToken.parse(reply).token);
     // The agent rereads its token file only at intervals.
     await pauseFor(5_000, fleet.ended);
   } finally {
-    refusalIsOver();
+    endRefusals();
   }
 }
 
@@ -148,5 +149,5 @@ export async function heal(fleet: Fleet): Promise<void> {
   await Promise.all(rigs.map(rig => rig.link.heal()));
   await fleet.sendOrder('clock 0');
   await fleet.sendOrder('disk free');
-  for (const rig of rigs) await client.callUntilAnswered('POST', `/api/admin/workers/${rig.id}/undrain`);
+  for (const rig of rigs) await client.callUntilAccepted('POST', `/api/admin/workers/${rig.id}/undrain`);
 }

@@ -47,9 +47,9 @@ export interface Fleet {
   /** Starts the orchestrator. */
   start(): Promise<void>;
   /** Stops the orchestrator and waits until it has ended. */
-  end(by: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Gives an order to the failpoints of the orchestrator's process: `clock MS`, `disk full`, `disk free`. */
-  sendOrder(what: string): Promise<void>;
+  end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  /** Sends an order to the failpoints of the orchestrator's process: `clock MS`, `disk full`, `disk free`. */
+  sendOrder(order: string): Promise<void>;
   /** Stops all remaining processes. */
   close(): Promise<void>;
 }
@@ -58,13 +58,13 @@ const startLimitMs = 90_000;
 const pollMs = 500;
 
 /** Waits until all workers are connected and idle. Returns false when the time is up first. */
-export async function untilIdle(
+export async function waitUntilIdle(
   server: ServerProcess,
   ended: AbortSignal,
   limitMs: number,
 ): Promise<boolean> {
-  const until = machineNow() + limitMs;
-  while (machineNow() < until && !ended.aborted) {
+  const deadline = machineNow() + limitMs;
+  while (machineNow() < deadline && !ended.aborted) {
     const workers = await readWorkers(server);
     if (workers.every(({ status }) => status === 'idle')) return true;
     await pauseFor(pollMs, ended);
@@ -94,8 +94,9 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     { folder },
     new URL('../support/failpoint-machine.ts', import.meta.url),
   );
-  let expected: string | null = null;
-  let orders = 0;
+  /** Why the run expects the next end of the orchestrator; null when it does not. */
+  let expectedReason: string | null = null;
+  let orderCount = 0;
   let lastOrder: Promise<unknown> = Promise.resolve();
 
   const start = async (): Promise<void> => {
@@ -107,9 +108,9 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
         pid: program.pid,
         code,
         signal,
-        expected: ended.signal.aborted ? 'the run is over' : expected,
+        expected: ended.signal.aborted ? 'the run is over' : expectedReason,
       });
-      expected = null;
+      expectedReason = null;
     });
     await program.said(/^\{"ready":true/);
     server.measureBaseline();
@@ -120,13 +121,13 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     Array.from({ length: rigCount }, async (_, index) => {
       const name = `rig-${index + 1}`;
       const isPersistent = index < rigCount - 1;
-      const created = await client.admin.createWorker(name, {
+      const worker = await client.admin.createWorker(name, {
         worker_type: isPersistent ? 'persistent' : 'ephemeral',
       });
       const link = await openLink(port);
       const { exits, trainers } = journals;
       return openRig({
-        ...created,
+        ...worker,
         name,
         isPersistent,
         link,
@@ -138,7 +139,8 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     }),
   );
   const events = startStreamRecord({ url: () => server.url, token: () => server.adminToken });
-  if (!(await untilIdle(server, ended.signal, startLimitMs))) throw new Error('the workers did not connect');
+  if (!(await waitUntilIdle(server, ended.signal, startLimitMs)))
+    throw new Error('the workers did not connect');
   return {
     folder,
     server,
@@ -150,19 +152,20 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     oldTokens: [],
     ended: ended.signal,
     start,
-    async end(by) {
-      expected = `${by} of the run`;
-      server.kill(by);
+    async end(signal) {
+      expectedReason = `${signal} of the run`;
+      server.kill(signal);
       await server.ended();
     },
-    sendOrder(what) {
-      orders += 1;
-      const text = `${what} #${orders}`;
-      // Give one order at a time. A stopped server later reads only the newest order, so the caller of an earlier one
+    sendOrder(order) {
+      orderCount += 1;
+      // The number makes the confirmation of each order unique.
+      const text = `${order} #${orderCount}`;
+      // Send one order at a time. A stopped server later reads only the newest order, so the caller of an earlier one
       // would wait forever.
-      const given = lastOrder.then(() => machine.sendOrder(text, server));
-      lastOrder = given.catch(() => {});
-      return given;
+      const confirmed = lastOrder.then(() => machine.sendOrder(text, server));
+      lastOrder = confirmed.catch(() => {});
+      return confirmed;
     },
     async close() {
       ended.abort();

@@ -25,30 +25,32 @@ export async function followLog(
   ended: AbortSignal,
 ): Promise<void> {
   let attempt = 1;
-  let next = 0;
-  const readOn = async (): Promise<boolean> => {
+  /** The number of the next line; 0 at the beginning of the log. */
+  let nextLine = 0;
+  /** Reads until the connection or the log of the attempt ends. Returns true at the end of the last attempt. */
+  const readStream = async (): Promise<boolean> => {
     const url = new URL(`/api/queue/${id}/logs/stream?attempt=${attempt}&line=0`, server.url);
     const headers = {
       authorization: `Bearer ${server.adminToken}`,
-      ...(next > 0 && { 'last-event-id': String(next) }),
+      ...(nextLine > 0 && { 'last-event-id': String(nextLine) }),
     };
     for await (const frame of sseFrames(url, headers, ended)) {
       const event = LogEvent.parse(JSON.parse(frame.data));
       if (event.type === 'lines') {
         for (const { line, text } of event.lines) journal.write({ kind: 'line', id, attempt, line, text });
-        if (frame.id !== null) next = Number(frame.id);
+        if (frame.id !== null) nextLine = Number(frame.id);
         continue;
       }
       journal.write({ kind: 'end', id, attempt });
       if (event.next_attempt === null) return true;
       attempt = event.next_attempt;
-      next = 0;
+      nextLine = 0;
       return false;
     }
     return false;
   };
   while (!ended.aborted) {
-    if (await readOn().catch(() => false)) return;
+    if (await readStream().catch(() => false)) return;
     await pauseFor(reconnectMs, ended);
   }
 }

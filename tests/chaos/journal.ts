@@ -52,7 +52,7 @@ export interface Run {
 /** A line of the journal of a client. */
 export type ClientLine =
   | { readonly kind: 'submit'; readonly at: number; readonly job: PlannedJob }
-  /** A submission. `status` is null when no answer arrived; `id` is the job in the answer. */
+  /** The result of a submission. `status` is null when no response arrived; `id` is the job in the response. */
   | {
       readonly kind: 'answer';
       readonly at: number;
@@ -61,7 +61,7 @@ export type ClientLine =
       readonly id: string | null;
     }
   | { readonly kind: 'cancel'; readonly at: number; readonly id: string; readonly status: number | null }
-  /** Any other call with the status of its answer. */
+  /** Any other call with the status of its response. */
   | { readonly kind: 'call'; readonly at: number; readonly call: string; readonly status: number | null };
 
 export type FollowLine =
@@ -105,8 +105,8 @@ export function openJournal<L>(file: string): Journal<L> {
     lines() {
       const text = readFileSync(file, 'utf8');
       // Ignore the last line while it is incomplete.
-      const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
-      return whole.filter(line => line !== '').map(line => JSON.parse(line) as L);
+      const completeLines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+      return completeLines.filter(line => line !== '').map(line => JSON.parse(line) as L);
     },
   };
 }
@@ -114,20 +114,20 @@ export function openJournal<L>(file: string): Journal<L> {
 /** Groups the records by trainer process, in the order of their starts. */
 export function runsIn(lines: readonly TrainerLine[]): readonly Run[] {
   const groups = Map.groupBy(lines, ({ pid, attempt }) => `${pid} ${attempt}`);
-  return [...groups.values()]
-    .map(own => {
-      const [first] = own;
-      const end = own.find(line => line.kind === 'end');
-      return {
-        job: first!.job,
-        attempt: first!.attempt,
-        rig: first!.rig,
-        pid: first!.pid,
-        startedAt: first!.at,
-        lastAt: own.at(-1)!.at,
-        code: end?.code ?? null,
-        lines: own,
-      };
-    })
-    .toSorted((a, b) => a.startedAt - b.startedAt);
+  return [...groups.values()].map(runOf).toSorted((a, b) => a.startedAt - b.startedAt);
+}
+
+function runOf(lines: readonly TrainerLine[]): Run {
+  const first = lines[0]!;
+  const end = lines.find(line => line.kind === 'end');
+  return {
+    job: first.job,
+    attempt: first.attempt,
+    rig: first.rig,
+    pid: first.pid,
+    startedAt: first.at,
+    lastAt: lines.at(-1)!.at,
+    code: end?.code ?? null,
+    lines,
+  };
 }

@@ -22,7 +22,9 @@ export interface Link {
   close(): Promise<void>;
 }
 
-type LinkFaults = 'clear' | 'stall' | 'lose';
+type DirectionFault = 'clear' | 'stall' | 'lose';
+
+/** One direction of a connection: a queue of bytes, and `end` for the end of the data. */
 interface Lane {
   push(bytes: Buffer | 'end'): void;
   /** Applies a change of the faults or of the delay to the queued data. */
@@ -30,9 +32,10 @@ interface Lane {
 }
 
 export async function openLink(port: number): Promise<Link> {
-  const faults: Record<'up' | 'down', LinkFaults> = { up: 'clear', down: 'clear' };
+  const faults: Record<'up' | 'down', DirectionFault> = { up: 'clear', down: 'clear' };
   let delayMs = 0;
-  let cutAfter: number | null = null;
+  /** After how many more bytes to the agent the next connection is reset; null for never. */
+  let bytesUntilCut: number | null = null;
   const sockets = new Set<Socket>();
   const lanes = new Set<Lane>();
 
@@ -44,13 +47,14 @@ export async function openLink(port: number): Promise<Link> {
       // The target is closed, so reset the source, as a kernel does.
       if (to.destroyed) return resetSocket(from);
       if (bytes === 'end') return void to.end();
-      const left = direction === 'up' || cutAfter === null ? null : cutAfter - bytes.length;
-      if (left !== null && left <= 0) {
-        to.write(bytes.subarray(0, cutAfter ?? 0), () => [from, to].forEach(resetSocket));
-        cutAfter = null;
-        return;
+      if (direction === 'down' && bytesUntilCut !== null) {
+        if (bytes.length >= bytesUntilCut) {
+          to.write(bytes.subarray(0, bytesUntilCut), () => [from, to].forEach(resetSocket));
+          bytesUntilCut = null;
+          return;
+        }
+        bytesUntilCut -= bytes.length;
       }
-      cutAfter = left ?? cutAfter;
       to.write(bytes);
     };
     const update = (): void => {
@@ -84,7 +88,7 @@ export async function openLink(port: number): Promise<Link> {
     const pair = [agent, server];
     const up = createLane('up', agent, server);
     const down = createLane('down', server, agent);
-    const leave = (): void => {
+    const removeLanes = (): void => {
       if (!pair.every(({ destroyed }) => destroyed)) return;
       lanes.delete(up);
       lanes.delete(down);
@@ -103,45 +107,45 @@ export async function openLink(port: number): Promise<Link> {
         sockets.delete(socket);
         // The end of the connection travels like data, so faults can delay or drop it.
         lane.push('end');
-        leave();
+        removeLanes();
       });
     }
   };
   const listener = net.createServer({ noDelay: true, allowHalfOpen: true }, join);
-  const listen = (at: number): Promise<void> =>
+  const listen = (listenPort: number): Promise<void> =>
     new Promise((resolve, reject) => {
       listener.once('error', reject);
-      listener.listen(at, '127.0.0.1', () => {
+      listener.listen(listenPort, '127.0.0.1', () => {
         listener.removeListener('error', reject);
         resolve();
       });
     });
   await listen(0);
-  const own = (listener.address() as AddressInfo).port;
-  const turn = (to: LinkFaults, way: Way): void => {
-    if (way !== 'down') faults.up = to;
-    if (way !== 'up') faults.down = to;
+  const linkPort = (listener.address() as AddressInfo).port;
+  const setFault = (fault: DirectionFault, way: Way): void => {
+    if (way !== 'down') faults.up = fault;
+    if (way !== 'up') faults.down = fault;
   };
   const cut = (): void => {
     for (const socket of sockets) resetSocket(socket);
   };
   return {
-    url: `http://127.0.0.1:${own}`,
-    stall: way => turn('stall', way),
-    lose: way => turn('lose', way),
+    url: `http://127.0.0.1:${linkPort}`,
+    stall: way => setFault('stall', way),
+    lose: way => setFault('lose', way),
     refuse: () => void listener.close(),
     delay(ms) {
       delayMs = ms;
     },
     cut,
     cutAfter(bytes) {
-      cutAfter = bytes;
+      bytesUntilCut = bytes;
     },
     async heal() {
-      turn('clear', 'both');
+      setFault('clear', 'both');
       delayMs = 0;
       for (const lane of lanes) lane.update();
-      if (!listener.listening) await listen(own);
+      if (!listener.listening) await listen(linkPort);
     },
     async close() {
       const closed = new Promise<void>(resolve => {

@@ -1,8 +1,10 @@
 import { createRandom, type Random } from '../simulation/world/random.ts';
 
-/** A job that the run submits. Times are in ms since the start of the run. */
+/** A job that the run submits. */
 export interface PlannedJob {
+  /** The number of the job, from 0. */
   readonly n: number;
+  /** When to submit it, in ms since the start of the run. */
   readonly at: number;
   readonly steps: number;
   readonly stepMs: number;
@@ -61,7 +63,9 @@ export interface ChaosPlan {
 
 export const rigCount = 4;
 
-/** Faults on the same lane run one after the other; those on different lanes overlap. */
+/**
+ * Returns the lane of a fault. Faults on the same lane run one after the other; those on different lanes may overlap.
+ */
 export function laneOf(fault: Fault): string {
   switch (fault.kind) {
     case 'server_kill':
@@ -96,14 +100,15 @@ export function laneOf(fault: Fault): string {
 /** Time in ms that a process needs to start. The next fault on its lane waits that long. */
 const startMs = 1_500;
 
-function spanOf(fault: Fault): number {
+/** Returns how long a fault occupies its lane, in ms. */
+function durationOf(fault: Fault): number {
   if ('forMs' in fault) return fault.forMs;
   if ('downMs' in fault) return fault.downMs + startMs;
   return fault.kind === 'rotate_token' ? fault.fileAfterMs : 500;
 }
 
-const hour = 3_600_000;
-const tenYears = 10 * 365.25 * 24 * hour;
+const hourMs = 3_600_000;
+const tenYearsMs = 10 * 365.25 * 24 * hourMs;
 /**
  * Maximum number of kills of trainers per rig: the orchestrator quarantines a worker after three jobs in a row that end
  * by a signal.
@@ -119,7 +124,7 @@ const kinds: readonly (readonly [weight: number, draw: (random: Random, rig: num
     2,
     random => ({
       kind: 'clock_jump',
-      shiftMs: random.pick([hour, -hour, tenYears]),
+      shiftMs: random.pick([hourMs, -hourMs, tenYearsMs]),
       forMs: random.int(2_000, 8_000),
     }),
   ],
@@ -154,10 +159,10 @@ function drawFault(random: Random): Fault {
 /** Draws one of the kinds. Each is drawn in proportion to its weight. */
 function drawKind(random: Random): (typeof kinds)[number][1] {
   const sum = kinds.reduce((total, [weight]) => total + weight, 0);
-  let left = random.next() * sum;
+  let remaining = random.next() * sum;
   for (const [weight, draw] of kinds) {
-    left -= weight;
-    if (left < 0) return draw;
+    remaining -= weight;
+    if (remaining < 0) return draw;
   }
   return kinds[0]![1];
 }
@@ -176,7 +181,7 @@ function drawFaults(random: Random, forMs: number): readonly PlannedFault[] {
       if ((kills[fault.rig] ?? 0) >= trainerKillsPerRig) continue;
       kills[fault.rig] = (kills[fault.rig] ?? 0) + 1;
     }
-    freeAt.set(lane, at + spanOf(fault));
+    freeAt.set(lane, at + durationOf(fault));
     faults.push({ at, fault });
   }
   return faults;

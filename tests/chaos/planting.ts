@@ -1,13 +1,14 @@
-/** Preload that loads the product's modules with the planted bug. */
+/** Preload that loads the product's modules with the changedSources bug. */
 import { registerHooks } from 'node:module';
 import { sourcesWith } from '../simulation/loading/install.ts';
 import { plantOfThisProcess } from './plants.ts';
 
 const plant = plantOfThisProcess();
-const planted = plant === undefined ? new Map<string, string>() : sourcesWith(plant);
+/** The changed sources by the URL of their module. */
+const changedSources = plant === undefined ? new Map<string, string>() : sourcesWith(plant);
 registerHooks({
   load(url, context, next) {
-    const source = planted.get(url);
+    const source = changedSources.get(url);
     return source === undefined
       ? next(url, context)
       : { format: 'module-typescript', source, shortCircuit: true };

@@ -4,6 +4,7 @@ import type { Fleet } from './fleet.ts';
 import { type FaultLine, type Run, runsIn } from './journal.ts';
 import type { Violation } from './judge/violation.ts';
 
+/** A fault may cause a violation of a job for some time before and after the job runs. */
 const marginMs = 6_000;
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2).padStart(7)} s`;
 
@@ -16,16 +17,15 @@ interface Moment {
 export function reportOf(fleet: Fleet, violations: readonly Violation[], startedAt: number): string {
   const faults = fleet.journals.faults.lines();
   const runs = runsIn(fleet.journals.trainers.lines());
-  const groups = [...Map.groupBy(violations, ({ job }) => job)];
-  return groups
-    .flatMap(([job, own]) => [
-      ...own.map(({ rule, what }) => `${rule}: ${job === undefined ? '' : `${job}: `}${what}`),
-      ...timelineOf(
-        runs.filter(run => run.job === job),
-        faults,
-      ).map(({ at, text }) => `    ${seconds(at - startedAt)}  ${text}`),
-    ])
-    .join('\n');
+  const lines: string[] = [];
+  for (const [job, jobViolations] of Map.groupBy(violations, violation => violation.job)) {
+    const subject = job === undefined ? '' : `${job}: `;
+    for (const { rule, what } of jobViolations) lines.push(`${rule}: ${subject}${what}`);
+    const jobRuns = runs.filter(run => run.job === job);
+    for (const { at, text } of timelineOf(jobRuns, faults))
+      lines.push(`    ${seconds(at - startedAt)}  ${text}`);
+  }
+  return lines.join('\n');
 }
 
 /** Returns the trainers of a job, and the faults of the orchestrator and of their rigs during that time. */
@@ -38,13 +38,13 @@ function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonl
     { at, text: `trainer ${pid} of ${attempt} starts on rig ${rig}` },
     { at: lastAt, text: `trainer ${pid} writes its last line; exit code ${code}` },
   ]);
-  const broken = faults
+  const nearFaults = faults
     .filter(({ time, fault }) => time >= from && time <= to && (!('rig' in fault) || rigs.has(fault.rig)))
     .map(({ time, kind, fault, note = '' }) => ({
       at: time,
       text: `${kind} ${JSON.stringify(fault)} ${note}`.trimEnd(),
     }));
-  return [...processes, ...broken].toSorted((a, b) => a.at - b.at);
+  return [...processes, ...nearFaults].toSorted((a, b) => a.at - b.at);
 }
 
 /** Copies journals, logs and the database for debugging. Tokens are not copied. */
@@ -60,13 +60,13 @@ export function keep(fleet: Fleet, text: string, folder: string): void {
     events.events.map(event => JSON.stringify(event)),
   );
   for (const rig of rigs) write(`${rig.name}.log`, rig.lines());
-  const own: readonly { readonly file: string }[] = [
+  const journalFiles: readonly { readonly file: string }[] = [
     journals.trainers,
     journals.client,
     journals.follow,
     journals.faults,
     journals.exits,
   ];
-  const files = [...own.map(({ file }) => file), server.databaseFile];
+  const files = [...journalFiles.map(({ file }) => file), server.databaseFile];
   for (const file of files) if (existsSync(file)) copyFileSync(file, join(folder, basename(file)));
 }

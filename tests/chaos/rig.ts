@@ -14,9 +14,9 @@ export interface Rig {
   readonly pid: number;
   /** The log lines of all its agents. */
   lines(): readonly string[];
-  /** Sends a signal to the agent. After its end, the next agent starts after `downMs`. */
-  end(by: NodeJS.Signals, downMs: number): void;
-  signal(by: 'SIGSTOP' | 'SIGCONT'): void;
+  /** Sends a signal that ends the agent. The next agent starts `downMs` after its end. */
+  end(signalName: NodeJS.Signals, downMs: number): void;
+  signal(signalName: 'SIGSTOP' | 'SIGCONT'): void;
   /** The current content of the token file. */
   readonly token: string;
   /** Replaces the token in the file. */
@@ -40,7 +40,8 @@ export interface RigOptions {
 }
 
 const restartMs = 200;
-const tokenRefused = 3;
+/** The agent's exit code when the server refuses its token (docs/workers.md). */
+const tokenRefusedCode = 3;
 
 export function openRig(options: RigOptions): Rig {
   const { id, name, link, folder, exits } = options;
@@ -49,16 +50,18 @@ export function openRig(options: RigOptions): Rig {
   const lines: string[] = [];
   let { token } = options;
   let downMs = restartMs;
-  let expected: string | null = null;
+  /** Why the run expects the next end of the agent; null when it does not. */
+  let expectedReason: string | null = null;
+  /** Number of callers that currently expect a refused token. */
   let refusals = 0;
   let isClosing = false;
   mkdirSync(stateHome, { recursive: true, mode: 0o700 });
   writeFileSync(tokenFile, options.token, { mode: 0o600 });
 
   const reasonFor = (code: number | null): string | null => {
-    if (expected !== null) return expected;
+    if (expectedReason !== null) return expectedReason;
     if (code === 0 && !options.isPersistent) return 'leaves after one job';
-    return code === tokenRefused && refusals > 0 ? 'its token is refused' : null;
+    return code === tokenRefusedCode && refusals > 0 ? 'its token is refused' : null;
   };
   const start = (): Program => {
     const agent = startProgram(commandOf(options, tokenFile), {
@@ -75,7 +78,7 @@ export function openRig(options: RigOptions): Rig {
         expected: reasonFor(code),
       });
       const waitMs = downMs;
-      expected = null;
+      expectedReason = null;
       downMs = restartMs;
       if (isClosing) return;
       setTimeout(() => {
@@ -96,24 +99,26 @@ export function openRig(options: RigOptions): Rig {
       return token;
     },
     lines: () => [...lines, ...current.lines],
-    end(by, forMs) {
-      expected = `${by} of the run`;
-      downMs = forMs;
-      signal(current.pid, by);
+    end(signalName, pauseMs) {
+      expectedReason = `${signalName} of the run`;
+      downMs = pauseMs;
+      signal(current.pid, signalName);
     },
-    signal: by => void signal(current.pid, by),
-    writeToken(next) {
-      token = next;
-      writeFileSync(`${tokenFile}.new`, next, { mode: 0o600 });
+    signal: signalName => void signal(current.pid, signalName),
+    writeToken(newToken) {
+      token = newToken;
+      writeFileSync(`${tokenFile}.new`, newToken, { mode: 0o600 });
       renameSync(`${tokenFile}.new`, tokenFile);
     },
     expectRefusal() {
       refusals += 1;
-      return () => void (refusals -= 1);
+      return () => {
+        refusals -= 1;
+      };
     },
     async close(limitMs) {
       isClosing = true;
-      expected = 'the run is over';
+      expectedReason = 'the run is over';
       signal(current.pid, 'SIGCONT');
       signal(current.pid, 'SIGTERM');
       let isLate = false;
@@ -123,7 +128,7 @@ export function openRig(options: RigOptions): Rig {
       }, limitMs);
       const { code } = await current.exited;
       clearTimeout(timer);
-      return !isLate && (code === 0 || code === tokenRefused);
+      return !isLate && (code === 0 || code === tokenRefusedCode);
     },
   };
 }

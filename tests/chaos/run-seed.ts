@@ -36,7 +36,7 @@ export interface SeedResult {
 }
 
 /** A job's second retry waits half a minute, and a worker gives up a silent upload only after two minutes. */
-const patience = { jobsMs: 120_000, restMs: 150_000 };
+const recoveryLimits = { jobsMs: 120_000, recordsMs: 150_000 };
 const progressEveryMs = 500;
 
 /** Runs a fleet with faults for `minutes`, ends all faults, waits for its recovery, and checks it. */
@@ -49,7 +49,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   try {
     await Promise.all([submitJobs(fleet, plan, startedAt), performFaults(fleet, plan.faults, startedAt)]);
     await heal(fleet);
-    const violations = await conclude(fleet, plan, patience);
+    const violations = await conclude(fleet, plan, recoveryLimits);
     const report = reportOf(fleet, violations, startedAt);
     const logs = violations.length > 0 || options.keep === true ? join(options.logs, `seed-${seed}`) : null;
     if (logs !== null) keep(fleet, report, logs);
@@ -81,13 +81,13 @@ async function submitJob({ client, server, journals, ended }: Fleet, job: Planne
 }
 
 function progressOf({ journals, events }: Fleet, plan: ChaosPlan, startedAt: number): string {
-  const begun = journals.faults.lines().filter(({ kind }) => kind === 'begin').length;
+  const startedFaults = journals.faults.lines().filter(({ kind }) => kind === 'begin').length;
   const count = (type: string): number => events.events.filter(event => event.type === type).length;
   const ended = count('job.completed') + count('job.failed') + count('job.cancelled');
-  const forS = Math.round((machineNow() - startedAt) / 1_000);
-  const ofS = Math.round(plan.forMs / 1_000);
+  const passedS = Math.round((machineNow() - startedAt) / 1_000);
+  const chaosS = Math.round(plan.forMs / 1_000);
   return (
-    `seed ${plan.seed}: ${forS} s (chaos for ${ofS} s), ${begun} of ${plan.faults.length} faults, ` +
+    `seed ${plan.seed}: ${passedS} s (chaos for ${chaosS} s), ${startedFaults} of ${plan.faults.length} faults, ` +
     `${count('job.submitted')} of ${plan.jobs.length} jobs submitted, ${ended} ended`
   );
 }

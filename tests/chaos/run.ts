@@ -15,7 +15,7 @@ import { runSeed, type SeedResult } from './run-seed.ts';
 
 const exitCodes = { clean: 0, violated: 1, usage: 2, interrupted: 130 } as const;
 /** Logs stay in this folder after the run. All other files are removed. */
-const logsIn = tmpdir();
+const logParent = tmpdir();
 
 interface RunOptions {
   readonly seeds: readonly number[];
@@ -46,7 +46,7 @@ function parseOptions(argv: readonly string[]): RunOptions | string {
   const plant = plants.find(({ name }) => name === values.plant) ?? null;
   if (values.plant !== undefined && plant === null)
     return `unknown plant "${values.plant}": use one of ${plants.map(({ name }) => name).join(', ')}`;
-  const seeds = Array.from({ length: last - first + 1 }, (_, n) => first + n);
+  const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index);
   return { seeds, minutes, plant, keep: values.keep };
 }
 
@@ -65,25 +65,26 @@ async function main(): Promise<number> {
     process.stderr.write(`${options}\n`);
     return exitCodes.usage;
   }
-  const logs = join(logsIn, `trainyard-chaos-logs-${process.pid}`);
-  const done: SeedResult[] = [];
+  const logs = join(logParent, `trainyard-chaos-logs-${process.pid}`);
+  const results: SeedResult[] = [];
   for (const seed of options.seeds) {
     const result = await runSeed({ ...options, seed, logs, ...(isScreen && { onProgress: showProgress }) });
     clearProgress();
-    done.push(result);
+    results.push(result);
     process.stdout.write(`${lineOf(result)}\n`);
     if (result.report !== '') process.stdout.write(`${result.report}\n`);
     if (result.logs !== null) process.stdout.write(`Journals and logs: ${result.logs}\n`);
   }
-  const kinds = Map.groupBy(
-    done.flatMap(({ violations }) => violations),
+  const byRule = Map.groupBy(
+    results.flatMap(({ violations }) => violations),
     ({ rule }) => rule,
   );
-  for (const [rule, own] of kinds) process.stdout.write(`${String(own.length).padStart(5)}  ${rule}\n`);
-  return kinds.size === 0 ? exitCodes.clean : exitCodes.violated;
+  for (const [rule, violations] of byRule)
+    process.stdout.write(`${String(violations.length).padStart(5)}  ${rule}\n`);
+  return byRule.size === 0 ? exitCodes.clean : exitCodes.violated;
 }
 
-const folder = mkdtempSync(join(logsIn, 'trainyard-run-'));
+const folder = mkdtempSync(join(logParent, 'trainyard-run-'));
 process.env['TMPDIR'] = folder;
 reapAtEnd(folder);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

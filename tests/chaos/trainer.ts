@@ -35,12 +35,13 @@ const rig = Number(/\/work-rig-(\d+)\//.exec(values.config)?.[1]) - 1;
 const stdout = 1;
 const weightBytes = 48 * 1_024;
 
-function note(what: TrainerNote): void {
-  const line: TrainerLine = { ...what, at: machineNow(), pid: process.pid, job, attempt, rig };
+/** Writes a record into the journal. */
+function record(note: TrainerNote): void {
+  const line: TrainerLine = { ...note, at: machineNow(), pid: process.pid, job, attempt, rig };
   appendFileSync(values.journal, `${JSON.stringify(line)}\n`);
 }
 
-/** Writes synchronously, so that a kill loses no buffered output. Ignores that the reader may be gone. */
+/** Writes synchronously, so that a kill loses no buffered output. Ignores errors, because the reader may have ended. */
 function print(text: string): void {
   try {
     writeSync(stdout, text);
@@ -66,7 +67,7 @@ function saveCheckpoint(step: number): void {
     [`${name}/weights.bin`]: randomBytes(weightBytes),
     [`${name}/state.json`]: JSON.stringify({ n: config.n, step, pid: process.pid }),
   });
-  note({ kind: 'checkpoint', step, files });
+  record({ kind: 'checkpoint', step, files });
 }
 
 /** Loads the checkpoint to resume from. Returns its step; 0 when the job starts from the beginning. */
@@ -82,37 +83,38 @@ function resume(): number {
         .digest('hex'),
     ]),
   );
-  note({ kind: 'resume', checkpoint, step: state.step, files });
+  record({ kind: 'resume', checkpoint, step: state.step, files });
   return state.n === config.n ? state.step : -1;
 }
 
 function end(): never {
   if (config.exit_code === 0) {
-    note({ kind: 'final', files: write({ 'model.safetensors': randomBytes(weightBytes) }) });
+    record({ kind: 'final', files: write({ 'model.safetensors': randomBytes(weightBytes) }) });
   }
-  note({ kind: 'end', code: config.exit_code });
+  record({ kind: 'end', code: config.exit_code });
   process.exit(config.exit_code);
 }
 
-function train(done: number): void {
-  let step = done;
+function train(firstStep: number): void {
+  let step = firstStep;
   setInterval(() => {
     if (step >= config.steps) end();
     step += 1;
     // The loss depends on the pid, so that each point shows which process produced it.
     const loss = Number((1 / (step + 1) + (process.pid % 10_000) / 1e8).toFixed(9));
     const progress = JSON.stringify({ type: 'progress', step, total_steps: config.steps, loss });
+    // Letters of several bytes, which a proxy or a log may cut in the middle.
     const text = `Schritt ${step} für Auftrag ${config.n}: ✓ 学習 ${'·'.repeat(step % 40)}\n${progress}\n`;
-    note({ kind: 'step', step, loss, text });
+    record({ kind: 'step', step, loss, text });
     print(text);
     if (step % config.checkpoint_every === 0) saveCheckpoint(step);
   }, config.step_ms);
 }
 
 process.on('SIGTERM', () => {
-  note({ kind: 'term' });
+  record({ kind: 'term' });
   process.removeAllListeners('SIGTERM');
   process.kill(process.pid, 'SIGTERM');
 });
-note({ kind: 'start', n: config.n });
+record({ kind: 'start', n: config.n });
 train(resume());

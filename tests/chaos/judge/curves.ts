@@ -4,7 +4,7 @@ import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './vi
  * Outcomes of attempts that were replaced while their trainer may still have been running. Their last points may be
  * missing.
  */
-const cutOff: ReadonlySet<string | null> = new Set(['given_up', 'withdrawn']);
+const replacedOutcomes: ReadonlySet<string | null> = new Set(['given_up', 'withdrawn']);
 
 /** Checks that each loss printed by a trainer is one point on the curve of its attempt. */
 export function judgeCurves(jobCase: JobCase): readonly Violation[] {
@@ -17,41 +17,34 @@ function judgeCurve(jobCase: JobCase, attempt: AttemptEvidence): readonly Violat
   const runs = runsOf(jobCase, attempt);
   const steps = runs.flatMap(({ lines }) => lines).filter(line => line.kind === 'step');
   const printed = new Map(steps.map(({ step, loss }) => [step, loss]));
-  const found = (rule: string, what: string): Violation => ({
-    rule,
-    what: `attempt ${attempt.attempt}: ${what}`,
-    job: job.id,
-  });
-  const seen = new Set<number>();
-  const odd = points.flatMap(({ step, value, count }) => {
-    if (step === null) return [found('points match the printed losses', 'a loss has no step')];
-    const isTwice = seen.has(step);
-    seen.add(step);
-    if (isTwice || count !== 1)
-      return [found('each point is stored once', `step ${step} occurs more than once (count ${count})`)];
-    return printed.get(step) === value
-      ? []
-      : [
-          found(
-            'points match the printed losses',
-            `step ${step} is ${value}, but the trainer printed ${printed.get(step)}`,
-          ),
-        ];
-  });
-  if (cutOff.has(attempt.outcome)) return odd;
+  const violations: Violation[] = [];
+  const report = (rule: string, what: string): void =>
+    void violations.push({ rule, what: `attempt ${attempt.attempt}: ${what}`, job: job.id });
+  const storedSteps = new Set<number>();
+  for (const { step, value, count } of points) {
+    if (step === null) {
+      report('points match the printed losses', 'a loss has no step');
+      continue;
+    }
+    const printedLoss = printed.get(step);
+    if (storedSteps.has(step) || count !== 1)
+      report('each point is stored once', `step ${step} occurs more than once (count ${count})`);
+    else if (printedLoss !== value)
+      report(
+        'points match the printed losses',
+        `step ${step} is ${value}, but the trainer printed ${printedLoss}`,
+      );
+    storedSteps.add(step);
+  }
+  if (replacedOutcomes.has(attempt.outcome)) return violations;
   // The last output of a killed process may not have reached its agent.
-  const isUnsure = runs.some(({ code }) => code === null);
-  const last = Math.max(...printed.keys());
-  const missing = [...printed.keys()].filter(step => !seen.has(step) && !(isUnsure && step === last));
-  return missing.length === 0
-    ? odd
-    : [
-        ...odd,
-        found(
-          'points arrive',
-          `steps ${rangesOf(missing)} of ${printed.size} are missing (${attempt.outcome})`,
-        ),
-      ];
+  const wasKilled = runs.some(({ code }) => code === null);
+  const lastStep = Math.max(...printed.keys());
+  const mayBeMissing = (step: number): boolean => wasKilled && step === lastStep;
+  const missing = [...printed.keys()].filter(step => !storedSteps.has(step) && !mayBeMissing(step));
+  if (missing.length > 0)
+    report('points arrive', `steps ${rangesOf(missing)} of ${printed.size} are missing (${attempt.outcome})`);
+  return violations;
 }
 
 /** Formats numbers as ranges, such as `3-7, 9`. */

@@ -2,7 +2,7 @@ import { transition } from '../../support/database-evidence.ts';
 import { historyViolations } from '../../support/invariants-history.ts';
 import type { EventLine } from '../../support/stream-record.ts';
 import type { AuditEvidence } from '../evidence.ts';
-import { finals, type Violation } from './violation.ts';
+import { finalStatuses, type Violation } from './violation.ts';
 
 /** The events that a client of the event stream received. */
 export interface ReceivedEvents {
@@ -21,25 +21,28 @@ export function judgeEvents(
   statuses: ReadonlyMap<string, string>,
 ): readonly Violation[] {
   const last = events.at(-1)?.seq ?? 0;
-  const whole = [...faults, ...(last < lastSeq ? [`the stream ends with ${last} of ${lastSeq}`] : [])];
-  const received = new Map<string, string>();
+  const streamErrors = [...faults];
+  if (last < lastSeq) streamErrors.push(`the stream ends with ${last} of ${lastSeq}`);
+  /** The type of the last event of each job that changed its status. */
+  const lastTypes = new Map<string, string>();
   for (const { kind, type, job_id: id } of events)
     if (kind === 'job' && id && type !== 'job.late_result' && type !== 'job.outstanding')
-      received.set(id, type);
-  const wrong = [...statuses].filter(
-    ([id, status]) => finals.has(status) && received.get(id) !== `job.${status}`,
+      lastTypes.set(id, type);
+  const mismatches = [...statuses].filter(
+    ([id, status]) => finalStatuses.has(status) && lastTypes.get(id) !== `job.${status}`,
   );
   return [
-    ...whole.map(what => ({ rule: 'the event stream is complete', what })),
+    ...streamErrors.map(what => ({ rule: 'the event stream is complete', what })),
     ...historyViolations(events).map(what => ({ rule: 'history is possible', what, ...jobIn(what) })),
-    ...wrong.map(([id, status]) => ({
+    ...mismatches.map(([id, status]) => ({
       rule: 'the last event of a job matches its status',
-      what: `it is ${status}, the last event is ${received.get(id)}`,
+      what: `it is ${status}, the last event is ${lastTypes.get(id)}`,
       job: id,
     })),
   ];
 }
 
+/** Finds the id of the job in a description. */
 const jobIn = (what: string): { readonly job?: string } => {
   const [id] = /\bj_\w+/.exec(what) ?? [];
   return id === undefined ? {} : { job: id };
@@ -61,9 +64,9 @@ export function judgeAudit(
     .map(({ type, job_id: job, worker_id: worker, attempt }) =>
       transition(type, job ?? worker ?? '', attempt),
     );
-  const at = received.findIndex((word, n) => word !== audited[n]);
-  if (at < 0) return broken;
-  const what = `transition ${at + 1} is "${received[at]}" in the events, but "${audited[at]}" in the audit trail`;
+  const index = received.findIndex((event, position) => event !== audited[position]);
+  if (index < 0) return broken;
+  const what = `transition ${index + 1} is "${received[index]}" in the events, but "${audited[index]}" in the audit trail`;
   return [...broken, { rule: 'one audit row per transition', what }];
 }
 

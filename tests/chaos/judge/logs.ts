@@ -17,20 +17,20 @@ function judgeLog(jobCase: JobCase, attempt: AttemptEvidence): readonly Violatio
   const printed = texts.join('');
   if (log === printed) return [];
   // A killed process may have written its last line to the journal but not to its output.
-  const isUnsure = runs.some(({ code }) => code === null);
-  if (isUnsure && printed.startsWith(log) && log.length >= texts.slice(0, -1).join('').length) return [];
-  const at = differenceOf(log, printed);
-  const what =
-    log.length === at
-      ? `attempt ${attempt.attempt}: the log ends after ${at} of ${printed.length} characters (${attempt.outcome})`
-      : `attempt ${attempt.attempt}: the log differs at character ${at}: ${JSON.stringify(log.slice(at, at + 60))}, but the trainer printed ${JSON.stringify(printed.slice(at, at + 60))}`;
+  const wasKilled = runs.some(({ code }) => code === null);
+  const withoutLastLine = texts.slice(0, -1).join('');
+  if (wasKilled && printed.startsWith(log) && log.length >= withoutLastLine.length) return [];
+  const difference = describeDifference(log, printed);
+  const what = `attempt ${attempt.attempt}: ${difference} (${attempt.outcome})`;
   return [{ rule: 'logs match the printed output', what, job: job.id }];
 }
 
-function differenceOf(a: string, b: string): number {
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at += 1;
-  return at;
+function describeDifference(log: string, printed: string): string {
+  let index = 0;
+  while (index < log.length && log[index] === printed[index]) index += 1;
+  if (index === log.length) return `the log ends after ${index} of ${printed.length} characters`;
+  const excerptOf = (text: string): string => JSON.stringify(text.slice(index, index + 60));
+  return `the log differs at character ${index}: ${excerptOf(log)}, but the trainer printed ${excerptOf(printed)}`;
 }
 
 /** Checks that a client that followed a log received each line once, in the order of the log. */
@@ -39,22 +39,24 @@ export function judgeFollowing(
   logOf: (id: string, attempt: number) => string | null,
 ): readonly Violation[] {
   const groups = Map.groupBy(followed, ({ id, attempt }) => `${id} ${attempt}`);
-  return [...groups.values()].flatMap(own => {
-    const { id, attempt } = own[0]!;
-    const found = (what: string): readonly Violation[] => [
-      { rule: 'a followed log is complete', what: `attempt ${attempt}: ${what}`, job: id },
-    ];
-    const received = own.filter(line => line.kind === 'line');
-    const at = received.findIndex(({ line }, n) => line !== n);
-    if (at >= 0) return found(`received line ${received[at]?.line} instead of line ${at}`);
-    const lines = (logOf(id, attempt) ?? '').split('\n');
-    const wrong = received.find(({ line, text }) => lines[line] !== text);
-    if (wrong !== undefined)
-      return found(`received line ${wrong.line} as ${wrong.text}, but the log has ${lines[wrong.line]}`);
-    const isEnded = own.some(({ kind }) => kind === 'end');
-    const count = lines.at(-1) === '' ? lines.length - 1 : lines.length;
-    return isEnded && received.length < count
-      ? found(`it ended after ${received.length} of ${count} lines`)
-      : [];
+  return [...groups.values()].flatMap(lines => {
+    const { id, attempt } = lines[0]!;
+    const problem = findProblem(lines, logOf(id, attempt) ?? '');
+    if (problem === null) return [];
+    return [{ rule: 'a followed log is complete', what: `attempt ${attempt}: ${problem}`, job: id }];
   });
+}
+
+/** Compares the received lines of one attempt with its log. */
+function findProblem(followed: readonly FollowLine[], log: string): string | null {
+  const received = followed.filter(line => line.kind === 'line');
+  const gap = received.findIndex(({ line }, index) => line !== index);
+  if (gap >= 0) return `received line ${received[gap]?.line} instead of line ${gap}`;
+  const lines = log.split('\n');
+  const wrong = received.find(({ line, text }) => lines[line] !== text);
+  if (wrong !== undefined)
+    return `received line ${wrong.line} as ${wrong.text}, but the log has ${lines[wrong.line]}`;
+  const hasEnded = followed.some(({ kind }) => kind === 'end');
+  const count = lines.at(-1) === '' ? lines.length - 1 : lines.length;
+  return hasEnded && received.length < count ? `it ended after ${received.length} of ${count} lines` : null;
 }

@@ -14,19 +14,19 @@ export interface Remains {
   readonly oldTokens: readonly number[];
 }
 
-/** Allowance for heaps, which do not shrink at once. */
-const memoryAllowance = 256 * 1_048_576;
 const mib = 1_048_576;
+/** Allowance for heaps, which do not shrink immediately. */
+const maxMemoryGrowth = 256 * mib;
 
 export function judgeRemains(remains: Remains): readonly Violation[] {
   const { workers, exits, processes, descriptors, memoryGrowth, oldTokens } = remains;
-  const idle = workers
+  const notIdle = workers
     .filter(worker => worker.status !== 'idle' || worker.current_job_id !== null)
     .map(({ name, status, status_reason: reason, current_job_id: job }) => ({
       rule: 'workers are idle at the end',
       what: `${name} is ${status} (${reason}) with the job ${job}`,
     }));
-  const banned = workers.flatMap(({ name, quarantine }) =>
+  const quarantined = workers.flatMap(({ name, quarantine }) =>
     quarantine === null
       ? []
       : [{ rule: 'no healthy worker is quarantined', what: `${name}: ${quarantine.reason}` }],
@@ -37,18 +37,18 @@ export function judgeRemains(remains: Remains): readonly Violation[] {
       rule: 'no program ends unexpectedly',
       what: `${who} ended with ${signal ?? code}`,
     }));
+  const resources: Violation[] = processes.map(what => ({ rule: 'no process outlives the run', what }));
   const extra = descriptors.after.length - descriptors.before;
-  const left = [
-    ...processes.map(what => ({ rule: 'no process outlives the run', what })),
-    ...(extra > 0
-      ? [{ rule: 'all file descriptors are closed', what: `${extra} more: ${descriptors.after.join(', ')}` }]
-      : []),
-    ...(memoryGrowth > memoryAllowance
-      ? [{ rule: 'memory is bounded', what: `it grew by ${Math.round(memoryGrowth / mib)} MiB` }]
-      : []),
-  ];
-  const alive = oldTokens
+  if (extra > 0) {
+    const what = `${extra} more: ${descriptors.after.join(', ')}`;
+    resources.push({ rule: 'all file descriptors are closed', what });
+  }
+  if (memoryGrowth > maxMemoryGrowth) {
+    const what = `it grew by ${Math.round(memoryGrowth / mib)} MiB`;
+    resources.push({ rule: 'memory is bounded', what });
+  }
+  const acceptedTokens = oldTokens
     .filter(status => status !== 401)
     .map(status => ({ rule: 'replaced tokens are rejected', what: `one got status ${status}` }));
-  return [...idle, ...banned, ...crashed, ...left, ...alive];
+  return [...notIdle, ...quarantined, ...crashed, ...resources, ...acceptedTokens];
 }

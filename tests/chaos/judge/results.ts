@@ -5,15 +5,15 @@ export function judgeResults(jobCase: JobCase): readonly Violation[] {
   const { evidence, runs } = jobCase;
   const { job } = evidence;
   const violation = (rule: string, what: string): Violation => ({ rule, what, job: job.id });
-  const accepted = job.attempts.filter(({ outcome }) => outcome === 'completed');
-  const wanted = job.status === 'completed' ? 1 : 0;
+  const completed = job.attempts.filter(({ outcome }) => outcome === 'completed');
+  const expectedCount = job.status === 'completed' ? 1 : 0;
   const wrongCount =
-    accepted.length === wanted
+    completed.length === expectedCount
       ? []
       : [
           violation(
             'one completed attempt per completed job',
-            `${accepted.length} attempts completed, but the job is ${job.status}`,
+            `${completed.length} attempts completed, but the job is ${job.status}`,
           ),
         ];
   const attemptIds = new Set(job.attempts.map(({ attempt_id: id }) => id));
@@ -29,19 +29,19 @@ export function judgeResults(jobCase: JobCase): readonly Violation[] {
     ...wrongCount,
     ...unknownTrainers,
     ...unended,
-    ...accepted.flatMap(attempt => judgeAccepted(jobCase, attempt, violation)),
+    ...completed.flatMap(attempt => judgeCompleted(jobCase, attempt, violation)),
     ...judgeFailure(jobCase, violation),
     ...judgeRetries(jobCase, violation),
     ...judgeOverlaps(jobCase, violation),
   ];
 }
 
-type MakeViolation = (rule: string, what: string) => Violation;
+type CreateViolation = (rule: string, what: string) => Violation;
 
-function judgeAccepted(
+function judgeCompleted(
   jobCase: JobCase,
   attempt: AttemptEvidence,
-  violation: MakeViolation,
+  violation: CreateViolation,
 ): readonly Violation[] {
   const codes = runsOf(jobCase, attempt).map(({ code }) => code);
   return codes.includes(0)
@@ -57,58 +57,61 @@ function judgeAccepted(
 /** Causes of failure after which a job is retried. */
 const lossCauses: ReadonlySet<string | null> = new Set(['worker_lost', 'preempted']);
 
-function judgeFailure(jobCase: JobCase, violation: MakeViolation): readonly Violation[] {
+/** Checks that the faults or the plan of the run explain why a job failed or was cancelled. */
+function judgeFailure(jobCase: JobCase, violation: CreateViolation): readonly Violation[] {
   const { evidence, planned, isCancelled, killed } = jobCase;
   const { job } = evidence;
   const last = job.attempts.at(-1);
-  const own = last === undefined ? [] : runsOf(jobCase, last);
-  const wrong = (why: string): readonly Violation[] => [
-    violation('every end has a true cause', `${job.status} (${job.cause}): ${why}; ${job.error_message}`),
+  const runs = last === undefined ? [] : runsOf(jobCase, last);
+  const wrongCause = (reason: string): readonly Violation[] => [
+    violation('every end has a true cause', `${job.status} (${job.cause}): ${reason}; ${job.error_message}`),
   ];
-  if (job.status === 'cancelled') return isCancelled ? [] : wrong('no user cancelled it');
+  if (job.status === 'cancelled') return isCancelled ? [] : wrongCause('no user cancelled it');
   if (job.status !== 'failed' || lossCauses.has(job.cause)) return [];
   if (job.cause === 'trainer_exit') {
-    const isPlanned = planned.exitCode !== 0 && own.some(({ code }) => code === planned.exitCode);
-    return isPlanned && last?.exit_code === planned.exitCode
-      ? []
-      : wrong(
-          `its trainers exited with ${JSON.stringify(own.map(({ code }) => code))}, the API reports ${last?.exit_code}, and ${planned.exitCode} was planned`,
-        );
+    const codes = runs.map(({ code }) => code);
+    const isPlanned = planned.exitCode !== 0 && codes.includes(planned.exitCode);
+    if (isPlanned && last?.exit_code === planned.exitCode) return [];
+    return wrongCause(
+      `its trainers exited with ${JSON.stringify(codes)}, the API reports ${last?.exit_code}, and ${planned.exitCode} was planned`,
+    );
   }
-  if (job.cause === 'trainer_signal' && own.some(({ pid }) => killed.has(pid))) return [];
-  return wrong('the run did not cause this');
+  if (job.cause === 'trainer_signal' && runs.some(({ pid }) => killed.has(pid))) return [];
+  return wrongCause('the run did not cause this');
 }
 
-function judgeRetries({ evidence, planned }: JobCase, violation: MakeViolation): readonly Violation[] {
+/** Checks that a job was retried after each loss of its worker, as often as it allows. */
+function judgeRetries({ evidence, planned }: JobCase, violation: CreateViolation): readonly Violation[] {
   const { job } = evidence;
-  const charged = job.attempts.filter(({ cause }) => lossCauses.has(cause)).length;
+  const { maxRetries } = planned;
+  const lostAttempts = job.attempts.filter(({ cause }) => lossCauses.has(cause)).length;
   const isLost = job.status === 'failed' && lossCauses.has(job.cause);
-  const recorded = `${charged} attempts were lost, ${planned.maxRetries} retries are allowed`;
-  if (charged > planned.maxRetries + (isLost ? 1 : 0)) return [violation('retries are bounded', recorded)];
-  return isLost && charged <= planned.maxRetries ? [violation('every allowed retry is used', recorded)] : [];
+  const maxLost = isLost ? maxRetries + 1 : maxRetries;
+  const what = `${lostAttempts} attempts were lost, ${maxRetries} retries are allowed`;
+  if (lostAttempts > maxLost) return [violation('retries are bounded', what)];
+  return isLost && lostAttempts <= maxRetries ? [violation('every allowed retry is used', what)] : [];
 }
 
 /**
  * Checks that each attempt had one trainer. Trainers of two attempts may overlap only when the earlier worker was
  * unreachable.
  */
-function judgeOverlaps(jobCase: JobCase, violation: MakeViolation): readonly Violation[] {
+function judgeOverlaps(jobCase: JobCase, violation: CreateViolation): readonly Violation[] {
   const { evidence, planned, runs } = jobCase;
   const { attempts } = evidence.job;
   const severalTrainers = attempts
     .filter(attempt => runsOf(jobCase, attempt).length > 1)
     .map(({ attempt }) => violation('one trainer per attempt', `attempt ${attempt} had several trainers`));
-  const overlaps = runs.flatMap((first, n) =>
-    runs
-      .slice(n + 1)
-      .filter(second => second.startedAt <= first.lastAt)
-      .flatMap(second => {
-        const outcome = attempts.find(({ attempt_id: id }) => id === first.attempt)?.outcome;
-        if (outcome === 'given_up' && !planned.stopsOnLostContact) return [];
-        const forMs = Math.round(first.lastAt - second.startedAt);
-        const what = `trainers ${first.pid} and ${second.pid} overlapped for ${forMs} ms; the first attempt is ${outcome}`;
-        return [violation('trainers of a job do not overlap', what)];
-      }),
-  );
+  const overlaps: Violation[] = [];
+  for (const [index, first] of runs.entries()) {
+    const outcome = attempts.find(({ attempt_id: id }) => id === first.attempt)?.outcome;
+    if (outcome === 'given_up' && !planned.stopsOnLostContact) continue;
+    for (const second of runs.slice(index + 1)) {
+      if (second.startedAt > first.lastAt) continue;
+      const overlapMs = Math.round(first.lastAt - second.startedAt);
+      const what = `trainers ${first.pid} and ${second.pid} overlapped for ${overlapMs} ms; the first attempt is ${outcome}`;
+      overlaps.push(violation('trainers of a job do not overlap', what));
+    }
+  }
   return [...severalTrainers, ...overlaps];
 }

@@ -1,7 +1,7 @@
 import type { ClientLine } from '../journal.ts';
-import { finals, type Violation } from './violation.ts';
+import { finalStatuses, type Violation } from './violation.ts';
 
-/** Checks that each submission answered with 200 created one job, which has ended, and that there are no other jobs. */
+/** Checks that each accepted submission created one job, which has ended, and that there are no other jobs. */
 export function judgeSubmits(
   lines: readonly ClientLine[],
   statuses: ReadonlyMap<string, string>,
@@ -11,19 +11,19 @@ export function judgeSubmits(
   const lost = [...ids].flatMap(id => {
     const status = statuses.get(id);
     if (status === undefined) return [{ rule: 'accepted jobs exist', what: 'it does not exist', job: id }];
-    return finals.has(status) ? [] : [{ rule: 'jobs end', what: `it is still ${status}`, job: id }];
+    return finalStatuses.has(status) ? [] : [{ rule: 'jobs end', what: `it is still ${status}`, job: id }];
   });
   const byNumber = Map.groupBy(accepted, ({ n }) => n);
-  const twice = [...byNumber].flatMap(([n, own]) => {
-    const several = new Set(own.map(({ id }) => id));
-    return several.size > 1
-      ? [{ rule: 'one job per key', what: `submission ${n} created the jobs ${[...several].join(', ')}` }]
+  const duplicates = [...byNumber].flatMap(([n, answers]) => {
+    const jobs = new Set(answers.map(({ id }) => id));
+    return jobs.size > 1
+      ? [{ rule: 'one job per key', what: `submission ${n} created the jobs ${[...jobs].join(', ')}` }]
       : [];
   });
-  return [...lost, ...twice, ...judgeExtra(lines, ids, statuses)];
+  return [...lost, ...duplicates, ...judgeExtra(lines, ids, statuses)];
 }
 
-/** Checks for extra jobs. Only a submission without a key whose answer was lost may have created one. */
+/** Checks for extra jobs. Only a submission without a key whose response was lost may have created one. */
 function judgeExtra(
   lines: readonly ClientLine[],
   ids: ReadonlySet<string>,
@@ -33,26 +33,21 @@ function judgeExtra(
     lines.filter(line => line.kind === 'answer'),
     ({ n }) => n,
   );
-  const unsure = [...answers.values()].filter(
-    own => own.every(({ id }) => id === null) && own.some(({ status }) => status === null),
+  const unanswered = [...answers.values()].filter(
+    tries => tries.every(({ id }) => id === null) && tries.some(({ status }) => status === null),
   );
   const extra = [...statuses.keys()].filter(id => !ids.has(id));
-  return extra.length <= unsure.length
-    ? []
-    : [
-        {
-          rule: 'one job per submission',
-          what: `${extra.length} jobs have no submission, ${unsure.length} submissions were never answered: ${extra.join(', ')}`,
-        },
-      ];
+  if (extra.length <= unanswered.length) return [];
+  const what = `${extra.length} jobs have no submission, ${unanswered.length} submissions got no response: ${extra.join(', ')}`;
+  return [{ rule: 'one job per submission', what }];
 }
 
-const allowed: ReadonlySet<number> = new Set([503, 507]);
+const allowedErrors: ReadonlySet<number> = new Set([503, 507]);
 
 /** Checks that clients received no server errors except 503 and 507. */
 export function judgeAnswers(lines: readonly ClientLine[]): readonly Violation[] {
   return lines.flatMap(line => {
-    if (line.kind === 'submit' || line.status === null || line.status < 500 || allowed.has(line.status))
+    if (line.kind === 'submit' || line.status === null || line.status < 500 || allowedErrors.has(line.status))
       return [];
     return [{ rule: 'no internal errors', what: `${callOf(line)} returned status ${line.status}` }];
   });

@@ -18,7 +18,7 @@ export interface JobCase {
   readonly planned: PlannedJob;
   /** Its trainers, in the order of their starts. */
   readonly runs: readonly Run[];
-  /** True when a client has called its cancel. */
+  /** True when a client has cancelled the job. */
   readonly isCancelled: boolean;
   /** Pids of trainers that a fault of the run has killed. */
   readonly killed: ReadonlySet<number>;
@@ -26,7 +26,7 @@ export interface JobCase {
 
 export type AttemptEvidence = JobEvidence['job']['attempts'][number];
 
-export const finals: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+export const finalStatuses: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /** Returns the trainer processes of one attempt. */
 export const runsOf = ({ runs }: JobCase, { attempt_id: id }: AttemptEvidence): readonly Run[] =>
