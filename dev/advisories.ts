@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 const severities = ['info', 'low', 'moderate', 'high', 'critical'] as const;
-const grave: ReadonlySet<string> = new Set(['high', 'critical']);
+const severe: ReadonlySet<string> = new Set(['high', 'critical']);
 
 /** The fields of `npm audit --json` (report version 2) that are used here. */
 const Report = z.object({
@@ -22,20 +22,23 @@ export type Judgement =
 /** Evaluates an audit report. Output that is not a report never counts as clean. */
 export function judgeAudit(text: string): Judgement {
   const report = Report.safeParse(parseJson(text));
-  if (!report.success) return { kind: 'unanswered', why: whyOf(text) };
-  const found = Object.entries(report.data.vulnerabilities);
-  const packages = found
-    .filter(([, { severity }]) => grave.has(severity))
+  if (!report.success) return { kind: 'unanswered', why: reasonIn(text) };
+  const vulnerabilities = Object.entries(report.data.vulnerabilities);
+  const packages = vulnerabilities
+    .filter(([, { severity }]) => severe.has(severity))
     .map(([name, { severity, range }]) => `${name} ${range ?? ''} (${severity})`);
-  return packages.length > 0 ? { kind: 'vulnerable', packages } : { kind: 'clean', minor: found.length };
+  return packages.length > 0
+    ? { kind: 'vulnerable', packages }
+    : { kind: 'clean', minor: vulnerabilities.length };
 }
 
 const Failure = z.object({ message: z.string().min(1) });
 
-function whyOf(text: string): string {
+/** Returns the reason in npm's output why there is no report. */
+function reasonIn(text: string): string {
   const failure = Failure.safeParse(parseJson(text));
-  const why = failure.success ? failure.data.message : text.replaceAll(/\s+/g, ' ').trim();
-  return why.slice(0, 300) || 'npm printed nothing';
+  const reason = failure.success ? failure.data.message : text.replaceAll(/\s+/g, ' ').trim();
+  return reason.slice(0, 300) || 'npm printed nothing';
 }
 
 function parseJson(text: string): unknown {

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 
-const lanes = [['check:types'], ['check:lint', 'check:dead', 'check:format', 'check:text']] as const;
+const sequences = [['check:types'], ['check:lint', 'check:dead', 'check:format', 'check:text']] as const;
 
 /** Runs an npm script. Resolves with true if it succeeded. */
 function run(script: string): Promise<boolean> {
@@ -28,11 +28,12 @@ function run(script: string): Promise<boolean> {
   });
 }
 
-async function runLane(scripts: readonly string[]): Promise<boolean> {
-  let isGreen = true;
-  for (const script of scripts) isGreen = (await run(script)) && isGreen;
-  return isGreen;
+/** Runs the scripts one after the other. Resolves with true if all of them succeeded. */
+async function runSequence(scripts: readonly string[]): Promise<boolean> {
+  let haveAllSucceeded = true;
+  for (const script of scripts) haveAllSucceeded = (await run(script)) && haveAllSucceeded;
+  return haveAllSucceeded;
 }
 
-const results = await Promise.all(lanes.map(runLane));
+const results = await Promise.all(sequences.map(runSequence));
 process.exitCode = results.includes(false) ? 1 : 0;

@@ -52,14 +52,14 @@ async function stopAll(stops: (() => Promise<void> | void)[]): Promise<void> {
 
 async function startAll(
   { dataDir, port, isFresh, fleet: fleetArgs }: DevOptions,
-  { root, env: given, outputOf, stopSignal }: StartContext,
+  { root, env: parentEnv, outputOf, stopSignal }: StartContext,
   stops: (() => Promise<void> | void)[],
-  end: (why: string) => void,
+  end: (reason: string) => void,
 ): Promise<void> {
   if (isFresh) await clearFolder(dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   // The developer's own orchestrator settings must not apply to this server.
-  const env = { ...given, XDG_CONFIG_HOME: dataDir };
+  const env = { ...parentEnv, XDG_CONFIG_HOME: dataDir };
   const server = startServer({ root, env, dataDir, log: outputOf('server') });
   stops.push(server.stop);
   void server.ended.then(how => end(`The server ended (${endText(how)}), so all other programs stop`));
@@ -85,8 +85,8 @@ async function startAll(
   log(`Open ${panel.url}${await signInPath(url, tokenFile)} (works once, within 10 minutes)`);
 }
 
-/** Status lines of the fleet, which are not printed because the panel also shows the number of connected workers. */
-const status = /^\d+ of \d+ connected\b/;
+/** Matches status lines of the fleet. They are not printed, because the panel shows the same numbers. */
+const statusLine = /^\d+ of \d+ connected\b/;
 
 function startFleet(
   {
@@ -104,7 +104,7 @@ function startFleet(
     args,
     onOut: line => {
       if (/^\d+ workers are ready/.test(line)) ready.resolve(true);
-      if (!status.test(line)) log(line);
+      if (!statusLine.test(line)) log(line);
     },
     onErr: log,
   });
@@ -115,7 +115,7 @@ function startFleet(
 async function signInPath(baseUrl: string, tokenFile: string): Promise<string> {
   const token = readFileSync(tokenFile, 'utf8').trim();
   const headers = () => ({ authorization: `Bearer ${token}` });
-  const answer = await createClient({ baseUrl, headers, timeoutMs: 10_000 }).call(sessionApi.link);
-  if (!answer.ok) throw new Error('The server created no sign-in link', { cause: answer.failure });
-  return answer.value.path;
+  const reply = await createClient({ baseUrl, headers, timeoutMs: 10_000 }).call(sessionApi.link);
+  if (!reply.ok) throw new Error('The server created no sign-in link', { cause: reply.failure });
+  return reply.value.path;
 }

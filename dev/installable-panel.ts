@@ -1,4 +1,4 @@
-/** Adds to the built panel what makes it an app: manifest, icons, and the service worker with the hash of the build. */
+/** Makes the built panel an installable app: adds the manifest, the icons, and the service worker with the hash of the build. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

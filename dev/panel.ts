@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import {
   createServer as createHttpServer,
   type IncomingMessage,
-  request as ask,
+  request as sendRequest,
   type Server,
   type ServerResponse,
 } from 'node:http';
@@ -22,22 +22,23 @@ const isForServer = (path: string): boolean => /^\/(?:api|health|docs|openapi\.j
 function forward(target: URL, request: IncomingMessage, response: ServerResponse): void {
   const { method, url, headers } = request;
   const { hostname, port } = target;
-  const asked = ask(
+  const outgoing = sendRequest(
     { hostname, port, method, path: url, headers: { ...headers, connection: 'close' }, agent: false },
-    answer => {
-      const { connection: _hop, 'keep-alive': _other, ...others } = answer.headers;
-      response.writeHead(answer.statusCode ?? 502, others);
+    reply => {
+      // These two headers concern only the connection to the server.
+      const { connection: _connection, 'keep-alive': _keepAlive, ...otherHeaders } = reply.headers;
+      response.writeHead(reply.statusCode ?? 502, otherHeaders);
       response.flushHeaders();
-      pipeline(answer, response, () => undefined);
+      pipeline(reply, response, () => undefined);
     },
   );
-  asked.on('error', () => {
+  outgoing.on('error', () => {
     // The server is restarting, or it ended during a response.
     if (response.headersSent) response.destroy();
     else response.writeHead(502, { 'content-type': 'text/plain' }).end('The server does not answer\n');
   });
-  response.on('close', () => asked.destroy());
-  request.pipe(asked);
+  response.on('close', () => outgoing.destroy());
+  request.pipe(outgoing);
 }
 
 export interface DevPanel {
@@ -53,7 +54,7 @@ export interface PanelDeps {
   readonly log: Print;
 }
 
-const usualPort = 5173;
+const defaultPort = 5173;
 
 /**
  * Starts Vite with the panel's sources at the same address as the server, as in production. Vite's root is the whole
@@ -69,7 +70,7 @@ export async function startPanel({ root, port, server, log }: PanelDeps): Promis
     publicDir: false,
     clearScreen: false,
     customLogger: loggerOf(log),
-    plugins: [react(), pageAtEveryAddress(root)],
+    plugins: [react(), pageAtEveryUrl(root)],
     optimizeDeps: { entries: ['renderer/main.tsx'] },
     server: {
       middlewareMode: true,
@@ -82,9 +83,9 @@ export async function startPanel({ root, port, server, log }: PanelDeps): Promis
     if (isForServer(request.url ?? '')) forward(server, request, response);
     else vite.middlewares(request, response);
   });
-  const bound = await listen(http, port);
+  const actualPort = await listen(http, port);
   return {
-    url: `http://localhost:${bound}`,
+    url: `http://localhost:${actualPort}`,
     async stop() {
       http.close();
       http.closeAllConnections();
@@ -94,13 +95,13 @@ export async function startPanel({ root, port, server, log }: PanelDeps): Promis
 }
 
 /** Returns the same document for every page URL. The panel then renders the page for that URL. */
-const pageAtEveryAddress = (root: string): Plugin => ({
+const pageAtEveryUrl = (root: string): Plugin => ({
   name: 'page-at-every-address',
   configureServer: vite => () => {
     const pageFor = async (address: string | undefined): Promise<string> => {
       const text = await readFile(join(root, 'renderer/index.html'), 'utf8');
-      const atTop = text.replaceAll('="./', '="/renderer/');
-      return vite.transformIndexHtml('/renderer/index.html', atTop, address);
+      const withAbsolutePaths = text.replaceAll('="./', '="/renderer/');
+      return vite.transformIndexHtml('/renderer/index.html', withAbsolutePaths, address);
     };
     vite.middlewares.use((request, response, next) => {
       const wantsPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
@@ -136,7 +137,7 @@ function loggerOf(log: Print): Logger {
 /** Starts to listen. Resolves with the port. Rejects with the error of Node's `listen`. */
 async function listen(http: Server, port: number | null): Promise<number> {
   if (port !== null) return listenAt(http, port);
-  return listenAt(http, usualPort).catch(() => listenAt(http, 0));
+  return listenAt(http, defaultPort).catch(() => listenAt(http, 0));
 }
 
 const listenAt = (http: Server, port: number): Promise<number> =>

@@ -26,20 +26,23 @@ const bill = Bill.parse(JSON.parse(text));
 const lock = Lock.parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
 
 /** Electron is part of the packed app, although electron-builder requires it to be a dev dependency. */
-const packed = 'node_modules/electron';
-const needed = new Set(
+const electronPath = 'node_modules/electron';
+const productPackages = new Set(
   Object.entries(lock.packages)
-    .filter(([path, { dev }]) => dev !== true || path === packed)
+    .filter(([path, { dev }]) => dev !== true || path === electronPath)
     .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`),
 );
-const components = bill.components.filter(({ name, version }) => needed.has(`${name}@${version}`));
+const components = bill.components.filter(({ name, version }) => productPackages.has(`${name}@${version}`));
 const product = bill.metadata.component;
 // npm names the component after its folder.
 product['name'] = lock.name;
 const refs = new Set([product['bom-ref'], ...components.map(component => component['bom-ref'])]);
 const dependencies = bill.dependencies
   .filter(({ ref }) => refs.has(ref))
-  .map(each => ({ ...each, dependsOn: (each.dependsOn ?? []).filter(ref => refs.has(ref)) }));
+  .map(dependency => ({
+    ...dependency,
+    dependsOn: (dependency.dependsOn ?? []).filter(ref => refs.has(ref)),
+  }));
 
 mkdirSync(dirname(file), { recursive: true });
 writeFileSync(file, `${JSON.stringify({ ...bill, components, dependencies }, null, 2)}\n`);

@@ -55,43 +55,45 @@ export function startServer(deps: ServerDeps): DevServer {
   const ended = Promise.withResolvers<End>();
   const first = run(deps, '0');
   let current = first;
-  let isChanging = false;
-  let isDue = false;
+  let isRestarting = false;
+  let isRestartDue = false;
   let isOver = false;
 
-  const follow = async ({ program, url }: Run): Promise<void> => {
+  /** Handles the end of a run, unless it was stopped. */
+  const watchEnd = async ({ program, url }: Run): Promise<void> => {
     const isReady = (await url) !== null;
     const end = await program.exited;
     if (program.isStopped()) return;
     if (isReady) ended.resolve(end);
     else log(`The server did not start (${endText(end)}). Waiting for the next change`);
   };
-  const change = async (port: string): Promise<void> => {
-    isChanging = true;
-    while (isDue && !isOver) {
-      isDue = false;
+  /** Restarts the server, and once more if sources change meanwhile. */
+  const restartWhileDue = async (port: string): Promise<void> => {
+    isRestarting = true;
+    while (isRestartDue && !isOver) {
+      isRestartDue = false;
       await current.program.stop();
       if (isOver) break;
       current = run(deps, port);
-      void follow(current);
+      void watchEnd(current);
       if ((await current.url) !== null) log('The server is ready again');
     }
-    isChanging = false;
+    isRestarting = false;
   };
-  const url = first.url.then(found => {
-    if (found === null) throw new Error('The server has not started');
-    void follow(first);
-    return found;
+  const url = first.url.then(firstUrl => {
+    if (firstUrl === null) throw new Error('The server has not started');
+    void watchEnd(first);
+    return firstUrl;
   });
   return {
     url,
     ended: ended.promise,
     restart(why) {
       log(`${why} changed: the server restarts`);
-      isDue = true;
-      if (!isChanging)
+      isRestartDue = true;
+      if (!isRestarting)
         void url.then(
-          found => change(new URL(found).port),
+          firstUrl => restartWhileDue(new URL(firstUrl).port),
           () => undefined,
         );
     },
@@ -127,8 +129,8 @@ export async function clearFolder(dataDir: string): Promise<void> {
   const urlFile = join(dataDir, 'url');
   if (existsSync(urlFile)) {
     // After a crash, the file still exists, but no server answers.
-    const answer = await fetch(`${readFileSync(urlFile, 'utf8').trim()}/health/live`).catch(() => null);
-    if (answer !== null) throw new Error(`A server uses ${dataDir}: stop it first`);
+    const response = await fetch(`${readFileSync(urlFile, 'utf8').trim()}/health/live`).catch(() => null);
+    if (response !== null) throw new Error(`A server uses ${dataDir}: stop it first`);
   }
   rmSync(dataDir, { recursive: true });
 }

@@ -7,15 +7,17 @@ import { fileURLToPath } from 'node:url';
 import { requiredFiles, backgroundBuilds, planStart, type StartPlan } from './start-plan.ts';
 
 const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
-const given = process.argv.slice(2);
-const args = given.filter(arg => arg !== '--headless');
+const options = process.argv.slice(2);
+/** The options of the app or the server. */
+const args = options.filter(option => option !== '--headless');
 
 const vite = join(root, 'node_modules/vite/bin/vite.js');
 const buildPanel = join(root, 'dev/build-panel.ts');
 
 const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
-function newest(folder: string): number {
+/** Returns the time of the last change below a folder. */
+function lastChangeIn(folder: string): number {
   const entries = readdirSync(join(root, folder), { withFileTypes: true, recursive: true });
   const times = entries.flatMap(entry =>
     entry.isFile() ? [statSync(join(entry.parentPath, entry.name)).mtimeMs] : [],
@@ -27,18 +29,18 @@ function newest(folder: string): number {
 const isStale = ([file, sources]: readonly [string, readonly string[]]): boolean => {
   const path = join(root, file);
   if (!existsSync(path)) return true;
-  const madeAt = statSync(path).mtimeMs;
-  return sources.some(folder => newest(folder) > madeAt);
+  const builtAt = statSync(path).mtimeMs;
+  return sources.some(folder => lastChangeIn(folder) > builtAt);
 };
 
 /** Finds the program that the package electron has installed. An import of the package would block to download it. */
 function findElectron(): string | null {
   const folder = join(root, 'node_modules/electron');
-  const named = join(folder, 'path.txt');
-  if (!existsSync(named)) return null;
+  const pathFile = join(folder, 'path.txt');
+  if (!existsSync(pathFile)) return null;
   const program = join(
     process.env['ELECTRON_OVERRIDE_DIST_PATH'] ?? join(folder, 'dist'),
-    readFileSync(named, 'utf8'),
+    readFileSync(pathFile, 'utf8'),
   );
   return existsSync(program) ? program : null;
 }
@@ -64,13 +66,14 @@ function endOf(child: ChildProcess): Promise<number> {
   const forwardSignal = (signal: NodeJS.Signals): void => void child.kill(signal);
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, forwardSignal);
   process.on('SIGINT', () => undefined);
-  return new Promise(done => {
+  return new Promise(resolve => {
     child.once('error', cause => {
       log(`${child.spawnfile} cannot be started: ${cause.message}`);
-      done(1);
+      resolve(1);
     });
+    // As in shells, the code for a signal is 128 plus its number.
     child.once('exit', (code, signal) =>
-      done(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
     );
   });
 }
@@ -125,7 +128,7 @@ async function start(): Promise<number> {
       isRoot: process.getuid?.() === 0,
       electron: findElectron(),
     },
-    given.includes('--headless'),
+    options.includes('--headless'),
   );
   if (plan.kind === 'app') {
     if (!(await build('app'))) return 1;
@@ -135,14 +138,14 @@ async function start(): Promise<number> {
   }
   log(plan.why);
   // Building the panel and loading the server take longest, so run both in parallel.
-  const waits = !isBuilt('headless');
-  const server = openServer(waits);
+  const waitsForBuild = !isBuilt('headless');
+  const server = openServer(waitsForBuild);
   const ended = endOf(server);
   if (!(await build('headless'))) {
     if (server.connected) server.disconnect();
     return 1;
   }
-  if (waits && server.connected) server.send('go on');
+  if (waitsForBuild && server.connected) server.send('go on');
   // Start background work last, so that it does not slow down the start.
   buildWorker();
   if (plan.fetches) fetchElectron();

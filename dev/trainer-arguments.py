@@ -12,15 +12,17 @@ import os
 import re
 import sys
 
-name, top = sys.argv[1], sys.argv[2]
-found = {}
+trainer, checkout = sys.argv[1], sys.argv[2]
+# The kind or the choices of each key.
+keys = {}
 
 
-def nodes(*places):
-    for place in places:
-        path = os.path.join(top, place)
+def nodes(*paths):
+    """Yields all nodes of the syntax trees of files and folders of the checkout."""
+    for relative_path in paths:
+        path = os.path.join(checkout, relative_path)
         files = [path] if os.path.isfile(path) else sorted(
-            os.path.join(at, each) for at, _, names in os.walk(path) for each in names if each.endswith(".py")
+            os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names if name.endswith(".py")
         )
         for file in files:
             with open(file, encoding="utf-8") as source:
@@ -32,6 +34,7 @@ def nodes(*places):
 
 
 def text(node):
+    """Returns the value of a string literal; None for other nodes."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
@@ -46,32 +49,32 @@ def literal(node):
         return None
 
 
-def note(key, kind, choices=None):
-    """Keeps the more precise of two definitions of a key."""
+def add_key(key, kind, choices=None):
+    """Adds a key. If it has several definitions, the more precise one counts."""
     if key is None or key.startswith("_"):
         return
-    words = [str(each) for each in choices or [] if each not in (None, "")]
-    if words:
-        found[key] = words
-    elif found.get(key, "any") == "any":
-        found[key] = kind
+    values = [str(choice) for choice in choices or [] if choice not in (None, "")]
+    if values:
+        keys[key] = values
+    elif keys.get(key, "any") == "any":
+        keys[key] = kind
 
 
-def arguments(*places):
-    """Arguments of argparse."""
+def add_arguments(*paths):
+    """Adds the arguments of argparse."""
     kinds = {"int": "integer", "float": "number", "str": "text"}
-    for node in nodes(*places):
+    for node in nodes(*paths):
         if not (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument"):
             continue
-        words = {word.arg: word.value for word in node.keywords}
-        options = [text(words["dest"])] if "dest" in words else [text(each) for each in node.args]
-        action = text(words["action"]) if "action" in words else None
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        options = [text(keywords["dest"])] if "dest" in keywords else [text(argument) for argument in node.args]
+        action = text(keywords["action"]) if "action" in keywords else None
         kind = "boolean" if action in ("store_true", "store_false") else kinds.get(
-            getattr(words.get("type"), "id", ""), "any" if "type" in words or "nargs" in words else "text"
+            getattr(keywords.get("type"), "id", ""), "any" if "type" in keywords or "nargs" in keywords else "text"
         )
         for option in options:
-            if option and (option.startswith("--") or "dest" in words):
-                note(option.lstrip("-").replace("-", "_"), "any" if "nargs" in words else kind, literal(words.get("choices")))
+            if option and (option.startswith("--") or "dest" in keywords):
+                add_key(option.lstrip("-").replace("-", "_"), "any" if "nargs" in keywords else kind, literal(keywords.get("choices")))
 
 
 def simpletuner():
@@ -80,37 +83,36 @@ def simpletuner():
     for node in nodes(base, "simpletuner/helpers/models/field_registry"):
         if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ConfigField"):
             continue
-        words = {word.arg: word.value for word in node.keywords}
-        listed = words.get("choices")
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        choices_node = keywords.get("choices")
+        entries = getattr(choices_node, "elts", [])
         choices = [
             literal(value)
-            for entry in getattr(listed, "elts", [])
+            for entry in entries
             if isinstance(entry, ast.Dict)
             for key, value in zip(entry.keys, entry.values)
             if text(key) == "value"
         ]
-        kind = kinds.get(getattr(words.get("field_type"), "attr", ""), "any")
-        # A list that the trainer computes restricts nothing here.
-        complete = choices if listed is not None and len(choices) == len(getattr(listed, "elts", [])) else []
-        names = [text(words["name"]), *(literal(words.get("aliases")) or [])]
-        argument = literal(words.get("arg_name"))
+        kind = kinds.get(getattr(keywords.get("field_type"), "attr", ""), "any")
+        # If the trainer computes some choices, the list is incomplete and must not restrict the values.
+        complete = choices if choices_node is not None and len(choices) == len(entries) else []
+        names = [text(keywords["name"]), *(literal(keywords.get("aliases")) or [])]
+        argument = literal(keywords.get("arg_name"))
         names += argument if isinstance(argument, (list, tuple)) else [argument]
-        for each in names:
-            if each:
-                note(each.lstrip("-"), kind, complete)
-
+        for key in filter(None, names):
+            add_key(key.lstrip("-"), kind, complete)
 
     # Some options are registered in loops, from tuples with their names.
     for node in nodes(base, "simpletuner/helpers/models/field_registry"):
         if isinstance(node, ast.Tuple):
-            for each in filter(None, map(text, node.elts)):
-                if is_name(each) and "_" in each:
-                    note(each, "any")
+            for key in filter(None, map(text, node.elts)):
+                if is_name(key) and "_" in key:
+                    add_key(key, "any")
     for node in nodes("simpletuner/helpers/configuration/env_file.py"):
         if (text(node) or "").startswith("--"):
-            note(text(node).lstrip("-"), "any")
+            add_key(text(node).lstrip("-"), "any")
     for number in range(1, 5):
-        note(f"text_encoder_{number}_precision", "text")
+        add_key(f"text_encoder_{number}_precision", "text")
 
 
 def ai_toolkit():
@@ -118,9 +120,9 @@ def ai_toolkit():
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("get", "get_conf") and node.args:
             # Defaults say too little about the kind: `neg` is a text with the default False.
             key = text(node.args[0])
-            note(key if is_name(key) else None, "any")
+            add_key(key if is_name(key) else None, "any")
         elif isinstance(node, ast.Subscript) and is_name(text(node.slice)):
-            note(text(node.slice), "any")
+            add_key(text(node.slice), "any")
 
 
 def onetrainer():
@@ -128,28 +130,28 @@ def onetrainer():
     for node in nodes("modules/util/enum"):
         if isinstance(node, ast.ClassDef):
             members = [
-                each.targets[0].id
-                for each in node.body
-                if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+                statement.targets[0].id
+                for statement in node.body
+                if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
             ]
-            enums[node.name] = [each for each in members if each.isupper()]
+            enums[node.name] = [member for member in members if member.isupper()]
     kinds = {"int": "integer", "float": "number", "str": "text", "bool": "boolean"}
-    found["__version"] = "integer"
+    keys["__version"] = "integer"
     for node in nodes("modules/util/config"):
         if isinstance(node, ast.ClassDef) and node.name != "SecretsConfig":
-            for each in node.body:
-                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-                    kind = getattr(each.annotation, "id", "")
-                    note(each.target.id, kinds.get(kind, "any"), enums.get(kind))
+            for statement in node.body:
+                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                    kind = getattr(statement.annotation, "id", "")
+                    add_key(statement.target.id, kinds.get(kind, "any"), enums.get(kind))
 
 
-programs = {
+readers = {
     "simpletuner": simpletuner,
     "ai-toolkit": ai_toolkit,
-    "kohya": lambda: arguments("library", *sorted(each for each in os.listdir(top) if "train" in each and each.endswith(".py"))),
+    "kohya": lambda: add_arguments("library", *sorted(name for name in os.listdir(checkout) if "train" in name and name.endswith(".py"))),
     "onetrainer": onetrainer,
 }
-programs[name]()
+readers[trainer]()
 print("{")
-print(",\n".join(f"  {json.dumps(key)}: {json.dumps(found[key])}" for key in sorted(found)))
+print(",\n".join(f"  {json.dumps(key)}: {json.dumps(keys[key])}" for key in sorted(keys)))
 print("}")

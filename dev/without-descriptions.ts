@@ -26,12 +26,12 @@ interface Range {
   readonly end: number;
 }
 
-const describing: readonly string[] = ['describe', 'meta'];
+const descriptionMethods: readonly string[] = ['describe', 'meta'];
 
 /** Returns `.describe(…)` or `.meta(…)` of a schema, which change nothing but its documentation. */
 function rangeOfDescription({ type, callee, end }: Node): Range | null {
   const method = type === 'CallExpression' ? callee?.property?.name : undefined;
-  if (callee?.object === undefined || !describing.includes(method ?? '')) return null;
+  if (callee?.object === undefined || !descriptionMethods.includes(method ?? '')) return null;
   return { start: callee.object.end, end };
 }
 
@@ -60,15 +60,15 @@ export function removeDescriptions(code: string): string {
   const ranges = [...nodesIn(parseSync('module.js', code).program)]
     .flatMap(node => rangeOfDescription(node) ?? rangeOfSummary(node, code) ?? [])
     .toSorted((a, b) => a.start - b.start);
-  let rest = '';
-  let at = 0;
+  let remaining = '';
+  let position = 0;
   for (const { start, end } of ranges) {
     // A description may contain an expression with further calls.
-    if (start < at) continue;
-    rest += code.slice(at, start);
-    at = end;
+    if (start < position) continue;
+    remaining += code.slice(position, start);
+    position = end;
   }
-  return rest + code.slice(at);
+  return remaining + code.slice(position);
 }
 
 /** Zod's modules that generate JSON Schema. Every schema refers to them. */

@@ -61,7 +61,7 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def _given(fields: Dict[str, Any]) -> Dict[str, Any]:
+def _without_unset(fields: Dict[str, Any]) -> Dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not UNSET}
 
 
@@ -97,8 +97,8 @@ class _Transport:
         timeout: Any = UNSET,
     ) -> Any:
         """Sends a request. Returns the open response, or raises `TrainyardError`."""
-        words = {name: _query_text(value) for name, value in _given(query or {}).items() if value is not None}
-        address = self._url + path + (f"?{urlencode(words)}" if words else "")
+        parameters = {name: _query_text(value) for name, value in _without_unset(query or {}).items() if value is not None}
+        address = self._url + path + (f"?{urlencode(parameters)}" if parameters else "")
         headers = {"Accept": "*/*", "User-Agent": f"trainyard-python/{__version__}"}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -1563,9 +1563,9 @@ class Problem(TypedDict, total=False):
 class Trainyard:
     """An orchestrator, and the calls that a token allows.
 
-    `url`: the server's address. `token`: made by `trainyard tokens create`; None for calls that need
-    none. `ca_file`: the certificate of a server with its own one (`tls/cert.pem` of its data folder).
-    `timeout`: seconds that a call may take; streams have no limit.
+    `url`: the server's address. `token`: created with `trainyard tokens create`; None for calls that
+    need none. `ca_file`: the server's certificate, if it created its own (`tls/cert.pem` in its data
+    folder). `timeout`: seconds that a call may take; streams have no limit.
     """
 
     def __init__(
@@ -1583,12 +1583,12 @@ class Trainyard:
 
         timeout: seconds to wait at most; then raises TimeoutError. every: seconds between two calls.
         """
-        until = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             job = self.get_job(id)
             if job["status"] in ("completed", "failed", "cancelled"):
                 return job
-            if until is not None and time.monotonic() + every > until:
+            if deadline is not None and time.monotonic() + every > deadline:
                 raise TimeoutError(f"job {id} is still {job['status']} after {timeout} seconds")
             time.sleep(every)
 
@@ -1612,7 +1612,7 @@ class Trainyard:
 
         at_once: How many workers restart at the same time. After a failure, no further one starts.
         """
-        return self._transport.json("POST", "/api/admin/worker-updates", None, _given({"workers": workers, "all": all, "when": when, "at_once": at_once}))
+        return self._transport.json("POST", "/api/admin/worker-updates", None, _without_unset({"workers": workers, "all": all, "when": when, "at_once": at_once}))
 
     def cancel_worker_update(
         self,
@@ -1665,7 +1665,7 @@ class Trainyard:
 
         labels: Labels of the worker; none by default.
         """
-        return self._transport.json("POST", "/api/admin/workers", None, _given({"name": name, "worker_type": worker_type, "labels": labels}))
+        return self._transport.json("POST", "/api/admin/workers", None, _without_unset({"name": name, "worker_type": worker_type, "labels": labels}))
 
     def get_worker(
         self,
@@ -1708,7 +1708,7 @@ class Trainyard:
 
         labels: Replaces all labels; omitted ones are removed.
         """
-        return self._transport.json("PATCH", _path("/api/admin/workers/{id}", id=id), None, _given({"name": name, "labels": labels}))
+        return self._transport.json("PATCH", _path("/api/admin/workers/{id}", id=id), None, _without_unset({"name": name, "labels": labels}))
 
     def drain_worker(
         self,
@@ -1728,7 +1728,7 @@ class Trainyard:
         deadline_s: Seconds from now until the deadline; a job that still runs then is stopped and
         moved to another worker. Null for no deadline.
         """
-        return self._transport.json("POST", _path("/api/admin/workers/{id}/drain", id=id), None, _given({"reason": reason, "deadline_s": deadline_s}))
+        return self._transport.json("POST", _path("/api/admin/workers/{id}/drain", id=id), None, _without_unset({"reason": reason, "deadline_s": deadline_s}))
 
     def undrain_worker(
         self,
@@ -1768,7 +1768,7 @@ class Trainyard:
 
         mode: `now` revokes the old token at once, `after_job` when the current job has ended.
         """
-        return self._transport.json("POST", _path("/api/admin/workers/{id}/token", id=id), None, _given({"mode": mode}))
+        return self._transport.json("POST", _path("/api/admin/workers/{id}/token", id=id), None, _without_unset({"mode": mode}))
 
     def create_join_token(
         self,
@@ -1784,7 +1784,7 @@ class Trainyard:
 
         expires_in_s: Lifetime in seconds, between a minute and a week.
         """
-        return self._transport.json("POST", _path("/api/admin/workers/{id}/join-token", id=id), None, _given({"expires_in_s": expires_in_s}))
+        return self._transport.json("POST", _path("/api/admin/workers/{id}/join-token", id=id), None, _without_unset({"expires_in_s": expires_in_s}))
 
     def list_pools(self) -> Dict[str, Any]:
         """List pools.
@@ -1880,7 +1880,7 @@ class Trainyard:
         worker_program: Path of the worker on the machines; null to download it from the
         orchestrator.
         """
-        return self._transport.json("POST", "/api/admin/pools", None, _given({"name": name, "engine": engine, "gpus": gpus, "nodes": nodes, "vram_gb": vram_gb, "accelerator": accelerator, "trainers": trainers, "labels": labels, "config_keys": config_keys, "max_launches": max_launches, "max_waiting": max_waiting, "max_gpus": max_gpus, "gpu_hours_per_day": gpu_hours_per_day, "price_per_gpu_hour": price_per_gpu_hour, "hours": hours, "wall_time_s": wall_time_s, "after_s": after_s, "idle_s": idle_s, "join_s": join_s, "notice_s": notice_s, "warm": warm, "setup": setup, "worker_options": worker_options, "worker_program": worker_program}))
+        return self._transport.json("POST", "/api/admin/pools", None, _without_unset({"name": name, "engine": engine, "gpus": gpus, "nodes": nodes, "vram_gb": vram_gb, "accelerator": accelerator, "trainers": trainers, "labels": labels, "config_keys": config_keys, "max_launches": max_launches, "max_waiting": max_waiting, "max_gpus": max_gpus, "gpu_hours_per_day": gpu_hours_per_day, "price_per_gpu_hour": price_per_gpu_hour, "hours": hours, "wall_time_s": wall_time_s, "after_s": after_s, "idle_s": idle_s, "join_s": join_s, "notice_s": notice_s, "warm": warm, "setup": setup, "worker_options": worker_options, "worker_program": worker_program}))
 
     def get_pool(
         self,
@@ -1984,7 +1984,7 @@ class Trainyard:
         worker_program: Path of the worker on the machines; null to download it from the
         orchestrator.
         """
-        return self._transport.json("PUT", _path("/api/admin/pools/{id}", id=id), None, _given({"name": name, "engine": engine, "gpus": gpus, "nodes": nodes, "vram_gb": vram_gb, "accelerator": accelerator, "trainers": trainers, "labels": labels, "config_keys": config_keys, "max_launches": max_launches, "max_waiting": max_waiting, "max_gpus": max_gpus, "gpu_hours_per_day": gpu_hours_per_day, "price_per_gpu_hour": price_per_gpu_hour, "hours": hours, "wall_time_s": wall_time_s, "after_s": after_s, "idle_s": idle_s, "join_s": join_s, "notice_s": notice_s, "warm": warm, "setup": setup, "worker_options": worker_options, "worker_program": worker_program}))
+        return self._transport.json("PUT", _path("/api/admin/pools/{id}", id=id), None, _without_unset({"name": name, "engine": engine, "gpus": gpus, "nodes": nodes, "vram_gb": vram_gb, "accelerator": accelerator, "trainers": trainers, "labels": labels, "config_keys": config_keys, "max_launches": max_launches, "max_waiting": max_waiting, "max_gpus": max_gpus, "gpu_hours_per_day": gpu_hours_per_day, "price_per_gpu_hour": price_per_gpu_hour, "hours": hours, "wall_time_s": wall_time_s, "after_s": after_s, "idle_s": idle_s, "join_s": join_s, "notice_s": notice_s, "warm": warm, "setup": setup, "worker_options": worker_options, "worker_program": worker_program}))
 
     def delete_pool(
         self,
@@ -2016,7 +2016,7 @@ class Trainyard:
         end_launches: Also ends all its launches: their workers save, and their jobs return to the
         queue.
         """
-        return self._transport.json("POST", _path("/api/admin/pools/{id}/pause", id=id), None, _given({"reason": reason, "end_launches": end_launches}))
+        return self._transport.json("POST", _path("/api/admin/pools/{id}/pause", id=id), None, _without_unset({"reason": reason, "end_launches": end_launches}))
 
     def resume_pool(
         self,
@@ -2115,7 +2115,7 @@ class Trainyard:
 
         target: Where the channel sends to, with its secrets.
         """
-        return self._transport.json("POST", "/api/admin/notifications/channels", None, _given({"name": name, "target": target}))
+        return self._transport.json("POST", "/api/admin/notifications/channels", None, _without_unset({"name": name, "target": target}))
 
     def change_notification_channel(
         self,
@@ -2137,7 +2137,7 @@ class Trainyard:
 
         enabled: False keeps the channel, but sends it only tests.
         """
-        return self._transport.json("PATCH", _path("/api/admin/notifications/channels/{id}", id=id), None, _given({"name": name, "target": target, "enabled": enabled}))
+        return self._transport.json("PATCH", _path("/api/admin/notifications/channels/{id}", id=id), None, _without_unset({"name": name, "target": target, "enabled": enabled}))
 
     def delete_notification_channel(
         self,
@@ -2196,7 +2196,7 @@ class Trainyard:
 
         enabled: False keeps the rule, but sends nothing.
         """
-        return self._transport.json("POST", "/api/admin/notifications/rules", None, _given({"channel_id": channel_id, "events": events, "user": user, "tag": tag, "stalled_minutes": stalled_minutes, "enabled": enabled}))
+        return self._transport.json("POST", "/api/admin/notifications/rules", None, _without_unset({"channel_id": channel_id, "events": events, "user": user, "tag": tag, "stalled_minutes": stalled_minutes, "enabled": enabled}))
 
     def change_notification_rule(
         self,
@@ -2227,7 +2227,7 @@ class Trainyard:
 
         enabled: False keeps the rule, but sends nothing.
         """
-        return self._transport.json("PUT", _path("/api/admin/notifications/rules/{id}", id=id), None, _given({"channel_id": channel_id, "events": events, "user": user, "tag": tag, "stalled_minutes": stalled_minutes, "enabled": enabled}))
+        return self._transport.json("PUT", _path("/api/admin/notifications/rules/{id}", id=id), None, _without_unset({"channel_id": channel_id, "events": events, "user": user, "tag": tag, "stalled_minutes": stalled_minutes, "enabled": enabled}))
 
     def delete_notification_rule(
         self,
@@ -2276,7 +2276,7 @@ class Trainyard:
 
         tag: Only jobs with this tag; null for all.
         """
-        return self._transport.json("PUT", "/api/notifications/push/subscriptions", None, _given({"endpoint": endpoint, "keys": keys, "name": name, "events": events, "only_own": only_own, "tag": tag}))
+        return self._transport.json("PUT", "/api/notifications/push/subscriptions", None, _without_unset({"endpoint": endpoint, "keys": keys, "name": name, "events": events, "only_own": only_own, "tag": tag}))
 
     def unsubscribe_browser(
         self,
@@ -2484,7 +2484,7 @@ class Trainyard:
         local_job_max_concurrent: Maximum number of jobs on the orchestrator's own machine. It never
         runs more than one; 0 disables it.
         """
-        return self._transport.json("POST", "/api/queue/concurrency", None, _given({"max_concurrent": max_concurrent, "user_max_concurrent": user_max_concurrent, "team_max_concurrent": team_max_concurrent, "team_limits": team_limits, "enable_fair_share": enable_fair_share, "approval_required_for": approval_required_for, "local_gpu_max_concurrent": local_gpu_max_concurrent, "local_job_max_concurrent": local_job_max_concurrent}))
+        return self._transport.json("POST", "/api/queue/concurrency", None, _without_unset({"max_concurrent": max_concurrent, "user_max_concurrent": user_max_concurrent, "team_max_concurrent": team_max_concurrent, "team_limits": team_limits, "enable_fair_share": enable_fair_share, "approval_required_for": approval_required_for, "local_gpu_max_concurrent": local_gpu_max_concurrent, "local_job_max_concurrent": local_job_max_concurrent}))
 
     def pause_queue(
         self,
@@ -2497,7 +2497,7 @@ class Trainyard:
 
         note: Note that the queue shows; null for none.
         """
-        return self._transport.json("POST", "/api/queue/pause", None, _given({"note": note}))
+        return self._transport.json("POST", "/api/queue/pause", None, _without_unset({"note": note}))
 
     def resume_queue(self) -> QueueView:
         """Resume dispatch.
@@ -2726,7 +2726,7 @@ class Trainyard:
         idempotency_key: For 24 hours, the same key returns the same job. Equivalent to the header
         `Idempotency-Key`.
         """
-        return self._transport.json("POST", "/api/queue/submit", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key}))
+        return self._transport.json("POST", "/api/queue/submit", None, _without_unset({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key}))
 
     def retry_job(
         self,
@@ -2793,7 +2793,7 @@ class Trainyard:
 
         remove_tags: Tags to remove; the others stay.
         """
-        return self._transport.json("PATCH", _path("/api/queue/{id}", id=id), None, _given({"name": name, "notes": notes, "group": group, "tags": tags, "add_tags": add_tags, "remove_tags": remove_tags}))
+        return self._transport.json("PATCH", _path("/api/queue/{id}", id=id), None, _without_unset({"name": name, "notes": notes, "group": group, "tags": tags, "add_tags": add_tags, "remove_tags": remove_tags}))
 
     def get_job_config(
         self,
@@ -2845,7 +2845,7 @@ class Trainyard:
 
         what: Action of a running trainer: `save` writes a checkpoint, `sample` makes samples.
         """
-        return self._transport.json("POST", _path("/api/queue/{id}/ask", id=id), None, _given({"what": what}))
+        return self._transport.json("POST", _path("/api/queue/{id}/ask", id=id), None, _without_unset({"what": what}))
 
     def release_job(
         self,
@@ -2874,7 +2874,7 @@ class Trainyard:
         priority: Priority from 0 to 50, or one of its names: `low` (0), `normal` (10), `high` (20),
         `urgent` (30), `critical` (40). Higher runs first.
         """
-        return self._transport.json("POST", _path("/api/queue/{id}/priority", id=id), None, _given({"priority": priority}))
+        return self._transport.json("POST", _path("/api/queue/{id}/priority", id=id), None, _without_unset({"priority": priority}))
 
     def move_job_to_top(
         self,
@@ -2905,7 +2905,7 @@ class Trainyard:
 
         after: The job moves directly after this one.
         """
-        return self._transport.json("POST", _path("/api/queue/{id}/move", id=id), None, _given({"before": before, "after": after}))
+        return self._transport.json("POST", _path("/api/queue/{id}/move", id=id), None, _without_unset({"before": before, "after": after}))
 
     def approve_job(
         self,
@@ -2953,7 +2953,7 @@ class Trainyard:
         idempotency_key: For 24 hours, the same key returns the same jobs. Equivalent to the header
         `Idempotency-Key`.
         """
-        return self._transport.json("POST", "/api/queue/submit/batch", None, _given({"jobs": jobs, "dry_run": dry_run, "idempotency_key": idempotency_key}))
+        return self._transport.json("POST", "/api/queue/submit/batch", None, _without_unset({"jobs": jobs, "dry_run": dry_run, "idempotency_key": idempotency_key}))
 
     def submit_sweep(
         self,
@@ -3064,7 +3064,7 @@ class Trainyard:
 
         sweep: Values to try. One job is submitted for each combination, at most 256.
         """
-        return self._transport.json("POST", "/api/queue/sweeps", None, _given({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
+        return self._transport.json("POST", "/api/queue/sweeps", None, _without_unset({"config_name": config_name, "config": config, "dataloader": dataloader, "files": files, "data": data, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "target": target, "worker_labels": worker_labels, "gpu_count": gpu_count, "num_nodes": num_nodes, "gpu_vram_gb": gpu_vram_gb, "accelerator": accelerator, "priority": priority, "max_retries": max_retries, "retry_on": retry_on, "on_lost_contact": on_lost_contact, "timeout_s": timeout_s, "requires_approval": requires_approval, "no_wait": no_wait, "any_gpu": any_gpu, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
 
     def list_templates(self) -> Dict[str, Any]:
         """List job templates by name, without their submissions.
@@ -3097,7 +3097,7 @@ class Trainyard:
 
         parameters: Values to ask for, at most 40, in the order of the form.
         """
-        return self._transport.json("POST", "/api/templates", None, _given({"name": name, "description": description, "submission": submission, "job_id": job_id, "parameters": parameters}))
+        return self._transport.json("POST", "/api/templates", None, _without_unset({"name": name, "description": description, "submission": submission, "job_id": job_id, "parameters": parameters}))
 
     def get_template(
         self,
@@ -3142,7 +3142,7 @@ class Trainyard:
         revision: Refuse the change if the template has another revision by now; omitted to replace
         any.
         """
-        return self._transport.json("PUT", _path("/api/templates/{template}", template=template), None, _given({"name": name, "description": description, "submission": submission, "job_id": job_id, "parameters": parameters, "revision": revision}))
+        return self._transport.json("PUT", _path("/api/templates/{template}", template=template), None, _without_unset({"name": name, "description": description, "submission": submission, "job_id": job_id, "parameters": parameters, "revision": revision}))
 
     def delete_template(
         self,
@@ -3206,7 +3206,7 @@ class Trainyard:
         idempotency_key: For 24 hours, the same key returns the same job. Equivalent to the header
         `Idempotency-Key`.
         """
-        return self._transport.json("POST", _path("/api/templates/{template}/submit", template=template), None, _given({"values": values, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "priority": priority, "dry_run": dry_run, "idempotency_key": idempotency_key}))
+        return self._transport.json("POST", _path("/api/templates/{template}/submit", template=template), None, _without_unset({"values": values, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "priority": priority, "dry_run": dry_run, "idempotency_key": idempotency_key}))
 
     def list_artifacts(
         self,
@@ -3347,7 +3347,7 @@ class Trainyard:
 
         pinned: Whether the version is kept even when no job uses it.
         """
-        return self._transport.json("POST", "/api/datasets", None, _given({"name": name, "version": version, "pinned": pinned}))
+        return self._transport.json("POST", "/api/datasets", None, _without_unset({"name": name, "version": version, "pinned": pinned}))
 
     def list_missing_contents(
         self,
@@ -3360,7 +3360,7 @@ class Trainyard:
 
         contents: SHA-256 of each content, in lower-case hex.
         """
-        return self._transport.json("POST", "/api/datasets/missing", None, _given({"contents": contents}))
+        return self._transport.json("POST", "/api/datasets/missing", None, _without_unset({"contents": contents}))
 
     def get_content_progress(
         self,
@@ -3404,7 +3404,7 @@ class Trainyard:
 
         pinned: Whether the version is kept even when no job uses it.
         """
-        return self._transport.json("POST", _path("/api/datasets/{id}/pin", id=id), None, _given({"pinned": pinned}))
+        return self._transport.json("POST", _path("/api/datasets/{id}/pin", id=id), None, _without_unset({"pinned": pinned}))
 
     def prune_datasets(
         self,
@@ -3424,7 +3424,7 @@ class Trainyard:
 
         dry_run: Whether to report only what would be removed.
         """
-        return self._transport.json("POST", "/api/datasets/prune", None, _given({"names": names, "versions": versions, "dry_run": dry_run}))
+        return self._transport.json("POST", "/api/datasets/prune", None, _without_unset({"names": names, "versions": versions, "dry_run": dry_run}))
 
     def read_log(
         self,
@@ -3611,7 +3611,7 @@ class Trainyard:
 
         files: Current texts of the files, by path.
         """
-        return self._transport.json("PUT", _path("/api/configs/{name}/bundle", name=name), None, _given({"config": config, "files": files}))
+        return self._transport.json("PUT", _path("/api/configs/{name}/bundle", name=name), None, _without_unset({"config": config, "files": files}))
 
     def list_audit_entries(
         self,
@@ -3787,7 +3787,7 @@ class Trainyard:
 
         marks: Marks that a witness has received.
         """
-        return self._transport.json("POST", "/api/audit/compare", None, _given({"marks": marks}))
+        return self._transport.json("POST", "/api/audit/compare", None, _without_unset({"marks": marks}))
 
     def export_audit_trail(
         self,
@@ -3917,7 +3917,7 @@ class Trainyard:
 
         electricity: Changes of the price of electricity.
         """
-        return self._transport.json("PATCH", "/api/settings", None, _given({"shared": shared, "host": host, "tls": tls, "public_url": public_url, "local_worker": local_worker, "audit_retention_days": audit_retention_days, "gpu_troubles": gpu_troubles, "electricity": electricity}))
+        return self._transport.json("PATCH", "/api/settings", None, _without_unset({"shared": shared, "host": host, "tls": tls, "public_url": public_url, "local_worker": local_worker, "audit_retention_days": audit_retention_days, "gpu_troubles": gpu_troubles, "electricity": electricity}))
 
     def list_backups(self) -> Dict[str, Any]:
         """List the backups of the database, newest first.
@@ -3947,7 +3947,7 @@ class Trainyard:
 
         confirm: Name of the backup again, because changes since the backup are replaced.
         """
-        return self._transport.json("POST", _path("/api/backup/{name}/restore", name=name), None, _given({"confirm": confirm}))
+        return self._transport.json("POST", _path("/api/backup/{name}/restore", name=name), None, _without_unset({"confirm": confirm}))
 
     def list_tokens(self) -> Dict[str, Any]:
         """List tokens, without their secrets.
@@ -3976,7 +3976,7 @@ class Trainyard:
 
         expires_in_s: Lifetime in seconds, at most ten years; null for a token that never expires.
         """
-        return self._transport.json("POST", "/api/tokens", None, _given({"name": name, "team": team, "permissions": permissions, "expires_in_s": expires_in_s}))
+        return self._transport.json("POST", "/api/tokens", None, _without_unset({"name": name, "team": team, "permissions": permissions, "expires_in_s": expires_in_s}))
 
     def revoke_token(
         self,

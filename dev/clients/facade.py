@@ -3,9 +3,9 @@
 class Trainyard:
     """An orchestrator, and the calls that a token allows.
 
-    `url`: the server's address. `token`: made by `trainyard tokens create`; None for calls that need
-    none. `ca_file`: the certificate of a server with its own one (`tls/cert.pem` of its data folder).
-    `timeout`: seconds that a call may take; streams have no limit.
+    `url`: the server's address. `token`: created with `trainyard tokens create`; None for calls that
+    need none. `ca_file`: the server's certificate, if it created its own (`tls/cert.pem` in its data
+    folder). `timeout`: seconds that a call may take; streams have no limit.
     """
 
     def __init__(
@@ -23,11 +23,11 @@ class Trainyard:
 
         timeout: seconds to wait at most; then raises TimeoutError. every: seconds between two calls.
         """
-        until = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             job = self.get_job(id)
             if job["status"] in ("completed", "failed", "cancelled"):
                 return job
-            if until is not None and time.monotonic() + every > until:
+            if deadline is not None and time.monotonic() + every > deadline:
                 raise TimeoutError(f"job {id} is still {job['status']} after {timeout} seconds")
             time.sleep(every)

@@ -18,7 +18,7 @@ export const Schema: z.ZodType<Schema> = z.lazy(() =>
 );
 export interface Schema {
   readonly $ref?: string | undefined;
-  /** Several for a value that may be null. */
+  /** A list, such as `["string", "null"]`, for a value that may be null. */
   readonly type?: string | readonly string[] | undefined;
   readonly description?: string | undefined;
   readonly const?: unknown;
@@ -31,6 +31,7 @@ export interface Schema {
   readonly additionalProperties?: boolean | Schema | undefined;
 }
 
+/** Words that cannot be names in Python. */
 const reserved: ReadonlySet<string> = new Set([
   'from',
   'in',
@@ -96,9 +97,9 @@ function union(options: readonly Schema[]): string {
   const hints = [...new Set(options.map(hint))];
   const values = hints.filter(name => name !== 'None');
   if (values.includes('Any') || values.length === 0) return 'Any';
-  const [only = 'Any'] = values;
-  const joined = values.length === 1 ? only : `Union[${values.join(', ')}]`;
-  return hints.includes('None') ? `Optional[${joined}]` : joined;
+  const [first = 'Any'] = values;
+  const type = values.length === 1 ? first : `Union[${values.join(', ')}]`;
+  return hints.includes('None') ? `Optional[${type}]` : type;
 }
 
 /** A dictionary with known keys, each with its description as a comment. Other schemas get another name for their type. */
@@ -112,28 +113,30 @@ export function typeOf(name: string, schema: Schema): string {
   });
   return `\n\nclass ${name}(TypedDict, total=False):\n${docstring([description], '    ')}\n${fields.join('')}`;
 }
-const width = 100;
 
+const maxColumns = 100;
+
+/** Wraps a text at the maximum width. Each line starts with the prefix. */
 function wrapped(text: string, prefix: string): string {
   if (text === '') return '';
   const lines: string[] = [];
   let line = '';
   for (const word of text.replaceAll(/\s+/g, ' ').trim().split(' ')) {
-    if (line !== '' && prefix.length + line.length + 1 + word.length > width) {
+    if (line !== '' && prefix.length + line.length + 1 + word.length > maxColumns) {
       lines.push(line);
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;
   }
-  return [...lines, line].map(each => `${prefix}${each}\n`).join('');
+  return [...lines, line].map(content => `${prefix}${content}\n`).join('');
 }
 
-/** The paragraphs as a docstring. Backslashes and quotes of the API's texts must not end it. */
+/** Returns the paragraphs as a docstring. Escapes characters of the API's texts that would end it. */
 export function docstring(paragraphs: readonly string[], indent: string): string {
   const safe = paragraphs
     .filter(text => text !== '')
     .map(text => text.replaceAll('\\', '\\\\').replaceAll('"""', "'''").replace(/"$/, '".'));
   const [first = '', ...rest] = safe;
   const body = rest.map(text => `\n${wrapped(text, indent)}`).join('');
-  const head = wrapped(`"""${first}`, indent).trimEnd();
-  return body === '' ? `${head}"""\n` : `${head}\n${body}${indent}"""\n`;
+  const summary = wrapped(`"""${first}`, indent).trimEnd();
+  return body === '' ? `${summary}"""\n` : `${summary}\n${body}${indent}"""\n`;
 }

@@ -30,7 +30,7 @@ const Document = z.object({
   components: z.object({ schemas: z.record(z.string(), Schema) }),
 });
 
-/** The parts of the client that are written by hand: what comes before the types, and the start of the class. */
+/** The parts of the client that are written by hand: the text before the types, and the start of the class. */
 export interface HandWritten {
   readonly runtime: string;
   readonly facade: string;
@@ -45,8 +45,8 @@ export function pythonClient(document: unknown, { runtime, facade }: HandWritten
     ),
   );
   const types = Object.entries(components.schemas).map(([name, schema]) => typeOf(name, schema));
-  const head = runtime.replaceAll('{version}', info.version).trimEnd();
-  return `${head}\n${types.join('')}${facade.trimEnd()}\n${methods.join('')}`;
+  const beforeTypes = runtime.replaceAll('{version}', info.version).trimEnd();
+  return `${beforeTypes}\n${types.join('')}${facade.trimEnd()}\n${methods.join('')}`;
 }
 
 /** Returns false for the calls of workers and browsers. */
@@ -59,6 +59,7 @@ const snake = (name: string): string => name.replaceAll(/[A-Z]/g, letter => `_${
 
 interface Argument {
   readonly name: string;
+  /** The name in the request. */
   readonly wire: string;
   readonly hint: string;
   readonly description: string;
@@ -101,14 +102,14 @@ function bodyOf({ requestBody }: Operation): Body {
 
 function methodOf(verb: string, path: string, operation: Operation): string {
   const { operationId, parameters, summary, description } = operation;
-  const inPath = parameters.filter(({ in: place }) => place === 'path');
-  const inQuery = parameters.filter(({ in: place }) => place === 'query');
-  const ids = inPath.map(({ name, schema, description: text }) => ({
+  const pathParameters = parameters.filter(parameter => parameter.in === 'path');
+  const queryParameters = parameters.filter(parameter => parameter.in === 'query');
+  const ids = pathParameters.map(({ name, schema, description: text }) => ({
     ...argument(name, schema, true, text),
     hint: 'str',
   }));
-  const query = inQuery.map(({ name, schema, required, description: text }) =>
-    argument(name, looseQuery(schema), required, text),
+  const query = queryParameters.map(({ name, schema, required, description: text }) =>
+    argument(name, withQueryTypes(schema), required, text),
   );
   const { fields, whole } = bodyOf(operation);
   const kind = kindOf(operation);
@@ -150,8 +151,8 @@ function methodOf(verb: string, path: string, operation: Operation): string {
   );
 }
 
-/** Flags and numbers are written as text in a query. */
-const looseQuery = (schema: Schema): Schema =>
+/** Returns a schema that also accepts numbers and booleans. In a query, the API expects them as text. */
+const withQueryTypes = (schema: Schema): Schema =>
   schema.type === 'string' && schema.enum === undefined
     ? { anyOf: [schema, { type: 'integer' }, { type: 'boolean' }] }
     : schema;
@@ -172,7 +173,7 @@ function kindOf({ responses }: Operation): Kind {
     : { call: 'text', returns: 'str' };
 }
 
-interface Parts {
+interface RequestArguments {
   readonly ids: readonly Argument[];
   readonly query: readonly Argument[];
   readonly fields: readonly Argument[];
@@ -183,24 +184,24 @@ interface Parts {
 function callOf(
   verb: string,
   path: string,
-  { ids, query, fields, whole, hasBody }: Parts,
+  { ids, query, fields, whole, hasBody }: RequestArguments,
   call: Kind['call'],
 ): string {
   const address =
     ids.length === 0
       ? JSON.stringify(path)
       : `_path(${[JSON.stringify(path), ...ids.map(({ wire, name }) => `${wire}=${name}`)].join(', ')})`;
-  const dictionary = (all: readonly Argument[]): string =>
-    `{${all.map(({ wire, name }) => `${JSON.stringify(wire)}: ${name}`).join(', ')}}`;
-  const body = whole?.name ?? `_given(${dictionary(fields)})`;
-  const words = query.length === 0 ? 'None' : dictionary(query);
+  const dictionary = (args: readonly Argument[]): string =>
+    `{${args.map(({ wire, name }) => `${JSON.stringify(wire)}: ${name}`).join(', ')}}`;
+  const body = whole?.name ?? `_without_unset(${dictionary(fields)})`;
+  const queryText = query.length === 0 ? 'None' : dictionary(query);
   switch (call) {
     case 'events':
-      return `self._transport.events(${address}, ${words})`;
+      return `self._transport.events(${address}, ${queryText})`;
     case 'download':
-      return `self._transport.download(${address}, to, ${words})`;
+      return `self._transport.download(${address}, to, ${queryText})`;
     case 'text':
     case 'json':
-      return `self._transport.${call}(${[JSON.stringify(verb), address, words, ...(hasBody ? [body] : [])].join(', ')})`;
+      return `self._transport.${call}(${[JSON.stringify(verb), address, queryText, ...(hasBody ? [body] : [])].join(', ')})`;
   }
 }

@@ -1,4 +1,4 @@
-/** `npm run clients`: writes the Python client from the description of all calls that the server gives. */
+/** `npm run clients`: writes the Python client from the server's description of all calls. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ const dataDir = mkdtempSync(join(tmpdir(), 'trainyard-clients-'));
 const server = startServer({ root, dataDir, env: process.env, log: line => console.error(line) });
 try {
   const response = await fetch(new URL('/openapi.json', await server.url));
-  const read = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8');
+  const readPart = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8');
   const text = pythonClient(await response.json(), {
-    runtime: read('runtime.py'),
-    facade: read('facade.py'),
+    runtime: readPart('runtime.py'),
+    facade: readPart('facade.py'),
   });
   writeFileSync(join(root, 'clients/python/trainyard.py'), text);
 } finally {

@@ -61,7 +61,7 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def _given(fields: Dict[str, Any]) -> Dict[str, Any]:
+def _without_unset(fields: Dict[str, Any]) -> Dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not UNSET}
 
 
@@ -97,8 +97,8 @@ class _Transport:
         timeout: Any = UNSET,
     ) -> Any:
         """Sends a request. Returns the open response, or raises `TrainyardError`."""
-        words = {name: _query_text(value) for name, value in _given(query or {}).items() if value is not None}
-        address = self._url + path + (f"?{urlencode(words)}" if words else "")
+        parameters = {name: _query_text(value) for name, value in _without_unset(query or {}).items() if value is not None}
+        address = self._url + path + (f"?{urlencode(parameters)}" if parameters else "")
         headers = {"Accept": "*/*", "User-Agent": f"trainyard-python/{__version__}"}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"

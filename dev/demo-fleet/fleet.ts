@@ -35,7 +35,7 @@ async function runFleet(remote: Remote, options: FleetOptions, stopSignal: Abort
   const fleet = createFleet(context, planFleet(options.shape, random, usedNames));
   try {
     await fleet.start();
-    await fleet.untilOver();
+    await fleet.waitUntilOver();
   } catch (cause) {
     await fleet.end().catch(logFailure(display));
     throw cause;
@@ -49,7 +49,7 @@ function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
   const createdWorkers: CreatedWorker[] = [];
   const workers: DemoWorker[] = [];
   let submitting: Submitting | null = null;
-  const show = (): void =>
+  const showStatus = (): void =>
     display.status({ ...tally, workers: workers.length, submitted: submitting?.count() ?? null });
 
   const join = (created: CreatedWorker): void => {
@@ -78,11 +78,13 @@ function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
       );
       if (!stopSignal.aborted) submitting = startSubmitting(context, plans);
     },
-    async untilOver() {
-      const ticking = tick(show, remote.terminal.outScreen() === null ? 5_000 : 1_000);
-      const allLeft = Promise.all(workers.map(({ exited }) => exited));
-      await Promise.race([aborted(stopSignal), allLeft]);
-      ticking.stop();
+    async waitUntilOver() {
+      const intervalMs = remote.terminal.outScreen() === null ? 5_000 : 1_000;
+      showStatus();
+      const timer = setInterval(showStatus, intervalMs);
+      const allExited = Promise.all(workers.map(({ exited }) => exited));
+      await Promise.race([aborted(stopSignal), allExited]);
+      clearInterval(timer);
       display.log(
         stopSignal.aborted
           ? 'Stopping the workers. Press Ctrl-C again to exit immediately'
@@ -94,7 +96,7 @@ function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
       await submitting?.stop().catch(logFailure(display));
       for (const worker of workers) worker.leaveNow();
       await Promise.all(workers.map(({ exited }) => exited));
-      show();
+      showStatus();
       display.close();
       await (options.keep ? undefined : removeWorkers(context, createdWorkers));
     },
@@ -127,17 +129,17 @@ async function removeWorkers(
   { remote, display }: FleetContext,
   createdWorkers: readonly CreatedWorker[],
 ): Promise<void> {
-  const left = await removeAll(
+  const failures = await removeAll(
     remote,
     createdWorkers.map(({ id }) => id),
   );
-  const removed = createdWorkers.length - left.size;
+  const removed = createdWorkers.length - failures.size;
   display.event({ type: 'removed', workers: removed }, `Removed ${removed} workers`);
-  const [firstReason] = left.values();
+  const [firstReason] = failures.values();
   if (firstReason !== undefined)
     fail(
       exitCodes.failed,
-      `${left.size} workers could not be removed, and the next demo will remove them. ${firstReason}`,
+      `${failures.size} workers could not be removed, and the next demo will remove them. ${firstReason}`,
     );
 }
 
@@ -154,12 +156,6 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
-
-function tick(act: () => void, everyMs: number) {
-  act();
-  const timer = setInterval(act, everyMs);
-  return { stop: () => clearInterval(timer) };
-}
 
 /** `npm run demo-fleet`: many simulated workers in one process. */
 export const demoFleetCommand = (invocation: Invocation): Command =>

@@ -91,14 +91,14 @@ export interface FleetShape {
   readonly flaky: number;
 }
 
-/** Plans the workers of a fleet. `taken`: worker names that are in use. */
-export function planFleet(shape: FleetShape, random: Random, taken: ReadonlySet<string>): WorkerPlan[] {
+/** Plans the workers of a fleet. `usedNames`: names of existing workers. */
+export function planFleet(shape: FleetShape, random: Random, usedNames: ReadonlySet<string>): WorkerPlan[] {
   const plans: WorkerPlan[] = [];
   for (let number = 1; plans.length < shape.workers; number++) {
     const name = `demo-${String(number).padStart(2, '0')}`;
-    if (taken.has(name)) continue;
-    const at = plans.length;
-    const machine = machines[at % machines.length] ?? machines[0];
+    if (usedNames.has(name)) continue;
+    const index = plans.length;
+    const machine = machines[index % machines.length] ?? machines[0];
     plans.push({
       name,
       machine,
@@ -107,8 +107,8 @@ export function planFleet(shape: FleetShape, random: Random, taken: ReadonlySet<
         gpu_type: machine.gpuType,
         region: random.pick(regions),
       },
-      isEphemeral: at >= shape.workers - shape.ephemeral,
-      isFlaky: at < shape.flaky,
+      isEphemeral: index >= shape.workers - shape.ephemeral,
+      isFlaky: index < shape.flaky,
     });
   }
   return plans;

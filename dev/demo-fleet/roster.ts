@@ -25,18 +25,17 @@ const maxConcurrent = 8;
 
 export async function removeEarlierWorkers(remote: Remote): Promise<CleanupResult> {
   const { workers } = await remote.request(workersApi.list);
-  const ofDemo = workers.filter(isOfDemo);
-  const left = await removeAll(
+  const demoWorkers = workers.filter(isOfDemo);
+  const failures = await removeAll(
     remote,
-    ofDemo.map(({ id }) => id),
+    demoWorkers.map(({ id }) => id),
   );
-  const remaining = ofDemo.filter(({ id }) => left.has(id)).map(({ name }) => name);
-  const removed = ofDemo.filter(({ id }) => !left.has(id)).map(({ name }) => name);
-  const gone = new Set(removed);
+  const remaining = demoWorkers.filter(({ id }) => failures.has(id)).map(({ name }) => name);
+  const removed = demoWorkers.filter(({ id }) => !failures.has(id)).map(({ name }) => name);
   return {
     removed,
     remaining,
-    usedNames: new Set(workers.map(({ name }) => name).filter(name => !gone.has(name))),
+    usedNames: new Set(workers.map(({ name }) => name).filter(name => !removed.includes(name))),
   };
 }
 
@@ -44,10 +43,10 @@ export async function removeEarlierWorkers(remote: Remote): Promise<CleanupResul
 export function createWorkers(
   { request }: Remote,
   plans: readonly WorkerPlan[],
-  onEnlisted: (enlisted: CreatedWorker) => void,
+  onCreated: (worker: CreatedWorker) => void,
   isOver: () => boolean,
 ): Promise<void> {
-  return each(plans, async plan => {
+  return forEachConcurrently(plans, async plan => {
     if (isOver()) return;
     const { name, labels, isEphemeral } = plan;
     const body = {
@@ -56,7 +55,7 @@ export function createWorkers(
       worker_type: isEphemeral ? 'ephemeral' : 'persistent',
     } as const;
     const { worker_id: id, token } = await request(workersApi.create, { body });
-    onEnlisted({ plan, id, token });
+    onCreated({ plan, id, token });
   });
 }
 
@@ -65,32 +64,33 @@ export async function removeAll(
   { request }: Pick<Remote, 'request'>,
   ids: readonly WorkerId[],
 ): Promise<ReadonlyMap<WorkerId, string>> {
-  const left = new Map<WorkerId, string>();
-  await each(ids, async id => {
+  const failures = new Map<WorkerId, string>();
+  await forEachConcurrently(ids, async id => {
     try {
       await request(workersApi.remove, { params: { id } });
     } catch (cause) {
       if (!(cause instanceof CommandEnd)) throw cause;
       // Ignore a worker that another client has already deleted.
-      if (cause.failure.code !== exitCodes.notFound) left.set(id, cause.failure.message);
+      if (cause.failure.code !== exitCodes.notFound) failures.set(id, cause.failure.message);
     }
   });
-  return left;
+  return failures;
 }
 
 /** Calls `act` for each item, several at a time. After a failure, makes no more calls, waits for the running ones, and rejects. */
-async function each<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  let isFailed = false;
-  const runRest = async (): Promise<void> => {
-    for (const item of rest) {
-      if (isFailed) return;
+async function forEachConcurrently<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+  // All loops share this iterator, so that each item is handled once.
+  const remaining = items.values();
+  let hasFailed = false;
+  const handleRemaining = async (): Promise<void> => {
+    for (const item of remaining) {
+      if (hasFailed) return;
       await act(item).catch((cause: unknown) => {
-        isFailed = true;
+        hasFailed = true;
         throw cause;
       });
     }
   };
-  const ends = await Promise.allSettled(Array.from({ length: maxConcurrent }, runRest));
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  const results = await Promise.allSettled(Array.from({ length: maxConcurrent }, handleRemaining));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }

@@ -90,7 +90,8 @@ export interface Submitting {
 const maxQueue = 100;
 const maxActive = 500;
 
-const rank = ({ status }: Pick<JobView, 'status'>): number => (isWaiting(status) ? 0 : 1);
+/** Sorts pending jobs before running ones. */
+const cancelOrder = ({ status }: Pick<JobView, 'status'>): number => (isWaiting(status) ? 0 : 1);
 
 /** Submits jobs at random times with a given average rate. */
 export function submitSamples(deps: SubmitDeps): Submitting {
@@ -99,14 +100,14 @@ export function submitSamples(deps: SubmitDeps): Submitting {
   let count = 0;
   let isOver = false;
   let cancelTimer = (): void => {};
-  let last = Promise.resolve();
+  let lastSubmission = Promise.resolve();
 
   const submit = async (): Promise<void> => {
     const queue = await remote.request(queueApi.list, { query: { limit: 1 } });
     if (queue.total_pending >= maxQueue) return;
     const body = sampleJob(random.pick(deps.machines), random);
-    const answer = await remote.request(queueApi.submit, { body });
-    if (answer.job_id !== null) ids.add(answer.job_id);
+    const reply = await remote.request(queueApi.submit, { body });
+    if (reply.job_id !== null) ids.add(reply.job_id);
     count += 1;
     if (ids.size > 2 * maxActive) await forgetEnded();
   };
@@ -121,28 +122,28 @@ export function submitSamples(deps: SubmitDeps): Submitting {
     for (const { id } of active) ids.add(id);
   };
   const submitNext = (): void => {
-    last = submit()
+    lastSubmission = submit()
       .then(() => deps.onTrouble(null), reportFailure)
-      .then(plan);
+      .then(scheduleNext);
   };
   const reportFailure = (cause: unknown): void => {
     if (!(cause instanceof CommandEnd)) throw cause;
     deps.onTrouble(cause.failure.message);
   };
-  const plan = (): void => {
+  const scheduleNext = (): void => {
     // The intervals are exponentially distributed, as with independent users (a Poisson process).
     const waitMs = Math.min(5, -Math.log(1 - random.next())) * deps.everyMs;
     if (!isOver) cancelTimer = clock.after(waitMs, submitNext);
   };
-  plan();
+  scheduleNext();
   return {
     count: () => count,
     async stop() {
       isOver = true;
       cancelTimer();
-      await last;
+      await lastSubmission;
       // Cancel pending jobs first. Otherwise they would start on the workers of cancelled jobs.
-      const active = (await listActive()).toSorted((one, other) => rank(one) - rank(other));
+      const active = (await listActive()).toSorted((a, b) => cancelOrder(a) - cancelOrder(b));
       for (const { id } of active) {
         await remote.request(queueApi.cancel, { params: { id } }).catch((cause: unknown) => {
           // Ignore the refusal for a job that has just ended.

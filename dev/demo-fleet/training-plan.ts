@@ -65,8 +65,8 @@ export function planTraining(
 
 /** Returns the step count that a SimpleTuner config sets; null when it is missing or invalid. */
 function configuredSteps(config: TrainerConfig): number | null {
-  const given = config['max_train_steps'] ?? config['--max_train_steps'];
-  return typeof given === 'number' && Number.isInteger(given) && given >= 1 && given <= 1e7 ? given : null;
+  const steps = config['max_train_steps'] ?? config['--max_train_steps'];
+  return typeof steps === 'number' && Number.isInteger(steps) && steps >= 1 && steps <= 1e7 ? steps : null;
 }
 
 function failureOutput(
@@ -77,12 +77,12 @@ function failureOutput(
 ): readonly string[] {
   const allocationGb = random.between(1.5, 6).toFixed(2);
   const brand = accelerator === 'rocm' ? 'HIP' : 'CUDA';
-  const memory = [
+  const outOfMemory = [
     'Traceback (most recent call last):',
     '  File "simpletuner/train.py", line 41, in <module>',
     `torch.OutOfMemoryError: ${brand} out of memory. Tried to allocate ${allocationGb} GiB. GPU 0 has a total capacity of ${vramGb}.00 GiB of which 0.41 GiB is free.`,
   ];
-  const others = [
+  const otherErrors = [
     [
       'Traceback (most recent call last):',
       `ValueError: loss is nan at step ${step}: lower the learning rate`,
@@ -96,7 +96,8 @@ function failureOutput(
       'RuntimeError: DataLoader worker (pid 4211) exited unexpectedly with exit code 1',
     ],
   ] as const;
-  return random.next() < 0.5 && accelerator !== 'mps' ? memory : random.pick<readonly string[]>(others);
+  const isOutOfMemory = random.next() < 0.5 && accelerator !== 'mps';
+  return isOutOfMemory ? outOfMemory : random.pick<readonly string[]>(otherErrors);
 }
 
 /** Returns the progress that a trainer prints at a step. `jitter`: -1 to 1, new for each print. */
@@ -173,7 +174,8 @@ export function train(
   const exited = Promise.withResolvers<Awaited<SimulatedTraining['exited']>>();
   const startedAt = clock.mono();
   const lastStep = plan.failure?.atStep ?? plan.totalSteps;
-  const endsMs = (plan.durationMs * lastStep) / plan.totalSteps;
+  /** Time from the start to the last step. */
+  const runMs = (plan.durationMs * lastStep) / plan.totalSteps;
   let cancelTimer = (): void => {};
   const stepNow = (): number =>
     Math.min(lastStep, Math.floor(((clock.mono() - startedAt) / plan.durationMs) * plan.totalSteps));
@@ -184,12 +186,12 @@ export function train(
     exited.resolve({ code: failure?.code ?? 0, signal: null, tail: failure?.lines.join('\n') ?? '' });
   };
   const continueTraining = (): void => {
-    const leftMs = startedAt + endsMs - clock.mono();
-    if (leftMs <= 0) return end();
+    const remainingMs = startedAt + runMs - clock.mono();
+    if (remainingMs <= 0) return end();
     print(stepNow());
-    cancelTimer = clock.after(Math.min(leftMs, printEveryMs), continueTraining);
+    cancelTimer = clock.after(Math.min(remainingMs, printEveryMs), continueTraining);
   };
-  cancelTimer = clock.after(Math.min(endsMs, printEveryMs * random.next()), continueTraining);
+  cancelTimer = clock.after(Math.min(runMs, printEveryMs * random.next()), continueTraining);
   return {
     exited: exited.promise,
     stop() {

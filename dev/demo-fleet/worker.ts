@@ -73,9 +73,9 @@ export interface DemoWorker {
 /** Starts a demo worker: the real agent on simulated hardware. */
 export function startDemoWorker(deps: DemoWorkerDeps): DemoWorker {
   const { plan, url, token, fetch, random, clock, tally, log } = deps;
-  const chance = random.fork(plan.name);
-  const figures = chance.fork('figures');
-  const trainings = createTrainings(deps, chance.fork('trainings'));
+  const workerRandom = random.fork(plan.name);
+  const telemetryRandom = workerRandom.fork('figures');
+  const trainings = createTrainings(deps, workerRandom.fork('trainings'));
   const { machine } = plan;
   const worker = createSimulatedWorker({
     url,
@@ -91,15 +91,17 @@ export function startDemoWorker(deps: DemoWorkerDeps): DemoWorker {
       ...(machine.driver !== undefined && { driver: machine.driver }),
     })),
     trainer: trainings.start,
-    telemetry: () => telemetryOf(machine, trainings.isTraining(), figures),
-    random: chance.fork('agent').next,
+    telemetry: () => telemetryOf(machine, trainings.isTraining(), telemetryRandom),
+    random: workerRandom.fork('agent').next,
     clock,
     onConnection: isOpen => {
       tally.connected += isOpen ? 1 : -1;
     },
     log,
   });
-  const stopAbsences = plan.isFlaky ? disconnectAtRandom(worker, deps, chance.fork('absences')) : () => {};
+  const stopAbsences = plan.isFlaky
+    ? disconnectAtRandom(worker, deps, workerRandom.fork('absences'))
+    : () => {};
   const exited = worker.run().then(code => {
     stopAbsences();
     tally.ended += 1;
@@ -117,7 +119,7 @@ export function startDemoWorker(deps: DemoWorkerDeps): DemoWorker {
 function createTrainings({ plan, habits, clock, tally }: DemoWorkerDeps, random: Random) {
   let count = 0;
   let isTraining = false;
-  const note = ({ code }: Awaited<SimulatedTraining['exited']>): void => {
+  const recordEnd = ({ code }: Awaited<SimulatedTraining['exited']>): void => {
     isTraining = false;
     tally.training -= 1;
     if (code === 0) tally.completed += 1;
@@ -128,15 +130,15 @@ function createTrainings({ plan, habits, clock, tally }: DemoWorkerDeps, random:
     isTraining: () => isTraining,
     start(...[{ config }, onProgress]: Parameters<Parameters<typeof createSimulatedWorker>[0]['trainer']>) {
       count += 1;
-      const chance = random.fork(String(count));
+      const trainingRandom = random.fork(String(count));
       const training = train(
-        planTraining(config, plan.machine, habits, chance),
-        { clock, random: chance },
+        planTraining(config, plan.machine, habits, trainingRandom),
+        { clock, random: trainingRandom },
         onProgress,
       );
       isTraining = true;
       tally.training += 1;
-      void training.exited.then(note);
+      void training.exited.then(recordEnd);
       return training;
     },
   };

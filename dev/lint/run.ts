@@ -17,12 +17,12 @@ const files = listed
 const pages = files.filter(({ name }) => name.endsWith('.md'));
 const sources = files.filter(({ name }) => !name.endsWith('.md'));
 // The lint's own files contain the names that they forbid.
-const checked = sources.filter(({ name }) => !/(?:^|\/)dev\/lint\//.test(name));
+const checkedSources = sources.filter(({ name }) => !/(?:^|\/)dev\/lint\//.test(name));
 
 const findings = [
   ...findStrays(sources),
-  ...checked.flatMap(findOldWords),
-  ...checked.flatMap(findRelativeOpeners),
+  ...checkedSources.flatMap(findOldWords),
+  ...checkedSources.flatMap(findRelativeOpeners),
   ...pages.flatMap(findLongLines),
   ...findBrokenLinks(pages, path => existsSync(join(root, path))),
 ];

@@ -83,7 +83,7 @@ export function findRelativeOpeners({ name, text }: SourceFile): readonly Findin
 }
 
 /** Names that were replaced by standard terms, and the terms (GLOSSARY.md). */
-const replaced: readonly (readonly [name: RegExp, instead: string])[] = [
+const replaced: readonly (readonly [name: RegExp, term: string])[] = [
   [/^[hH]indrance/, 'JobBlocker'],
   [/^[oO]bstacle/, 'IneligibilityReason'],
   [/^([pP]resenceBook|createPresence)/, 'ConnectionRegistry'],
@@ -125,9 +125,10 @@ const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ');
 export function findOldWords({ name, text }: SourceFile): readonly Finding[] {
   const code = text.replaceAll(nonCode, blank);
   return [...code.matchAll(/(?<![\w$])[A-Za-z_$][\w$]*/g)].flatMap(({ 0: word, index }) => {
-    const found = allowedNames.has(word) ? undefined : replaced.find(([old]) => old.test(word));
-    return found === undefined
+    if (allowedNames.has(word)) return [];
+    const [, term] = replaced.find(([old]) => old.test(word)) ?? [];
+    return term === undefined
       ? []
-      : [at(name, lineOf(text, index), `${word}: use the standard term (${found[1]})`)];
+      : [at(name, lineOf(text, index), `${word}: use the standard term (${term})`)];
   });
 }

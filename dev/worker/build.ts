@@ -42,19 +42,20 @@ interface ExecutableOptions {
 async function makeExecutable({ bundle, node, target }: ExecutableOptions): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
   try {
-    const prepared = withNote(await readFile(node), noteName, await prepare(bundle, node, folder));
-    setFuse(prepared);
+    const binary = withNote(await readFile(node), noteName, await prepareProgram(bundle, node, folder));
+    setFuse(binary);
     const draft = `${target}.draft`;
-    await writeFile(draft, prepared);
+    await writeFile(draft, binary);
     await chmod(draft, 0o755);
     await rename(draft, target);
-    return prepared.length;
+    return binary.length;
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-async function prepare(main: string, node: string, folder: string): Promise<Buffer> {
+/** Returns the program in the format that a single executable contains. */
+async function prepareProgram(main: string, node: string, folder: string): Promise<Buffer> {
   const [config, output] = [join(folder, 'sea.json'), join(folder, 'blob')];
   const settings = {
     main,
@@ -73,10 +74,10 @@ async function prepare(main: string, node: string, folder: string): Promise<Buff
 
 function setFuse(binary: Buffer): void {
   const off = Buffer.from(`${fuse}:0`);
-  const at = binary.indexOf(off);
-  if (at < 0 || binary.indexOf(off, at + 1) >= 0)
+  const index = binary.indexOf(off);
+  if (index < 0 || binary.indexOf(off, index + 1) >= 0)
     throw new Error('this Node does not support single executables');
-  binary.write('1', at + off.length - 1);
+  binary.write('1', index + off.length - 1);
 }
 
 export interface BuiltWorker {
@@ -89,12 +90,16 @@ export interface BuiltWorker {
 
 /** Builds the worker from the sources in `root` into a folder. Keeps other files in the folder. */
 export async function buildWorker(root: string, folder: string): Promise<BuiltWorker> {
-  const between = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
+  /** The folder of the program inside the executable, which is not part of the result. */
+  const intermediateFolder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
   try {
     const { environments, build } = await createBuilder({
       root,
       logLevel: 'error',
-      environments: { agent: { build: { outDir: folder } }, executable: { build: { outDir: between } } },
+      environments: {
+        agent: { build: { outDir: folder } },
+        executable: { build: { outDir: intermediateFolder } },
+      },
     });
     const { agent, executable } = environments;
     if (agent === undefined || executable === undefined)
@@ -105,9 +110,13 @@ export async function buildWorker(root: string, folder: string): Promise<BuiltWo
     if (!existsSync(node)) return { bundle, executable: null, bytes: null };
     await build(executable);
     const target = join(folder, 'trainyard-worker-linux-x64');
-    const bytes = await makeExecutable({ bundle: join(between, 'trainyard-worker.cjs'), node, target });
+    const bytes = await makeExecutable({
+      bundle: join(intermediateFolder, 'trainyard-worker.cjs'),
+      node,
+      target,
+    });
     return { bundle, executable: target, bytes };
   } finally {
-    await rm(between, { recursive: true });
+    await rm(intermediateFolder, { recursive: true });
   }
 }

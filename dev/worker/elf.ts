@@ -3,10 +3,14 @@ const file = { phoff: 32, shoff: 40, phnum: 56, shnum: 60, shstrndx: 62 } as con
 const header = { size: 56, offset: 8, vaddr: 16, paddr: 24, filesz: 32, memsz: 40, align: 48 } as const;
 const types = { load: 1, note: 4 } as const;
 const pageBytes = 4_096;
+/** The first four bytes of an ELF file, and the values of the two bytes after them. */
+const elfMagic = 0x7f_45_4c_46;
+const class64 = 2;
+const littleEndian = 1;
 
 interface Segment {
   /** Offset of its program header in the file. */
-  readonly at: number;
+  readonly headerOffset: number;
   readonly type: number;
   readonly offset: number;
   readonly vaddr: number;
@@ -26,29 +30,30 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
     elf.subarray(note.offset, note.offset + note.filesz),
     encodeNote(name, content),
   ]);
-  const begin = roundUp(last.vaddr + last.memsz, pageBytes) - last.vaddr;
+  /** Offset of the note in the last segment. */
+  const noteStart = roundUp(last.vaddr + last.memsz, pageBytes) - last.vaddr;
   const secondPage = roundUp(first.offset + first.filesz, pageBytes);
   /**
    * In the original file, offsets and addresses are equal modulo 2 MB. So Linux may map the code in units of 2 MB, even
    * unused parts. A shift by one page prevents that, and saves 20 MB of resident memory.
    */
-  const moved = (offset: number): number => (offset >= secondPage ? offset + pageBytes : offset);
-  const result = Buffer.alloc(moved(last.offset) + begin + bytes.length);
+  const newOffset = (offset: number): number => (offset >= secondPage ? offset + pageBytes : offset);
+  const result = Buffer.alloc(newOffset(last.offset) + noteStart + bytes.length);
   elf.copy(result, 0, 0, first.offset + first.filesz);
-  elf.copy(result, moved(secondPage), secondPage, last.offset + last.filesz);
-  bytes.copy(result, moved(last.offset) + begin);
+  elf.copy(result, newOffset(secondPage), secondPage, last.offset + last.filesz);
+  bytes.copy(result, newOffset(last.offset) + noteStart);
   const write = (segment: Segment, field: keyof typeof header, value: number): void => {
-    result.writeBigUInt64LE(BigInt(value), segment.at + header[field]);
+    result.writeBigUInt64LE(BigInt(value), segment.headerOffset + header[field]);
   };
   for (const segment of segments) {
-    write(segment, 'offset', moved(segment.offset));
+    write(segment, 'offset', newOffset(segment.offset));
     if (segment.type === types.load) write(segment, 'align', pageBytes);
   }
-  write(last, 'filesz', begin + bytes.length);
-  write(last, 'memsz', begin + bytes.length);
-  write(note, 'offset', moved(last.offset) + begin);
-  write(note, 'vaddr', last.vaddr + begin);
-  write(note, 'paddr', last.vaddr + begin);
+  write(last, 'filesz', noteStart + bytes.length);
+  write(last, 'memsz', noteStart + bytes.length);
+  write(note, 'offset', newOffset(last.offset) + noteStart);
+  write(note, 'vaddr', last.vaddr + noteStart);
+  write(note, 'paddr', last.vaddr + noteStart);
   write(note, 'filesz', bytes.length);
   write(note, 'memsz', bytes.length);
   // The section headers were after the last segment, and are removed.
@@ -59,19 +64,20 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
 }
 
 function segmentsOf(elf: Buffer): readonly Segment[] {
-  const isElf = elf.length > 64 && elf.readUInt32BE(0) === 0x7f_45_4c_46 && elf[4] === 2 && elf[5] === 1;
+  const isElf =
+    elf.length > 64 && elf.readUInt32BE(0) === elfMagic && elf[4] === class64 && elf[5] === littleEndian;
   if (!isElf) throw new Error('not a 64-bit ELF file');
-  const number = (at: number): number => Number(elf.readBigUInt64LE(at));
-  const table = number(file.phoff);
+  const readNumber = (offset: number): number => Number(elf.readBigUInt64LE(offset));
+  const table = readNumber(file.phoff);
   return Array.from({ length: elf.readUInt16LE(file.phnum) }, (_, index) => {
-    const at = table + index * header.size;
+    const headerOffset = table + index * header.size;
     return {
-      at,
-      type: elf.readUInt32LE(at),
-      offset: number(at + header.offset),
-      vaddr: number(at + header.vaddr),
-      filesz: number(at + header.filesz),
-      memsz: number(at + header.memsz),
+      headerOffset,
+      type: elf.readUInt32LE(headerOffset),
+      offset: readNumber(headerOffset + header.offset),
+      vaddr: readNumber(headerOffset + header.vaddr),
+      filesz: readNumber(headerOffset + header.filesz),
+      memsz: readNumber(headerOffset + header.memsz),
     };
   });
 }
@@ -101,4 +107,5 @@ function encodeNote(name: string, content: Buffer): Buffer {
 const padded = (bytes: Buffer): Buffer =>
   Buffer.concat([bytes, Buffer.alloc(roundUp(bytes.length, 4) - bytes.length)]);
 
-const roundUp = (value: number, to: number): number => Math.ceil(value / to) * to;
+/** Rounds up to a multiple of the unit. */
+const roundUp = (value: number, unit: number): number => Math.ceil(value / unit) * unit;

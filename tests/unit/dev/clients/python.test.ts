@@ -43,7 +43,7 @@ describe('the Python client of a document', () => {
       '        self,\n        id: str,\n        *,\n        from_: float,\n        limit: int = UNSET,\n        note: Optional[str] = UNSET,\n    )',
     );
     expect(text).toContain(
-      'self._transport.json("POST", _path("/things/{id}", id=id), {"limit": limit}, _given({"note": note, "from": from_}))',
+      'self._transport.json("POST", _path("/things/{id}", id=id), {"limit": limit}, _without_unset({"note": note, "from": from_}))',
     );
     expect(text).toContain('        id: Its id.\n');
   });
