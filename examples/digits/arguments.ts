@@ -18,10 +18,10 @@ export type Arguments = {
 
 /** Parses the arguments after the program's name. */
 export function parseArguments(argv: readonly string[]): Checked<Arguments> {
-  const given = readOptions(argv);
-  if (!given.ok) return given;
+  const options = readOptions(argv);
+  if (!options.ok) return options;
   const pathOf = (name: string): string | undefined => {
-    const path = given.value.get(name);
+    const path = options.value.get(name);
     return typeof path === 'string' && path !== '' ? resolve(path) : undefined;
   };
   const config = pathOf('config');

@@ -116,9 +116,9 @@ function fieldsOf(value: unknown): ReadonlyMap<string, unknown> {
   return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 }
 
-function describeDifference(found: RunIdentity, expected: RunIdentity): string | undefined {
+function describeDifference(actual: RunIdentity, expected: RunIdentity): string | undefined {
   for (const [key, value] of Object.entries(expected)) {
-    if (found[key] !== value) return `its ${key} is ${found[key]}, but this run has ${value}`;
+    if (actual[key] !== value) return `its ${key} is ${actual[key]}, but this run has ${value}`;
   }
   return undefined;
 }

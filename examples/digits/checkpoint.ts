@@ -50,6 +50,6 @@ export async function pruneCheckpoints(folder: string, step: number, keep: numbe
     if (match[2] !== undefined) await rm(join(folder, name), { force: true });
     else if (Number(match[1]) <= step) finished.push({ name, step: Number(match[1]) });
   }
-  finished.sort((one, other) => other.step - one.step);
+  finished.sort((a, b) => b.step - a.step);
   for (const { name } of finished.slice(keep)) await rm(join(folder, name), { force: true });
 }

@@ -42,8 +42,8 @@ export async function runCommand(argv: readonly string[], ports: CommandPorts): 
     ports.print(USAGE);
     return EXIT_DONE;
   }
-  const given = parseArguments(argv);
-  const run = given.ok ? await prepareRun(given.value) : given;
+  const args = parseArguments(argv);
+  const run = args.ok ? await prepareRun(args.value) : args;
   if (!run.ok) {
     ports.printError(`digits: ${run.reason}`);
     return EXIT_REFUSED;
@@ -116,11 +116,11 @@ async function conclude(
     checkpoint,
   };
   await writeWhole(join(output, 'result.json'), [Buffer.from(`${JSON.stringify(result, null, 2)}\n`)]);
-  const made = [...(checkpoint === undefined ? [] : [checkpoint]), join(output, 'result.json')];
+  const files = [...(checkpoint === undefined ? [] : [checkpoint]), join(output, 'result.json')];
   // The training is complete, so neither a failed upload nor a late stop changes the result.
-  const last = createUploads({ ...ports, stop: never });
-  for (const path of made) last.begin(path, basename(path));
-  await last.settled();
+  const finalUploads = createUploads({ ...ports, stop: never });
+  for (const path of files) finalUploads.begin(path, basename(path));
+  await finalUploads.settled();
   // Print the accuracy also as progress, so that the orchestrator shows it.
   ports.print(JSON.stringify({ type: 'progress', step: state.step, total_steps: state.step, accuracy }));
   ports.print(JSON.stringify({ type: 'result', accuracy, checkpoint }));

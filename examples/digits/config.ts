@@ -42,7 +42,7 @@ const RULES = {
 } satisfies Record<string, Rule>;
 
 /** Keys that only the orchestrator reads. The trainer ignores them. */
-const FOREIGN_KEYS = new Set(['trainer', 'num_processes', 'description']);
+const ORCHESTRATOR_KEYS = new Set(['trainer', 'num_processes', 'description']);
 
 /** Reads a config file. A refusal names the file, the key, and the allowed values. */
 export async function readTrainingConfig(path: string): Promise<Checked<TrainingConfig>> {
@@ -62,21 +62,21 @@ export function parseTrainingConfig(value: unknown): Checked<TrainingConfig> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refused('expected an object, {"epochs": 2, ...}');
   }
-  const given = new Map<string, unknown>(Object.entries(value));
-  const known = [...Object.keys(RULES), 'samples'];
-  for (const key of given.keys()) {
-    if (known.includes(key) || FOREIGN_KEYS.has(key) || key.startsWith('$')) continue;
-    return refused(`"${key}" is not a key of this trainer; its keys are ${known.join(', ')}`);
+  const fields = new Map<string, unknown>(Object.entries(value));
+  const knownKeys = [...Object.keys(RULES), 'samples'];
+  for (const key of fields.keys()) {
+    if (knownKeys.includes(key) || ORCHESTRATOR_KEYS.has(key) || key.startsWith('$')) continue;
+    return refused(`"${key}" is not a key of this trainer; its keys are ${knownKeys.join(', ')}`);
   }
   const problems: string[] = [];
   const read = (key: keyof typeof RULES, fallback: number | undefined = RULES[key].fallback): number => {
-    const number = given.has(key) ? given.get(key) : fallback;
+    const number = fields.has(key) ? fields.get(key) : fallback;
     if (typeof number === 'number' && isAllowed(number, RULES[key])) return number;
-    const found = number === undefined ? 'it is missing' : `it is ${JSON.stringify(number)}`;
-    problems.push(`"${key}" must be ${describe(RULES[key])}, but ${found}`);
+    const problem = number === undefined ? 'it is missing' : `it is ${JSON.stringify(number)}`;
+    problems.push(`"${key}" must be ${describe(RULES[key])}, but ${problem}`);
     return Number.NaN;
   };
-  const samples = given.get('samples') ?? false;
+  const samples = fields.get('samples') ?? false;
   if (typeof samples !== 'boolean')
     problems.push(`"samples" must be true or false, but it is ${JSON.stringify(samples)}`);
   const learningRate = read('learning_rate');
@@ -92,8 +92,8 @@ export function parseTrainingConfig(value: unknown): Checked<TrainingConfig> {
     keepCheckpoints: read('keep_checkpoints'),
     samples: samples === true,
   };
-  const [problem] = problems;
-  return problem === undefined ? accepted(config) : refused(problem);
+  const [firstProblem] = problems;
+  return firstProblem === undefined ? accepted(config) : refused(firstProblem);
 }
 
 function isAllowed(number: number, rule: Rule): boolean {

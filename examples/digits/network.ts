@@ -147,9 +147,9 @@ export function stepWithMomentum(
   { learningRate, momentum, batchSize }: { learningRate: number; momentum: number; batchSize: number },
 ): void {
   for (let index = 0; index < parameters.length; index++) {
-    const moved = momentum * velocity[index]! + gradients[index]! / batchSize;
-    velocity[index] = moved;
-    parameters[index]! -= learningRate * moved;
+    const newVelocity = momentum * velocity[index]! + gradients[index]! / batchSize;
+    velocity[index] = newVelocity;
+    parameters[index]! -= learningRate * newVelocity;
   }
   gradients.fill(0);
 }

@@ -29,10 +29,10 @@ export function encodePng({ width, height, pixels }: Picture): Buffer {
 
 /** A chunk: length, name, data, and the checksum of name and data. */
 function chunkOf(name: string, data: Buffer): Buffer {
-  const named = Buffer.concat([Buffer.from(name, 'latin1'), data]);
+  const nameAndData = Buffer.concat([Buffer.from(name, 'latin1'), data]);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(data.length);
   const checksum = Buffer.alloc(4);
-  checksum.writeUInt32BE(crc32(named));
-  return Buffer.concat([length, named, checksum]);
+  checksum.writeUInt32BE(crc32(nameAndData));
+  return Buffer.concat([length, nameAndData, checksum]);
 }

@@ -17,7 +17,8 @@ export type Reporter = {
 };
 
 const REPORT_EVERY_MS = 250;
-const MARKS = 8;
+/** Number of reports over which the speed is measured. */
+const SPEED_REPORTS = 8;
 
 /** `startStep`: steps completed before the reporter was created. `now` is monotonic, in milliseconds. */
 export function createReporter(
@@ -40,7 +41,7 @@ export function createReporter(
       const stepsPerSecond = elapsedMs > 0 ? ((progress.step - oldest.step) * 1000) / elapsedMs : 0;
       report({ ...progress, stepsPerSecond });
       reports.push({ atMs, step: progress.step });
-      if (reports.length > MARKS) reports.shift();
+      if (reports.length > SPEED_REPORTS) reports.shift();
     },
   };
 }

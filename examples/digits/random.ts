@@ -25,10 +25,10 @@ export function createRandom(seed: number, stream: number): Random {
 export function shuffleIndices(count: number, random: Random): Uint32Array {
   const order = Uint32Array.from({ length: count }, (_, index) => index);
   for (let last = count - 1; last > 0; last--) {
-    const other = Math.floor(random.next() * (last + 1));
-    const moved = order[last] ?? 0;
-    order[last] = order[other] ?? 0;
-    order[other] = moved;
+    const chosen = Math.floor(random.next() * (last + 1));
+    const lastValue = order[last] ?? 0;
+    order[last] = order[chosen] ?? 0;
+    order[chosen] = lastValue;
   }
   return order;
 }

@@ -41,13 +41,13 @@ const SAMPLE_REQUEST = 'sample.now';
 const CHECK_EVERY_MS = 200;
 
 export function createRequests(deps: RequestsDeps): Requests {
-  const request = join(deps.output, SAMPLE_REQUEST);
-  let lookedMs = Number.NEGATIVE_INFINITY;
+  const requestFile = join(deps.output, SAMPLE_REQUEST);
+  let lastCheckMs = Number.NEGATIVE_INFINITY;
 
   const areSamplesRequested = async (endsEpoch: boolean): Promise<boolean> => {
-    if (!endsEpoch && deps.now() - lookedMs < CHECK_EVERY_MS) return false;
-    lookedMs = deps.now();
-    return await isFile(request);
+    if (!endsEpoch && deps.now() - lastCheckMs < CHECK_EVERY_MS) return false;
+    lastCheckMs = deps.now();
+    return await isFile(requestFile);
   };
 
   const draw = async ({ step, classify }: SampleStep): Promise<void> => {
@@ -69,7 +69,7 @@ export function createRequests(deps: RequestsDeps): Requests {
     sample: async step => {
       const isRequested = await areSamplesRequested(step.endsEpoch);
       if (isRequested || (step.endsEpoch && deps.everyEpoch)) await draw(step);
-      if (isRequested) await rm(request, { force: true });
+      if (isRequested) await rm(requestFile, { force: true });
     },
   };
 }

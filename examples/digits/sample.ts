@@ -45,7 +45,7 @@ export function drawSample({ images, labels }: LabelledImages, classify: Network
     const left = MARGIN + (image % COLUMNS) * (side + MARGIN);
     const top = MARGIN + Math.floor(image / COLUMNS) * (side + CAPTION + MARGIN);
     const guess = classify(images, image);
-    const { tile, guess: ink } = guess === labels[image] ? RIGHT : WRONG;
+    const { tile, guess: glyphColour } = guess === labels[image] ? RIGHT : WRONG;
     canvas.fill(left, top, side, side, tile);
     for (let k = images.starts[image] ?? 0; k < (images.starts[image + 1] ?? 0); k++) {
       const [column = 0, value = 0] = [images.columns[k], images.values[k]];
@@ -54,7 +54,7 @@ export function drawSample({ images, labels }: LabelledImages, classify: Network
     const glyph = GLYPHS[guess] ?? '';
     for (let dot = 0; dot < glyph.length; dot++) {
       const [x, y] = [left + (dot % 3) * DOT, top + side + 2 + Math.floor(dot / 3) * DOT];
-      if (glyph[dot] === '1') canvas.fill(x, y, DOT, DOT, ink);
+      if (glyph[dot] === '1') canvas.fill(x, y, DOT, DOT, glyphColour);
     }
   }
   return canvas.picture;
@@ -69,9 +69,9 @@ const lighten = ([red, green, blue]: Colour, share: number): Colour => [
 
 function createCanvas(width: number, height: number) {
   const pixels = new Uint8Array(3 * width * height);
-  const fill = (left: number, top: number, wide: number, high: number, colour: Colour): void => {
-    for (let y = top; y < top + high; y++) {
-      for (let x = left; x < left + wide; x++) pixels.set(colour, 3 * (y * width + x));
+  const fill = (left: number, top: number, columns: number, rows: number, colour: Colour): void => {
+    for (let y = top; y < top + rows; y++) {
+      for (let x = left; x < left + columns; x++) pixels.set(colour, 3 * (y * width + x));
     }
   };
   fill(0, 0, width, height, BACKGROUND);

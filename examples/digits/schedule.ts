@@ -35,8 +35,8 @@ export function createSchedule(config: TrainingConfig, images: number): Schedule
       if (current.epoch !== epoch) {
         current = { epoch, order: shuffleIndices(images, createRandom(config.seed, epoch)) };
       }
-      const from = (step % stepsPerEpoch) * config.batchSize;
-      return current.order.subarray(from, from + config.batchSize);
+      const start = (step % stepsPerEpoch) * config.batchSize;
+      return current.order.subarray(start, start + config.batchSize);
     },
   };
 }

@@ -10,9 +10,9 @@ process.on('SIGUSR1', () => {
   isSaveRequested = true;
 });
 const consumeSaveRequest = (): boolean => {
-  const was = isSaveRequested;
+  const wasRequested = isSaveRequested;
   isSaveRequested = false;
-  return was;
+  return wasRequested;
 };
 
 // Do not use a top-level await, because a single executable cannot load such a module.

@@ -142,9 +142,10 @@ function findDivergence(
   shape: Shape,
   parameters: Float32Array | undefined,
 ): string | undefined {
-  const guessing = Math.log(shape.outputs);
-  if (!(runningLoss < 10 * guessing)) {
-    return `the mean loss is ${runningLoss.toFixed(2)}, and guessing would cost ${guessing.toFixed(2)}`;
+  const lossOfGuessing = Math.log(shape.outputs);
+  // The negation also detects NaN.
+  if (!(runningLoss < 10 * lossOfGuessing)) {
+    return `the mean loss is ${runningLoss.toFixed(2)}, and guessing would cost ${lossOfGuessing.toFixed(2)}`;
   }
   return parameters?.every(Number.isFinite) === false ? 'a weight is no longer a finite number' : undefined;
 }
@@ -165,13 +166,13 @@ async function measureAccuracy(
   { images, labels }: LabelledImages,
   stop: AbortSignal,
 ): Promise<number | undefined> {
-  let right = 0;
+  let correctCount = 0;
   for (let image = 0; image < images.count; image++) {
     if (image % IMAGES_PER_YIELD_CHECK === 0) {
       await setImmediate();
       if (stop.aborted) return undefined;
     }
-    if (network.classify(images, image) === labels[image]) right += 1;
+    if (network.classify(images, image) === labels[image]) correctCount += 1;
   }
-  return right / images.count;
+  return correctCount / images.count;
 }

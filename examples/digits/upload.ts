@@ -14,7 +14,7 @@ export function findDestination(env: Readonly<Record<string, string | undefined>
   return endpoint && token ? { endpoint, token } : undefined;
 }
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 export type UploadPorts = {
   readonly destination?: Destination | undefined;
@@ -26,19 +26,20 @@ export type UploadPorts = {
 
 /** Uploads files one after another while the training continues. It logs failures, which do not fail the training. */
 export function createUploads({ destination, stop, print, printError }: UploadPorts) {
-  let last = Promise.resolve();
+  let lastUpload = Promise.resolve();
   const upload = async (path: string, key: string): Promise<void> => {
     if (destination === undefined || stop.aborted) return;
-    const sent = await uploadFile(path, key, destination, stop);
-    if (sent.ok) print(`uploaded ${sent.value}`);
-    else if (!stop.aborted) printError(`digits: ${sent.reason}`);
+    const result = await uploadFile(path, key, destination, stop);
+    if (result.ok) print(`uploaded ${result.value}`);
+    else if (!stop.aborted) printError(`digits: ${result.reason}`);
   };
   return {
     /** Starts to upload a file. `key`: its name in the storage, with slashes. */
     begin: (path: string, key: string): void => {
-      last = last.then(() => upload(path, key));
+      lastUpload = lastUpload.then(() => upload(path, key));
     },
-    settled: () => last,
+    /** Resolves when all uploads so far have ended. */
+    settled: () => lastUpload,
   };
 }
 
@@ -54,7 +55,7 @@ async function uploadFile(
       headers: { 'X-Upload-Token': token },
       body: await openAsBlob(path),
       redirect: 'error',
-      signal: AbortSignal.any([stop, AbortSignal.timeout(PATIENCE_MS)]),
+      signal: AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     if (response.ok) return accepted(key);
     return refused(`${key} was rejected: ${response.status} ${(await response.text()).slice(0, 200)}`);

@@ -10,15 +10,15 @@ URL = os.environ.get("RAY_API_SERVER_ADDRESS", "http://127.0.0.1:8265").rstrip("
 
 
 def message():
-    """The message of the orchestrator."""
-    given = json.load(sys.stdin)
-    if given["version"] != 1:
+    """Reads the message of the orchestrator."""
+    content = json.load(sys.stdin)
+    if content["version"] != 1:
         sys.exit("expected version 1 of the messages")
-    return given
+    return content
 
 
 def call(method, path, body=None):
-    """Returns status and text. A connection that fails ends this program, so that the orchestrator decides nothing."""
+    """Returns status and text. After a failed connection, this program fails, so that the orchestrator changes nothing."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"content-type": "application/json"}
     token = os.environ.get("RAY_AUTH_TOKEN")
@@ -35,7 +35,7 @@ def call(method, path, body=None):
 
 
 def demand(method, path):
-    """The JSON of an answer that must be 200."""
+    """Returns the JSON of the response. This program fails if the status is not 200."""
     status, text = call(method, path)
     if status != 200:
         sys.exit(f"Ray answered {status}: {last_line(text)}")
@@ -43,5 +43,5 @@ def demand(method, path):
 
 
 def last_line(text):
-    """Ray answers with a traceback, whose last line is the error."""
+    """Returns the error of a response: the last line of its traceback."""
     return (text.strip().splitlines() or [""])[-1][:300]

@@ -11,11 +11,11 @@ URL = os.environ.get("RUNPOD_URL", "https://rest.runpod.io/v1")
 
 
 def message():
-    """The message of the orchestrator."""
-    given = json.load(sys.stdin)
-    if given["version"] != 1:
+    """Reads the message of the orchestrator."""
+    content = json.load(sys.stdin)
+    if content["version"] != 1:
         sys.exit("expected version 1 of the messages")
-    return given
+    return content
 
 
 def settings():
@@ -32,7 +32,7 @@ def api_key():
 
 
 def call(method, path, body=None):
-    """Returns status and JSON. A connection that fails ends this program, so that the orchestrator decides nothing."""
+    """Returns status and JSON. After a failed connection, this program fails, so that the orchestrator changes nothing."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"authorization": f"Bearer {api_key()}", "content-type": "application/json"}
     request = urllib.request.Request(URL + path, data=data, method=method, headers=headers)
@@ -50,14 +50,14 @@ def call(method, path, body=None):
 
 
 def pods(prefix):
-    """Pods whose names begin with `prefix`."""
-    status, answer = call("GET", "/pods")
+    """Returns the pods whose names begin with `prefix`."""
+    status, reply = call("GET", "/pods")
     if status != 200:
-        sys.exit(f"RunPod answered {status}: {error_text(answer)}")
-    return [pod for pod in answer if (pod.get("name") or "").startswith(prefix)]
+        sys.exit(f"RunPod answered {status}: {error_text(reply)}")
+    return [pod for pod in reply if (pod.get("name") or "").startswith(prefix)]
 
 
-def error_text(answer):
-    if isinstance(answer, dict):
-        answer = answer.get("detail") or answer.get("error") or answer.get("message") or answer
-    return str(answer)[:300]
+def error_text(reply):
+    if isinstance(reply, dict):
+        reply = reply.get("detail") or reply.get("error") or reply.get("message") or reply
+    return str(reply)[:300]

@@ -13,15 +13,18 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHES = os.environ.get("TRAINYARD_SKY_LAUNCHES", os.path.join(HERE, "launches"))
+# How long `list` reports a launch after its end.
 KEPT_SECONDS = 600
+# `launch` writes the pid within this time.
+START_SECONDS = 5
 
 
 def message():
-    """The message of the orchestrator."""
-    given = json.load(sys.stdin)
-    if given["version"] != 1:
+    """Reads the message of the orchestrator."""
+    content = json.load(sys.stdin)
+    if content["version"] != 1:
         sys.exit("expected version 1 of the messages")
-    return given
+    return content
 
 
 def settings():
@@ -30,17 +33,17 @@ def settings():
 
 
 def sky(*args, env=None):
-    """Runs sky and returns its output. A failure ends this program, so that the orchestrator decides nothing."""
-    done = subprocess.run(["sky", *args], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"sky {args[0]} failed: {done.stderr.strip()[-500:]}")
-    return done.stdout
+    """Runs sky and returns its output. If sky fails, this program fails, so that the orchestrator changes nothing."""
+    result = subprocess.run(["sky", *args], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(f"sky {args[0]} failed: {result.stderr.strip()[-500:]}")
+    return result.stdout
 
 
 def clusters():
-    """Clusters by name, as SkyPilot last saw them. Lines before the JSON are messages of SkyPilot."""
-    printed = sky("status", "-o", "json")
-    return {cluster["name"]: cluster for cluster in json.loads(printed[printed.index("[") :])}
+    """Returns the clusters by name, from SkyPilot's records. Lines before the JSON are messages of SkyPilot."""
+    output = sky("status", "-o", "json")
+    return {cluster["name"]: cluster for cluster in json.loads(output[output.index("[") :])}
 
 
 def path(name, what):
@@ -48,7 +51,7 @@ def path(name, what):
 
 
 def exit_code(name):
-    """Exit code of `sky launch`; None while it runs. It also ends with the machine that it runs on."""
+    """Returns the exit code of `sky launch`; None while it runs. Returns 1 if it was killed, as by a restart of the machine."""
     try:
         with open(path(name, "exit"), encoding="utf-8") as file:
             return int(file.read())
@@ -59,11 +62,11 @@ def exit_code(name):
             os.kill(int(file.read()), 0)
         return None
     except (OSError, ValueError):
-        return 1 if time.time() - os.stat(path(name, "")).st_mtime > 5 else None
+        return 1 if time.time() - os.stat(path(name, "")).st_mtime > START_SECONDS else None
 
 
 def known_launches(prefix):
-    """Names of launches that were started here. Old ones are forgotten."""
+    """Yields the name of each launch that this machine has started, and when it ended; None while it runs."""
     os.makedirs(LAUNCHES, mode=0o700, exist_ok=True)
     for name in sorted(os.listdir(LAUNCHES)):
         if not name.startswith(prefix):
