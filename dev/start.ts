@@ -66,14 +66,14 @@ function endOf(child: ChildProcess): Promise<number> {
   const forwardSignal = (signal: NodeJS.Signals): void => void child.kill(signal);
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, forwardSignal);
   process.on('SIGINT', () => undefined);
-  return new Promise(resolve => {
+  return new Promise(done => {
     child.once('error', cause => {
       log(`${child.spawnfile} cannot be started: ${cause.message}`);
-      resolve(1);
+      done(1);
     });
     // As in shells, the code for a signal is 128 plus its number.
     child.once('exit', (code, signal) =>
-      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+      done(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
     );
   });
 }

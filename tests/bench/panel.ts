@@ -62,6 +62,15 @@ async function signIn(context: BrowserContext, server: LargeServer) {
   return page;
 }
 
+async function measureLargeServer(): Promise<readonly Line[]> {
+  const server = await startLargeServer(scale);
+  try {
+    return await measure(server);
+  } finally {
+    await server.close();
+  }
+}
+
 async function main(): Promise<void> {
   if (chromiumPath === null) {
     console.log('Skipped the panel: there is no Chromium (on Debian: apt-get install chromium).');
@@ -70,8 +79,7 @@ async function main(): Promise<void> {
   const { out } = parseArgs({ options: { out: { type: 'string' } } }).values;
   buildServer();
   const startedAt = performance.now();
-  const server = await startLargeServer(scale);
-  const lines = await measure(server).finally(() => server.close());
+  const lines = await measureLargeServer();
   const size: Line = {
     what: 'JavaScript of the first page, gzipped',
     figure: gzipBytes(firstPageFiles(join(root, 'dist/renderer'))) / 1024,

@@ -29,10 +29,34 @@ const nodeAreas: readonly (readonly [RegExp, string])[] = [
 
 /** Express and the packages that it depends on. */
 const expressPackages = new Set([
-  ...['express', 'router', 'path-to-regexp', 'finalhandler', 'body-parser', 'raw-body', 'on-finished'],
-  ...['type-is', 'content-type', 'parseurl', 'qs', 'debug', 'bytes', 'etag', 'fresh', 'vary', 'accepts'],
-  ...['negotiator', 'mime-types', 'send', 'serve-static', 'encodeurl', 'escape-html', 'http-errors'],
-  ...['statuses', 'proxy-addr', 'cookie', 'iconv-lite'],
+  'express',
+  'router',
+  'path-to-regexp',
+  'finalhandler',
+  'body-parser',
+  'raw-body',
+  'on-finished',
+  'type-is',
+  'content-type',
+  'parseurl',
+  'qs',
+  'debug',
+  'bytes',
+  'etag',
+  'fresh',
+  'vary',
+  'accepts',
+  'negotiator',
+  'mime-types',
+  'send',
+  'serve-static',
+  'encodeurl',
+  'escape-html',
+  'http-errors',
+  'statuses',
+  'proxy-addr',
+  'cookie',
+  'iconv-lite',
 ]);
 
 /**
