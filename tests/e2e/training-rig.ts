@@ -60,13 +60,13 @@ export async function openTrainingRig(
       const number = firstNumber + index;
       return { n: number, elapsed_ms: 1_000 * (number + 1), ...point };
     });
-    for (let start = 0; start < numbered.length; start += pointsPerRequest) {
+    for (let first = 0; first < numbered.length; first += pointsPerRequest) {
       const response = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
         method: 'POST',
         headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
         body: JSON.stringify({
           attempt_id: attemptId,
-          points: numbered.slice(start, start + pointsPerRequest),
+          points: numbered.slice(first, first + pointsPerRequest),
         }),
       });
       expect(response.status, await response.text()).toBe(200);

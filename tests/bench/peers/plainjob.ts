@@ -36,34 +36,34 @@ export interface PlainjobAddress {
   readonly synchronous: 'FULL' | 'NORMAL';
 }
 
-const type = 'bench';
-const ignore = (): void => {};
-const logger = { debug: ignore, info: ignore, warn: ignore, error: console.error };
+const jobType = 'bench';
+const logNothing = (): void => {};
+const logger = { debug: logNothing, info: logNothing, warn: logNothing, error: console.error };
 /** The default is 1,000, which would dominate the latency. */
 const pollMs = 1;
 
-function open(address: string): { readonly plainjob: Package; readonly queue: Queue } {
+function open(address: string): { readonly library: Package; readonly queue: Queue } {
   const { packages, file, synchronous } = JSON.parse(address) as PlainjobAddress;
-  const plainjob = loadPackage(packages, 'plainjob') as Package;
+  const library = loadPackage(packages, 'plainjob') as Package;
   const database = new Database(file);
-  const queue = plainjob.defineQueue({ connection: plainjob.better(database), logger });
+  const queue = library.defineQueue({ connection: library.better(database), logger });
   database.pragma(`synchronous = ${synchronous}`);
-  return { plainjob, queue };
+  return { library, queue };
 }
 
 export const plainjob: Peer = {
   openAdder: async address => {
     const { queue } = open(address);
-    return { add: async mark => void queue.add(type, configOf(mark)) };
+    return { add: async mark => void queue.add(jobType, configOf(mark)) };
   },
 
   // One worker is the fastest: every call blocks the process, and the jobs do nothing.
   openWorker: async (address, _concurrency, callbacks) => {
-    const { plainjob, queue } = open(address);
+    const { library, queue } = open(address);
     const run = ({ data }: { readonly data: string }): void =>
       callbacks.started((JSON.parse(data) as { readonly mark: number }).mark);
     const options = { queue, logger, pollIntervall: pollMs, onCompleted: callbacks.ended };
-    void plainjob.defineWorker(type, run, options).start();
+    void library.defineWorker(jobType, run, options).start();
     return { untilDurable: async () => {} };
   },
 };
