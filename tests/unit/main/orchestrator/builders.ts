@@ -108,7 +108,7 @@ export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
   };
 }
 
-const base = {
+const baseJob = {
   id: jobId('j1'),
   order: 7,
   user: 'ada',
@@ -125,7 +125,7 @@ const base = {
 /** A job that waits for its second attempt after its first was lost. */
 export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
   return {
-    ...base,
+    ...baseJob,
     spec: makeSpec(),
     retriesUsed: 1,
     attempt: makeAttempt({ end: makeEnd() }),
@@ -135,21 +135,27 @@ export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
   };
 }
 
-/** A cancelling job was cancelled by a user by default. */
+/** A job that a worker holds. By default, a cancelling job was cancelled by a user. */
 export function makeLive(
   status: LiveJob['status'],
   changes: Partial<Omit<HeldJob, 'status'>> & { readonly why?: StopOrder['why'] } = {},
 ): LiveJob {
   const { why = 'cancel', ...rest } = changes;
   const startedAt = status === 'dispatched' ? null : 600_000;
-  const held = { ...base, spec: makeSpec(), retriesUsed: 0, attempt: makeAttempt({ startedAt }), ...rest };
+  const held = {
+    ...baseJob,
+    spec: makeSpec(),
+    retriesUsed: 0,
+    attempt: makeAttempt({ startedAt }),
+    ...rest,
+  };
   return status === 'cancelling' ? { ...held, status, stop: { why, since: 800_000 } } : { ...held, status };
 }
 
 export function makeEnded(status: EndedJob['status'], changes: Partial<EndedJob> = {}): EndedJob {
   const cause = status === 'failed' ? 'trainer_exit' : null;
   return {
-    ...base,
+    ...baseJob,
     spec: makeSpec(),
     retriesUsed: 0,
     attempt: makeAttempt({ end: makeEnd({ outcome: status, cause, error: null }) }),
@@ -162,10 +168,10 @@ export function makeEnded(status: EndedJob['status'], changes: Partial<EndedJob>
 }
 
 export function makeJob(status: JobStatus): Job {
-  const live = liveStatuses.find(word => word === status);
-  if (live !== undefined) return makeLive(live);
-  const final = finalStatuses.find(word => word === status);
-  return final === undefined ? makePending() : makeEnded(final);
+  const liveStatus = liveStatuses.find(candidate => candidate === status);
+  if (liveStatus !== undefined) return makeLive(liveStatus);
+  const finalStatus = finalStatuses.find(candidate => candidate === status);
+  return finalStatus === undefined ? makePending() : makeEnded(finalStatus);
 }
 
 export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
@@ -236,7 +242,7 @@ export function makeEvent(seq: number): StoredEvent {
   return { kind: 'worker', type: 'worker.registered', workerId: workerId('w1'), seq, at: 0 };
 }
 
-/** Makes every later change throw. */
+/** Freezes the value and all its parts, so that code that tries to change them throws. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -9,34 +9,35 @@ import { refusalOf } from '../../../../../support/fleet-outcome.ts';
 const ada: Actor = { type: 'admin', id: 'ada', address: '10.0.0.1' };
 const change: ConfigChange = { what: 'replaced', name: 'lora', file: 'lora.json', tag: 'abc', bytes: 12 };
 
-const rows = (fleet: Fleet) =>
+const configRows = (fleet: Fleet) =>
   fleet
     .audit()
     .filter(({ type }) => type.startsWith('config.'))
-    .map(({ type, target_type: what, target_id: id, actor_id: who, details }) => ({
+    .map(({ type, target_type: targetType, target_id: id, actor_id: actor, details }) => ({
       type,
-      target: `${what} ${id}`,
-      who,
+      target: `${targetType} ${id}`,
+      actor,
       details: JSON.parse(details) as unknown,
     }));
 
 describe('audit rows of config changes', () => {
   test('records the audit row before the config is changed', async () => {
     const fleet = await openFleet();
-    const seen: unknown[] = [];
+    const rowsBeforeChange: unknown[] = [];
     const outcome = await fleet.orchestrator.files.changeConfig(ada, async record => {
       await record(change);
-      seen.push(...rows(fleet));
+      rowsBeforeChange.push(...configRows(fleet));
       return accept(change);
     });
     expect(outcome).toEqual({ ok: true, value: change });
     const row = {
       type: 'config.replaced',
       target: 'config lora',
-      who: 'ada',
+      actor: 'ada',
       details: { file: 'lora.json', bytes: 12, content: 'abc' },
     };
-    expect([seen, rows(fleet)]).toEqual([[row], [row]]);
+    expect(rowsBeforeChange).toEqual([row]);
+    expect(configRows(fleet)).toEqual([row]);
   });
 
   test('records a second audit row when the announced change fails', async () => {
@@ -46,27 +47,28 @@ describe('audit rows of config changes', () => {
       return refuse('storage', 'full');
     });
     expect(refusalOf(outcome).code).toBe('storage');
-    expect(rows(fleet).map(({ type }) => type)).toEqual(['config.replaced', 'config.change_failed']);
+    expect(configRows(fleet).map(({ type }) => type)).toEqual(['config.replaced', 'config.change_failed']);
   });
 
   test('records nothing when the change is refused', async () => {
     const fleet = await openFleet();
     await fleet.orchestrator.files.changeConfig(ada, () => Promise.resolve(refuse('config_changed', 'late')));
-    expect(rows(fleet)).toEqual([]);
+    expect(configRows(fleet)).toEqual([]);
   });
 
   test('does not change the config when the audit row cannot be written', async () => {
     const fleet = await openFleet();
     await fleet.setDiskFull(true);
-    let isMade = false;
+    let isChanged = false;
     const attempt = fleet.orchestrator.files.changeConfig(ada, async record => {
       await record(change);
-      isMade = true;
+      isChanged = true;
       return accept(change);
     });
     await expect(attempt).rejects.toThrow('database or disk is full');
     await fleet.setDiskFull(false);
-    expect([isMade, rows(fleet)]).toEqual([false, []]);
+    expect(isChanged).toBe(false);
+    expect(configRows(fleet)).toEqual([]);
   });
 });
 
@@ -78,13 +80,14 @@ describe('the stored config of a job', () => {
     });
     const { jobId } = await fleet.submit({ config_name: 'lora', config: undefined });
     lr = 2;
-    const own = { configName: 'lora', config: { lr: 1 }, dataloader: [1], files: {} };
-    expect(fleet.orchestrator.jobs.config(jobId)).toEqual({ ok: true, value: own });
+    const submitted = { configName: 'lora', config: { lr: 1 }, dataloader: [1], files: {} };
+    expect(fleet.orchestrator.jobs.config(jobId)).toEqual({ ok: true, value: submitted });
     await fleet.cancel(jobId);
-    const again = await fleet.orchestrator.jobs.retry(jobId, ada);
-    const retried = again.ok && 'jobId' in again.value ? again.value.jobId : jobId;
+    const outcome = await fleet.orchestrator.jobs.retry(jobId, ada);
+    if (!outcome.ok || !('jobId' in outcome.value)) throw new Error('the retry was not accepted');
+    const retried = outcome.value.jobId;
     expect(retried).not.toBe(jobId);
-    expect(fleet.orchestrator.jobs.config(retried)).toEqual({ ok: true, value: own });
+    expect(fleet.orchestrator.jobs.config(retried)).toEqual({ ok: true, value: submitted });
   });
 
   test('stores the dataloader that was submitted with the config', async () => {

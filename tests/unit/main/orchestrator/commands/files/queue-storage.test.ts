@@ -32,7 +32,7 @@ const calls: Readonly<Record<string, Call>> = {
   'a submission with no_wait': ({ fleet }) => fleet.trySubmit({ no_wait: true }),
   'a submission with a key': ({ fleet }) => fleet.trySubmit({}, ada, { key: 'k', fingerprint: 'f' }),
   'an approval': ({ fleet, blocked }) => fleet.orchestrator.jobs.approve(blocked, bob),
-  'a rejection': ({ fleet, blocked }) => fleet.orchestrator.jobs.reject(blocked, 'too dear', bob),
+  'a rejection': ({ fleet, blocked }) => fleet.orchestrator.jobs.reject(blocked, 'too expensive', bob),
   'a new priority': ({ fleet, waiting }) => fleet.orchestrator.jobs.setPriority(waiting, 50, bob),
   'a move to the top': ({ fleet, waiting }) => fleet.orchestrator.jobs.moveToTop(waiting, bob),
   'a retry': ({ fleet, ended }) => fleet.orchestrator.jobs.retry(ended, bob),
@@ -56,7 +56,7 @@ const snapshot = ({ fleet, rig }: Scene) => ({
 const withoutRecords = ({ events: _events, rows: _rows, ...rest }: ReturnType<typeof snapshot>) => rest;
 
 describe.each(Object.entries(calls))('queue change on a full disk: %s', (_name, call) => {
-  test('refuses the change without effect while the disk is full, and makes it afterwards', async () => {
+  test('changes nothing while the disk is full, and makes the change when there is space again', async () => {
     const scene = await openScene();
     const { fleet } = scene;
     const before = snapshot(scene);
@@ -65,20 +65,20 @@ describe.each(Object.entries(calls))('queue change on a full disk: %s', (_name, 
     await fleet.clock.settle();
     expect(snapshot(scene)).toEqual(before);
     await fleet.setDiskFull(false);
-    // The rolled-back change leaves nothing behind: no missing job is dispatched, and no job is held back.
-    const { events, rows, ...again } = snapshot(scene);
-    expect(again).toEqual(withoutRecords(before));
+    // The rolled-back change has no effect: no job is dispatched that does not exist, and no job is held back.
+    const { events, rows, ...state } = snapshot(scene);
+    expect(state).toEqual(withoutRecords(before));
     await call(scene);
     await fleet.clock.settle();
     const after = snapshot(scene);
-    expect(withoutRecords(after)).not.toEqual(again);
-    // The change is recorded once, with the offer that may follow from it.
-    expect(after.events - events).toBe(1 + after.offers - again.offers);
+    expect(withoutRecords(after)).not.toEqual(state);
+    // The change adds one event, and one more for each offer that it causes.
+    expect(after.events - events).toBe(1 + after.offers - state.offers);
     expect(after.rows - rows).toBe(after.events - events);
     fleet.errors.splice(0);
   });
 
-  test('keeps an answered change of the queue after a crash', async () => {
+  test('keeps the change of the queue after a crash, once the call has returned', async () => {
     const scene = await openScene();
     await call(scene);
     await scene.fleet.clock.settle();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 
-test('takes a job from the claim through running to completed', async () => {
+test('moves a job from starting through running to completed as its worker reports', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
@@ -33,15 +33,18 @@ test('takes a job from the claim through running to completed', async () => {
 });
 
 test.each([
-  ['its first status', 'starting'],
-  ['its first status, even when that is not “starting”', 'training'],
-] as const)('claims an offer of the published agent by %s', async (_what, word) => {
-  const fleet = await openFleet();
-  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
-  const { jobId } = await fleet.submit();
-  await rig.report(jobId, word);
-  expect(fleet.job(jobId).status).toBe(word === 'training' ? 'running' : 'starting');
-});
+  ['starting', 'starting'],
+  ['training', 'running'],
+] as const)(
+  'claims an offer when the first report of the published agent is “%s”',
+  async (reported, status) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+    const { jobId } = await fleet.submit();
+    await rig.report(jobId, reported);
+    expect(fleet.job(jobId).status).toBe(status);
+  },
+);
 
 test('claims an offer when a heartbeat names the job', async () => {
   const fleet = await openFleet();
@@ -62,7 +65,7 @@ test.each([
   ['a failed start', { cause: 'start_failed', error: 'no python' }, 'start_failed'],
   ['an invalid config', { cause: 'invalid_config' }, 'invalid_config'],
   ['a rejection', { cause: 'rejected' }, 'rejected'],
-] as const)('does not retry a job that failed because of %s', async (_what, end, cause) => {
+] as const)('does not retry a job that failed because of %s', async (_case, end, cause) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.addIdleWorker();
@@ -77,13 +80,13 @@ test('dispatches a preempted job to another worker and uses a retry', async () =
   const fleet = await openFleet();
   const spot = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const job = await fleet.runJob(spot, { max_retries: 1 });
-  const other = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const otherRig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   await spot.report(job, 'failed', { error: 'Training exited with code -15' });
   await spot.disconnect();
-  expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+  expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: otherRig.id });
   expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
-  await other.run(job);
-  await other.report(job, 'failed', { error: 'Training exited with code -15' });
+  await otherRig.run(job);
+  await otherRig.report(job, 'failed', { error: 'Training exited with code -15' });
   expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'preempted', attempt: 2 });
 });
 
@@ -97,7 +100,7 @@ test('dispatches the job to the same worker again when no other one fits', async
   expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
 });
 
-test('uses no retry for a job that was preempted before its trainer started, at most three times', async () => {
+test('uses no retry for the first three preemptions of a job before its trainer starts', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit({ max_retries: 0 });
@@ -117,6 +120,7 @@ test('delays retries by 0, 30 and 120 s, and then always by 600 s', async () => 
   for (const waitMs of [0, 30_000, 120_000, 600_000, 600_000]) {
     await rig.report(job, 'failed', { signal: 'SIGTERM' });
     if (waitMs > 0) {
+      // The worker sends a heartbeat each minute, or it would be offline when the retry is due.
       for (let left = waitMs - 1; left > 0; left -= 60_000) {
         await fleet.clock.advance(Math.min(left, 60_000));
         await rig.beat();
@@ -150,9 +154,9 @@ test.each([1, 2] as const)(
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
     const job = await fleet.runJob(rig);
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     expect(await rig.register()).toMatchObject({ resume_job: null, abandon_job: null });
-    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: otherRig.id });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'worker_lost' });
   },
 );
@@ -178,7 +182,7 @@ test('repeats the offer to a worker that registers without a job', async () => {
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1 });
 });
 
-test('refuses an unknown job and tells the agent to stop it', async () => {
+test('refuses a report about an unknown job and tells the agent to stop that job', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

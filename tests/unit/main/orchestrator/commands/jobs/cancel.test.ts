@@ -48,15 +48,18 @@ describe.each(['dispatched', 'starting', 'running'] as const)('cancelling a %s j
     expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: job });
   });
 
-  test.each(['cancelled', 'failed'] as const)('cancels the job when its worker reports “%s”', async word => {
-    const { fleet, rig, job } = await start();
-    await fleet.cancel(job);
-    expect(valueOf(await rig.report(job, word, { signal: 'SIGTERM' }))).toEqual({ duplicate: false });
-    expect(fleet.job(job)).toMatchObject({ status: 'cancelled', cause: null });
-    expect(rig.view().status).toBe('idle');
-  });
+  test.each(['cancelled', 'failed'] as const)(
+    'cancels the job when its worker reports “%s”',
+    async reported => {
+      const { fleet, rig, job } = await start();
+      await fleet.cancel(job);
+      expect(valueOf(await rig.report(job, reported, { signal: 'SIGTERM' }))).toEqual({ duplicate: false });
+      expect(fleet.job(job)).toMatchObject({ status: 'cancelled', cause: null });
+      expect(rig.view().status).toBe('idle');
+    },
+  );
 
-  test('completes the job when its completion arrives first', async () => {
+  test('completes the job when its worker reports “completed” instead of confirming the cancel', async () => {
     const { fleet, rig, job } = await start();
     await fleet.cancel(job);
     await rig.report(job, 'completed', { exit_code: 0 });
@@ -80,7 +83,7 @@ test('repeats a cancel in every heartbeat response until it is confirmed', async
   const job = await fleet.runJob(rig);
   expect(valueOf(await rig.beat(job)).cancel).toBeNull();
   await fleet.cancel(job);
-  for (let beat = 0; beat < 3; beat++) {
+  for (let heartbeat = 0; heartbeat < 3; heartbeat++) {
     await fleet.clock.advance(30_000);
     expect(valueOf(await rig.beat(job))).toMatchObject({ cancel: { job_id: job, attempt_id: 'a_1' } });
   }
@@ -129,13 +132,13 @@ test('sends one command when a job is cancelled twice', async () => {
   expect(valueOf(await fleet.cancel(job)).status).toBe('cancelled');
 });
 
-test.each(['completed', 'failed'] as const)('returns job_final when a %s job is cancelled', async word => {
+test.each(['completed', 'failed'] as const)('returns job_final when a %s job is cancelled', async status => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
-  await rig.report(job, word, { exit_code: 2 });
+  await rig.report(job, status, { exit_code: 2 });
   expect(refusalOf(await fleet.cancel(job)).code).toBe('job_final');
-  expect(fleet.job(job).status).toBe(word);
+  expect(fleet.job(job).status).toBe(status);
 });
 
 test('returns job_not_found when an unknown job is cancelled', async () => {

@@ -9,17 +9,18 @@ import { jobId } from '../../builders.ts';
 
 const dayMs = 86_400_000;
 
-const submitAfter = async (fleet: Fleet, after: readonly JobId[], more = {}): Promise<JobId> =>
-  (await fleet.submit({ after: [...after], ...more })).jobId;
+const submitAfter = async (fleet: Fleet, after: readonly JobId[], options = {}): Promise<JobId> =>
+  (await fleet.submit({ after: [...after], ...options })).jobId;
+
 const parentStates = (fleet: Fleet, id: JobId) =>
   fleet.job(id).after?.parents.map(({ status, done }) => [status, done]);
 
-// A running job on the only worker, and a job that waits for it.
-async function openPair(more = {}) {
+// Opens a fleet with a job that runs on the only worker, and a child that waits for that job.
+async function openPair(childOptions = {}) {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const parent = await fleet.runJob(rig, { name: 'flux-base', max_retries: 0 });
-  const child = await submitAfter(fleet, [parent], more);
+  const child = await submitAfter(fleet, [parent], childOptions);
   return { fleet, rig, parent, child };
 }
 
@@ -52,9 +53,9 @@ describe('a job after another one', () => {
   test('waits for every parent', async () => {
     const { fleet, rig, parent } = await openPair();
     const second = await fleet.addIdleWorker();
-    const other = await fleet.runJob(second);
-    const child = await submitAfter(fleet, [parent, other]);
-    await second.report(other, 'completed');
+    const otherJob = await fleet.runJob(second);
+    const child = await submitAfter(fleet, [parent, otherJob]);
+    await second.report(otherJob, 'completed');
     expect(parentStates(fleet, child)).toEqual([
       ['running', false],
       ['completed', true],
@@ -65,7 +66,7 @@ describe('a job after another one', () => {
   });
 
   test.each(['completed', 'failed', 'cancelled'] as const)(
-    'starts after any end with "end", also when its parent is %s',
+    'starts when its parent is %s if it was submitted with after_on "end"',
     async end => {
       const { fleet, rig, parent, child } = await openPair({ after_on: 'end' });
       if (end === 'cancelled') await fleet.cancel(parent);
@@ -76,7 +77,7 @@ describe('a job after another one', () => {
     },
   );
 
-  test('starts at once when its parents have ended before it is submitted', async () => {
+  test('does not wait when its parents have ended before it is submitted', async () => {
     const { fleet, rig, parent } = await openPair({ after_on: 'end' });
     await rig.report(parent, 'completed');
     const late = await fleet.submit({ after: [parent] });
@@ -121,10 +122,10 @@ describe('a job whose parent did not complete', () => {
         await fleet.cancel(parent);
         await rig.report(parent, 'cancelled');
       }
-      const what = end === 'failed' ? 'which failed' : 'which was cancelled';
+      const ending = end === 'failed' ? 'which failed' : 'which was cancelled';
       expect(fleet.job(child)).toMatchObject({
         status: 'pending',
-        reason: `Waits for flux-base, ${what}. Retry that job, or cancel this one`,
+        reason: `Waits for flux-base, ${ending}. Retry that job, or cancel this one`,
       });
       await fleet.clock.advance(1_000);
       const first = await retry(fleet, parent);
@@ -144,38 +145,38 @@ describe('a job whose parent did not complete', () => {
     },
   );
 
-  test('waits for a retry that already runs when it is submitted', async () => {
+  test('waits for the retry of its parent that already runs when it is submitted', async () => {
     const { fleet, rig, parent } = await openPair();
     await fail(rig, parent);
-    const again = await retry(fleet, parent);
-    await rig.run(again);
-    const late = await submitAfter(fleet, [parent]);
-    await rig.report(again, 'completed');
-    expect(parentStates(fleet, late)).toEqual([['completed', true]]);
+    const retryJob = await retry(fleet, parent);
+    await rig.run(retryJob);
+    const lateJob = await submitAfter(fleet, [parent]);
+    await rig.report(retryJob, 'completed');
+    expect(parentStates(fleet, lateJob)).toEqual([['completed', true]]);
   });
 
-  test('does not start when its retry fails, or when another job completes', async () => {
+  test('does not start when another job completes', async () => {
     const { fleet, rig, parent, child } = await openPair();
     await fail(rig, parent);
-    const other = await fleet.runJob(rig);
-    await rig.report(other, 'completed');
+    const otherJob = await fleet.runJob(rig);
+    await rig.report(otherJob, 'completed');
     expect(parentStates(fleet, child)).toEqual([['failed', false]]);
     expect(fleet.job(child).status).toBe('pending');
   });
 
-  test('can be cancelled, and its retry waits again', async () => {
+  test('can be cancelled, and its own retry waits for the same parent', async () => {
     const { fleet, rig, parent, child } = await openPair();
     valueOf(await fleet.cancel(child));
-    const again = await retry(fleet, child);
-    expect(fleet.job(again)).toMatchObject({ status: 'pending', reason: 'Waits for flux-base (running)' });
+    const retryJob = await retry(fleet, child);
+    expect(fleet.job(retryJob)).toMatchObject({ status: 'pending', reason: 'Waits for flux-base (running)' });
     await rig.report(parent, 'completed');
-    expect(fleet.job(again).status).toBe('dispatched');
+    expect(fleet.job(retryJob).status).toBe('dispatched');
     expect(fleet.job(child).status).toBe('cancelled');
   });
 });
 
 describe('deleting parents', () => {
-  test('is refused while a pending job waits for a failed one, and cleaning up keeps it', async () => {
+  test('refuses to delete a failed parent of a pending job, and clean-up keeps the parent', async () => {
     const { fleet, rig, parent, child } = await openPair();
     await fail(rig, parent);
     expect(refusalOf(await fleet.orchestrator.jobs.remove(parent, bob))).toEqual({ code: 'job_awaited' });
@@ -186,10 +187,10 @@ describe('deleting parents', () => {
     expect(refusalOf(await fleet.orchestrator.jobs.retry(child, bob))).toEqual({ code: 'job_not_found' });
   });
 
-  test('releases nothing, and leaves a job that waits for others waiting', async () => {
+  test('keeps a job waiting for its other parents when a completed parent is deleted', async () => {
     const { fleet, rig, parent } = await openPair();
-    const other = await fleet.runJob(await fleet.addIdleWorker(), { name: 'sdxl' });
-    const child = await submitAfter(fleet, [parent, other]);
+    const otherJob = await fleet.runJob(await fleet.addIdleWorker(), { name: 'sdxl' });
+    const child = await submitAfter(fleet, [parent, otherJob]);
     await rig.report(parent, 'completed');
     valueOf(await fleet.orchestrator.jobs.remove(parent, bob));
     expect(fleet.job(child)).toMatchObject({
@@ -200,7 +201,7 @@ describe('deleting parents', () => {
 });
 
 describe('submitting with parents', () => {
-  test('refuses unknown jobs, and those of others that the submitter may not see', async () => {
+  test('refuses parents that do not exist or that the submitter may not see', async () => {
     const { fleet, parent } = await openPair();
     expect(refusalOf(await fleet.trySubmit({ after: [jobId('j_99')] }))).toEqual({ code: 'job_not_found' });
     expect(refusalOf(await fleet.trySubmit({ after: [parent] }, bob))).toEqual({ code: 'job_not_found' });
@@ -214,7 +215,7 @@ describe('submitting with parents', () => {
 });
 
 describe('restarts', () => {
-  test.each([true, false])('keep a waiting job and its parents (crash: %s)', async crash => {
+  test.each([true, false])('keeps a waiting job and its parents after a restart (crash: %s)', async crash => {
     const { fleet, rig, parent, child } = await openPair();
     await fleet.restart({ crash });
     await rig.connect({ currentJobId: parent });
@@ -223,7 +224,7 @@ describe('restarts', () => {
     expect(fleet.job(child).status).toBe('dispatched');
   });
 
-  test('dispatch a job whose parent completed before the crash', async () => {
+  test('dispatches a job whose parent completed before the crash', async () => {
     const { fleet, rig, parent, child } = await openPair();
     await fleet.drain(rig);
     await rig.report(parent, 'completed');
@@ -232,8 +233,9 @@ describe('restarts', () => {
     expect(fleet.job(child).status).toBe('dispatched');
   });
 
-  test('continue to release the children of a parent that has more of them than one transaction releases', async () => {
+  test('continues to dispatch the children of a completed parent when a crash interrupts it', async () => {
     const { fleet, rig, parent } = await openPair();
+    // One transaction releases at most 100 children.
     for (let n = 0; n < 250; n += 1) void fleet.trySubmit({ after: [parent] });
     await fleet.clock.settle();
     void rig.report(parent, 'completed');
@@ -242,12 +244,12 @@ describe('restarts', () => {
     await fleet.restart({ crash: true });
     await fleet.clock.advance(1_000);
     expect(fleet.store.dependentJobs(500)).toEqual([]);
-    // The worker has one of them.
+    // The worker has one of the 251 children. The other 250 are in the queue.
     expect(fleet.orchestrator.queue.order()).toHaveLength(250);
   });
 });
 
-test('observers of a waiting job learn of each change of its parent', async () => {
+test('publishes an event about a waiting job for each change of its parent', async () => {
   const { fleet, rig, parent, child } = await openPair();
   const reasons = () =>
     fleet.events.flatMap(event =>
@@ -268,14 +270,14 @@ test('observers of a waiting job learn of each change of its parent', async () =
 });
 
 describe('children of a job', () => {
-  test('are listed with their state, without those of users that the viewer may not see', async () => {
+  test('lists the children of a job with their state, without those that the viewer may not see', async () => {
     const { fleet, parent, child } = await openPair({ name: 'eval' });
     expect(fleet.job(parent)).toMatchObject({
       children: [{ job_id: child, name: 'eval', status: 'pending', on: 'success' }],
       children_count: 1,
     });
-    const others = valueOf(fleet.orchestrator.jobs.get(parent, 'bob'));
-    expect(others).toMatchObject({ children: [], children_count: 0 });
+    const viewOfBob = valueOf(fleet.orchestrator.jobs.get(parent, 'bob'));
+    expect(viewOfBob).toMatchObject({ children: [], children_count: 0 });
   });
 });
 

@@ -153,10 +153,10 @@ test.each([
   [{ team: 'NLP' }, { team: 'nlp' }, false],
   [{ team: 'größe*' }, { team: 'größe-1' }, true],
   [{ toString: '*' }, {}, false],
-])('matches labels %j against a worker with %j: %j', async (wanted, there, fits) => {
+])('matches required labels %j against a worker with labels %j: %j', async (required, labels, fits) => {
   const fleet = await openFleet();
-  const rig = await fleet.addIdleWorker({ labels: there });
-  const { workerId } = await fleet.submit({ worker_labels: wanted });
+  const rig = await fleet.addIdleWorker({ labels });
+  const { workerId } = await fleet.submit({ worker_labels: required });
   expect(workerId).toBe(fits ? rig.id : null);
 });
 
@@ -166,11 +166,14 @@ test.each([
   [{}, { '--num_processes': '2' }, 2],
   [{ gpu_count: 1 }, { num_processes: 2 }, 1],
   [{}, {}, 0],
-])('needs the right number of GPUs: %j with the config %j needs %i', async (asked, config, count) => {
-  const fleet = await openFleet();
-  const { jobId } = await fleet.submit({ ...asked, config });
-  expect(fleet.job(jobId).gpu_count).toBe(count);
-});
+])(
+  'requires the GPUs of the request, or else of the config: %j with the config %j requires %i',
+  async (request, config, count) => {
+    const fleet = await openFleet();
+    const { jobId } = await fleet.submit({ ...request, config });
+    expect(fleet.job(jobId).gpu_count).toBe(count);
+  },
+);
 
 test('dispatches jobs submitted in one group commit to different workers', async () => {
   const fleet = await openFleet();

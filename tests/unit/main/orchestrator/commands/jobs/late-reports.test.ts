@@ -7,8 +7,8 @@ import { openFleet } from '../../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 
-const words = ['starting', 'running', 'completed', 'failed', 'cancelled'] as const;
-const stop = (code: string) => ({ code, action: 'stop' });
+const reportedStatuses = ['starting', 'running', 'completed', 'failed', 'cancelled'] as const;
+const stopRefusal = (code: string) => ({ code, action: 'stop' });
 
 // The state that must not change when a report is refused.
 const stateOf = (fleet: Fleet, id: JobId) => ({
@@ -17,8 +17,9 @@ const stateOf = (fleet: Fleet, id: JobId) => ({
 });
 type State = ReturnType<typeof stateOf>;
 
-const isFinalWord = (word: StatusReportBody['status']): boolean =>
-  word === 'completed' || word === 'failed' || word === 'cancelled';
+type ReportedStatus = StatusReportBody['status'];
+const isFinal = (status: ReportedStatus): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';
 
 // A late final report changes one thing: it is stored as the late result of the first attempt.
 const withLateResult = ({ job, seq }: State, status: string): State => ({
@@ -34,7 +35,9 @@ const withLateResult = ({ job, seq }: State, status: string): State => ({
 });
 
 /** Creates a job that was preempted on `former` and now runs on `holder`. */
-async function moved(fleet: Fleet): Promise<{ former: FleetWorker; holder: FleetWorker; job: JobId }> {
+async function runOnSecondWorker(
+  fleet: Fleet,
+): Promise<{ former: FleetWorker; holder: FleetWorker; job: JobId }> {
   const former = await fleet.addIdleWorker();
   const job = await fleet.runJob(former);
   const holder = await fleet.addIdleWorker();
@@ -43,14 +46,17 @@ async function moved(fleet: Fleet): Promise<{ former: FleetWorker; holder: Fleet
   return { former, holder, job };
 }
 
-test.each(words)('refuses "%s" of a superseded attempt, and stops its trainer', async word => {
-  const fleet = await openFleet();
-  const { former, holder, job } = await moved(fleet);
-  const before = stateOf(fleet, job);
-  expect(refusalOf(await former.report(job, word))).toEqual(stop('attempt_superseded'));
-  expect(stateOf(fleet, job)).toEqual(isFinalWord(word) ? withLateResult(before, word) : before);
-  expect(before.job).toMatchObject({ status: 'running', worker_id: holder.id });
-});
+test.each(reportedStatuses)(
+  'refuses the report "%s" of a superseded attempt, and stops its trainer',
+  async status => {
+    const fleet = await openFleet();
+    const { former, holder, job } = await runOnSecondWorker(fleet);
+    const before = stateOf(fleet, job);
+    expect(refusalOf(await former.report(job, status))).toEqual(stopRefusal('attempt_superseded'));
+    expect(stateOf(fleet, job)).toEqual(isFinal(status) ? withLateResult(before, status) : before);
+    expect(before.job).toMatchObject({ status: 'running', worker_id: holder.id });
+  },
+);
 
 test('treats an attempt as superseded when the newer one is only offered', async () => {
   const fleet = await openFleet();
@@ -59,21 +65,26 @@ test('treats an attempt as superseded when the newer one is only offered', async
   await fleet.addIdleWorker();
   await former.register();
   expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2 });
-  expect(refusalOf(await former.report(job, 'completed'))).toEqual(stop('attempt_superseded'));
+  expect(refusalOf(await former.report(job, 'completed'))).toEqual(stopRefusal('attempt_superseded'));
 });
 
-test.each(words)('refuses "%s" of an older attempt on the same worker', async word => {
-  const fleet = await openFleet();
-  const rig = await fleet.addIdleWorker();
-  const job = await fleet.runJob(rig);
-  const { attempt_id: older } = rig.lastOffer();
-  await rig.register();
-  await rig.run(job);
-  expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 2, worker_id: rig.id });
-  const before = stateOf(fleet, job);
-  expect(refusalOf(await rig.report(job, word, { attempt_id: older }))).toEqual(stop('attempt_superseded'));
-  expect(stateOf(fleet, job)).toEqual(isFinalWord(word) ? withLateResult(before, word) : before);
-});
+test.each(reportedStatuses)(
+  'refuses the report "%s" of an older attempt on the same worker',
+  async status => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    const { attempt_id: older } = rig.lastOffer();
+    await rig.register();
+    await rig.run(job);
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 2, worker_id: rig.id });
+    const before = stateOf(fleet, job);
+    expect(refusalOf(await rig.report(job, status, { attempt_id: older }))).toEqual(
+      stopRefusal('attempt_superseded'),
+    );
+    expect(stateOf(fleet, job)).toEqual(isFinal(status) ? withLateResult(before, status) : before);
+  },
+);
 
 test('abandons an older attempt that a registration or heartbeat names, without claiming the offer', async () => {
   const fleet = await openFleet();
@@ -88,21 +99,19 @@ test('abandons an older attempt that a registration or heartbeat names, without 
   expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2 });
 });
 
-test.each(words)('refuses "%s" of a worker that never had the job', async word => {
+test.each(reportedStatuses)('refuses the report "%s" of a worker that never had the job', async status => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
   const otherWorker = await fleet.addIdleWorker();
   const { attempt_id: attemptId } = rig.lastOffer();
   const before = stateOf(fleet, job);
-  const outcome = await otherWorker.report(job, word, { attempt_id: attemptId });
-  expect(refusalOf(outcome)).toEqual(stop('not_your_job'));
+  const outcome = await otherWorker.report(job, status, { attempt_id: attemptId });
+  expect(refusalOf(outcome)).toEqual(stopRefusal('not_your_job'));
   expect(stateOf(fleet, job)).toEqual(before);
 });
 
-type Word = StatusReportBody['status'];
-
-test.each<[ended: Word, word: Word, answer: 'duplicate' | 'final']>([
+test.each<[end: ReportedStatus, late: ReportedStatus, answer: 'duplicate' | 'final']>([
   ['completed', 'completed', 'duplicate'],
   ['completed', 'failed', 'final'],
   ['completed', 'cancelled', 'final'],
@@ -118,22 +127,22 @@ test.each<[ended: Word, word: Word, answer: 'duplicate' | 'final']>([
   ['cancelled', 'completed', 'final'],
   ['cancelled', 'running', 'final'],
   ['cancelled', 'starting', 'final'],
-])('treats a report after the end as expected (after "%s", "%s" is %s)', async (ended, word, answer) => {
+])('after a job ended as "%s", treats a report of "%s" as %s', async (end, late, answer) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
-  if (ended === 'cancelled') await fleet.cancel(job);
-  await rig.report(job, ended, { exit_code: 1 });
+  if (end === 'cancelled') await fleet.cancel(job);
+  await rig.report(job, end, { exit_code: 1 });
   const before = stateOf(fleet, job);
-  expect(before.job.status).toBe(ended);
-  const late = await rig.report(job, word, { exit_code: 7, error: 'late', progress: 99 });
-  if (answer === 'duplicate') expect(valueOf(late)).toEqual({ duplicate: true });
-  else expect(refusalOf(late)).toEqual(stop('job_final'));
+  expect(before.job.status).toBe(end);
+  const outcome = await rig.report(job, late, { exit_code: 7, error: 'late', progress: 99 });
+  if (answer === 'duplicate') expect(valueOf(outcome)).toEqual({ duplicate: true });
+  else expect(refusalOf(outcome)).toEqual(stopRefusal('job_final'));
   await fleet.clock.advance(1_000);
   expect(stateOf(fleet, job)).toEqual(before);
 });
 
-test('resumes the last attempt of a pending job and returns its retry', async () => {
+test('resumes the last attempt of a pending job and gives back the retry', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig, { max_retries: 1 });
@@ -164,15 +173,15 @@ test('changes nothing when a report is posted twice', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
-  for (const word of ['starting', 'running', 'completed'] as const) {
-    await rig.report(jobId, word);
+  for (const status of ['starting', 'running', 'completed'] as const) {
+    await rig.report(jobId, status);
     const before = stateOf(fleet, jobId);
-    expect((await rig.report(jobId, word)).ok).toBe(true);
+    expect((await rig.report(jobId, status)).ok).toBe(true);
     expect(stateOf(fleet, jobId)).toEqual(before);
   }
 });
 
-test('does not set a running job back when its claim is replayed', async () => {
+test('keeps a running job running when its first report “starting” is repeated', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -181,19 +190,20 @@ test('does not set a running job back when its claim is replayed', async () => {
   expect(stateOf(fleet, job)).toEqual(before);
 });
 
-test.each(['the report of a job that has moved on', 'the report of a job that is not there'])(
-  'dispatches the pending job to a silent worker that returns with %s',
-  async what => {
+test.each(['a job that another worker has now', 'an unknown job'])(
+  'dispatches a pending job to a silent worker that returns with a report about %s',
+  async reportedJob => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     await fleet.clock.advance(200_000);
-    const other = await fleet.addIdleWorker();
-    expect(other.lastOffer().job_id).toBe(job);
+    const otherRig = await fleet.addIdleWorker();
+    expect(otherRig.lastOffer().job_id).toBe(job);
     const { jobId: waiting } = await fleet.submit();
     expect(fleet.job(waiting).status).toBe('pending');
-    const late = await rig.report(what.includes('moved on') ? job : JobId.parse('j_nobody'), 'completed');
-    expect(late.ok).toBe(false);
+    const reportedId = reportedJob === 'an unknown job' ? JobId.parse('j_nobody') : job;
+    const outcome = await rig.report(reportedId, 'completed');
+    expect(outcome.ok).toBe(false);
     expect(fleet.job(waiting)).toMatchObject({ status: 'dispatched', worker_id: rig.id });
   },
 );

@@ -4,21 +4,22 @@ import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';
 
-const takeover = 160_000;
-const at = '2026-01-01T12:02:40.000Z';
+const takeoverMs = 160_000;
+// The clock of a test fleet starts at 12:00.
+const takeoverTime = '2026-01-01T12:02:40.000Z';
 
 /** Creates a job that was taken over from a silent worker and runs on another one. */
 async function openTakenOver(protocol: 1 | 2 = 2) {
   const fleet = await openFleet();
   const former = await fleet.addIdleWorker({ agent: { protocol } });
   const job = await fleet.runJob(former);
-  await fleet.clock.advance(takeover);
+  await fleet.clock.advance(takeoverMs);
   const holder = await fleet.addIdleWorker();
   await holder.run(job);
   return { fleet, former, holder, job };
 }
 
-const rowsAbout = (fleet: Fleet, type: string) =>
+const auditRows = (fleet: Fleet, type: string) =>
   fleet
     .audit()
     .filter(row => row.type === type)
@@ -40,11 +41,11 @@ describe('late result of a superseded attempt', () => {
     expect(refusalOf(outcome)).toEqual({ code: 'attempt_superseded', action: 'stop' });
     expect(fleet.job(job)).toMatchObject({ status: 'running', worker_id: holder.id, attempt: 2 });
     expect(fleet.job(job).attempts).toMatchObject([
-      { outcome: 'given_up', late_result: { at, status, exit_code: code } },
+      { outcome: 'given_up', late_result: { at: takeoverTime, status, exit_code: code } },
       { late_result: null },
     ]);
     expect(fleet.trail(job).at(-1)).toBe('job.late_result');
-    expect(rowsAbout(fleet, 'job.late_result')).toEqual([
+    expect(auditRows(fleet, 'job.late_result')).toEqual([
       {
         actor: former.id,
         target: job,
@@ -64,9 +65,13 @@ describe('late result of a superseded attempt', () => {
     const { fleet, former, job } = await openTakenOver();
     await former.report(job, 'completed', { exit_code: 0 });
     const seq = fleet.orchestrator.lifecycle.lastSeq();
-    for (const word of ['completed', 'failed'] as const) await former.report(job, word, { exit_code: 9 });
+    for (const status of ['completed', 'failed'] as const) await former.report(job, status, { exit_code: 9 });
     expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(seq);
-    expect(fleet.job(job).attempts[0]?.late_result).toEqual({ at, status: 'completed', exit_code: 0 });
+    expect(fleet.job(job).attempts[0]?.late_result).toEqual({
+      at: takeoverTime,
+      status: 'completed',
+      exit_code: 0,
+    });
   });
 
   test('stores a late result when the job has ended meanwhile', async () => {
@@ -81,10 +86,14 @@ describe('late result of a superseded attempt', () => {
     const { fleet, former, job } = await openTakenOver();
     await former.report(job, 'completed', { exit_code: 0 });
     await fleet.restart();
-    expect(fleet.job(job).attempts[0]?.late_result).toEqual({ at, status: 'completed', exit_code: 0 });
+    expect(fleet.job(job).attempts[0]?.late_result).toEqual({
+      at: takeoverTime,
+      status: 'completed',
+      exit_code: 0,
+    });
   });
 
-  test('stores the late result of the attempt that the report names, on the same worker', async () => {
+  test('stores the late result with the attempt that the report names when one worker had both attempts', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -98,11 +107,11 @@ describe('late result of a superseded attempt', () => {
     ]);
   });
 
-  test.each(['starting', 'running'] as const)('stores no late result for “%s”', async word => {
+  test.each(['starting', 'running'] as const)('stores no late result for the report “%s”', async status => {
     const { fleet, former, job } = await openTakenOver();
     const seq = fleet.orchestrator.lifecycle.lastSeq();
     await fleet.clock.advance(1);
-    expect(refusalOf(await former.report(job, word)).code).toBe('attempt_superseded');
+    expect(refusalOf(await former.report(job, status)).code).toBe('attempt_superseded');
     expect(fleet.job(job).attempts[0]?.late_result).toBeNull();
     // The report only counts as contact.
     expect(fleet.events.slice(seq).map(event => 'type' in event && event.type)).toEqual(['worker.back']);
@@ -121,7 +130,7 @@ describe('report by a worker that never had the job', () => {
       const seq = fleet.orchestrator.lifecycle.lastSeq();
       expect(refusalOf(await otherWorker.report(job, status)).code).toBe('not_your_job');
       expect([fleet.job(job), fleet.orchestrator.lifecycle.lastSeq()]).toEqual([before, seq]);
-      expect(rowsAbout(fleet, 'job.report_refused')).toEqual([
+      expect(auditRows(fleet, 'job.report_refused')).toEqual([
         { actor: otherWorker.id, target: job, details: { status, code: 'not_your_job' } },
       ]);
     },
@@ -134,7 +143,7 @@ describe('report by a worker that never had the job', () => {
     const outcome = await rig.report(job, 'completed', { attempt_id: 'a_999' });
     expect(refusalOf(outcome).code).toBe('attempt_superseded');
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempts: [{ late_result: null }] });
-    expect(rowsAbout(fleet, 'job.report_refused')).toMatchObject([
+    expect(auditRows(fleet, 'job.report_refused')).toMatchObject([
       { actor: rig.id, details: { status: 'completed', code: 'attempt_superseded' } },
     ]);
   });
@@ -145,7 +154,7 @@ describe('report of the last attempt while the job is pending again', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 1 });
-    await fleet.clock.advance(takeover);
+    await fleet.clock.advance(takeoverMs);
     expect(fleet.job(job).status).toBe('pending');
     return { fleet, rig, job };
   };
@@ -153,16 +162,16 @@ describe('report of the last attempt while the job is pending again', () => {
   test.each([
     ['completed', 'completed', null],
     ['failed', 'failed', 'trainer_exit'],
-  ] as const)('ends the pending job when its last worker reports “%s”', async (word, status, cause) => {
+  ] as const)('ends the pending job when its last worker reports “%s”', async (reported, status, cause) => {
     const { fleet, rig, job } = await openWaiting();
-    expect(valueOf(await rig.report(job, word, { exit_code: 3 }))).toEqual({ duplicate: false });
+    expect(valueOf(await rig.report(job, reported, { exit_code: 3 }))).toEqual({ duplicate: false });
     expect(fleet.job(job)).toMatchObject({ status, cause, attempt: 1 });
     expect(fleet.job(job).attempts).toMatchObject([{ outcome: status, exit_code: 3 }]);
     await fleet.addIdleWorker();
     expect(fleet.job(job).attempt).toBe(1);
   });
 
-  test('returns the retry before the next one is used when the report is “cancelled”', async () => {
+  test('charges one retry, not two, when the last worker of a pending job reports “cancelled”', async () => {
     const { fleet, rig, job } = await openWaiting();
     await rig.stream.drop();
     await rig.report(job, 'cancelled');
@@ -173,28 +182,28 @@ describe('report of the last attempt while the job is pending again', () => {
     expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(seq);
   });
 
-  test.each([
-    ['completed', 'completed'],
-    ['failed', 'failed'],
-  ] as const)('ends the pending job on “%s” even when its worker has another job', async (word, status) => {
-    const { fleet, rig, job } = await openWaiting();
-    const { jobId: urgent } = await fleet.submit({ priority: 50 });
-    await rig.connect();
-    expect(rig.lastOffer().job_id).toBe(urgent);
-    const { attempt_id: urgentAttempt } = rig.lastOffer();
-    await rig.report(urgent, 'starting', { attempt_id: urgentAttempt });
-    expect((await rig.report(job, word, { exit_code: 1 })).ok).toBe(true);
-    expect(fleet.job(job)).toMatchObject({ status, attempt: 1 });
-    expect(fleet.job(urgent)).toMatchObject({ status: 'starting', worker_id: rig.id });
-    expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: urgent });
-  });
+  test.each(['completed', 'failed'] as const)(
+    'ends the pending job on “%s” even when its worker has another job',
+    async status => {
+      const { fleet, rig, job } = await openWaiting();
+      const { jobId: urgent } = await fleet.submit({ priority: 50 });
+      await rig.connect();
+      expect(rig.lastOffer().job_id).toBe(urgent);
+      const { attempt_id: urgentAttempt } = rig.lastOffer();
+      await rig.report(urgent, 'starting', { attempt_id: urgentAttempt });
+      expect((await rig.report(job, status, { exit_code: 1 })).ok).toBe(true);
+      expect(fleet.job(job)).toMatchObject({ status, attempt: 1 });
+      expect(fleet.job(urgent)).toMatchObject({ status: 'starting', worker_id: rig.id });
+      expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: urgent });
+    },
+  );
 
   test('refuses to resume the pending job while its worker has another job', async () => {
     const { fleet, rig, job } = await openWaiting();
     const { jobId: urgent } = await fleet.submit({ priority: 50 });
     await rig.connect();
-    for (const word of ['starting', 'running'] as const)
-      expect(refusalOf(await rig.report(job, word)).code).toBe('attempt_superseded');
+    for (const status of ['starting', 'running'] as const)
+      expect(refusalOf(await rig.report(job, status)).code).toBe('attempt_superseded');
     expect(fleet.job(urgent).status).toBe('dispatched');
     expect(fleet.job(job).status).toBe('pending');
   });

@@ -10,22 +10,22 @@ test('repeats an offer at T/8 and T/4 and withdraws it at 3T/8', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit({ max_retries: 0 });
-  const sent = () => rig.commandsOf('job_submit').map(({ attempt_id: attempt }) => attempt);
+  const offeredAttempts = () => rig.commandsOf('job_submit').map(({ attempt_id: attempt }) => attempt);
   await fleet.clock.advance(14_999);
-  expect(sent()).toEqual(['a_1']);
+  expect(offeredAttempts()).toEqual(['a_1']);
   await fleet.clock.advance(1);
-  expect(sent()).toEqual(['a_1', 'a_1']);
+  expect(offeredAttempts()).toEqual(['a_1', 'a_1']);
   await fleet.clock.advance(14_999);
-  expect(sent()).toEqual(['a_1', 'a_1']);
+  expect(offeredAttempts()).toEqual(['a_1', 'a_1']);
   await fleet.clock.advance(1);
-  expect(sent()).toEqual(['a_1', 'a_1', 'a_1']);
+  expect(offeredAttempts()).toEqual(['a_1', 'a_1', 'a_1']);
   await fleet.clock.advance(14_999);
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1 });
   const [first, ...repeats] = rig.commandsOf('job_submit');
   expect(repeats).toEqual([first, first]);
-  const other = await fleet.addIdleWorker();
+  const otherRig = await fleet.addIdleWorker();
   await fleet.clock.advance(1);
-  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+  expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: otherRig.id });
   expect(fleet.job(jobId).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
 });
 
@@ -48,8 +48,8 @@ test('repeats and withdraws a new offer of the same job on its own schedule', as
   await fleet.submit();
   await fleet.clock.advance(45_000);
   await fleet.clock.advance(44_999);
-  const sent = rig.commandsOf('job_submit').map(({ attempt_id: attempt }) => attempt);
-  expect(sent).toEqual(['a_1', 'a_1', 'a_1', 'a_2', 'a_2', 'a_2']);
+  const offeredAttempts = rig.commandsOf('job_submit').map(({ attempt_id: attempt }) => attempt);
+  expect(offeredAttempts).toEqual(['a_1', 'a_1', 'a_1', 'a_2', 'a_2', 'a_2']);
 });
 
 test('refuses a claim after the offer was withdrawn', async () => {
@@ -60,15 +60,15 @@ test('refuses a claim after the offer was withdrawn', async () => {
   await rig.stream.drop();
   await fleet.clock.advance(45_000);
   expect(fleet.job(jobId).status).toBe('pending');
-  const late = { attempt_id: first };
-  expect(refusalOf(await rig.report(jobId, 'starting', late))).toEqual({
+  const withdrawn = { attempt_id: first };
+  expect(refusalOf(await rig.report(jobId, 'starting', withdrawn))).toEqual({
     code: 'attempt_superseded',
     action: 'stop',
   });
   expect(fleet.job(jobId).status).toBe('pending');
   await rig.openStream();
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2 });
-  expect(refusalOf(await rig.report(jobId, 'starting', late))).toEqual({
+  expect(refusalOf(await rig.report(jobId, 'starting', withdrawn))).toEqual({
     code: 'attempt_superseded',
     action: 'stop',
   });
@@ -131,9 +131,9 @@ test('does not quarantine a connected worker whose stream is dead, and dispatche
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
-  await ignore(fleet, rig, 90_000);
+  await ignoreOffers(fleet, rig, 90_000);
   expect(rig.stream.ended).toBe(true);
-  await ignore(fleet, rig, 300_000);
+  await ignoreOffers(fleet, rig, 300_000);
   expect(rig.view().quarantine).toBeNull();
   expect(fleet.job(jobId)).toMatchObject({ status: 'pending', attempt: 2 });
   await rig.connect();
@@ -144,50 +144,51 @@ test('does not quarantine a connected worker whose stream is dead, and dispatche
 test('keeps repeating an offer when another pending job is cancelled', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
-  const waits = await fleet.runJob(rig, { gpu_count: 1 });
+  const requeued = await fleet.runJob(rig, { gpu_count: 1 });
   await rig.register({ gpus: 0 });
-  expect(fleet.job(waits).status).toBe('pending');
+  expect(fleet.job(requeued).status).toBe('pending');
   const { jobId: offered } = await fleet.submit();
   expect(rig.lastOffer().job_id).toBe(offered);
-  await fleet.cancel(waits);
+  await fleet.cancel(requeued);
   await fleet.clock.advance(15_000);
   expect(rig.commandsOf('job_submit').filter(({ job_id: id }) => id === offered)).toHaveLength(2);
 });
 
-test('withdraws an offer only once when another decision shares its commit', async () => {
+test('withdraws an offer only once when another worker disconnects in the same transaction', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
-  const other = await fleet.addIdleWorker({ agent: { gpus: 1 } });
+  const otherRig = await fleet.addIdleWorker({ agent: { gpus: 1 } });
   const { jobId } = await fleet.submit({ gpu_count: 2 });
   expect(rig.lastOffer().job_id).toBe(jobId);
   // The disconnect happens at the same time and is queued first.
-  fleet.clock.after(45_000, () => void fleet.orchestrator.workers.disconnect(other.id));
+  fleet.clock.after(45_000, () => void fleet.orchestrator.workers.disconnect(otherRig.id));
   await fleet.clock.advance(45_000);
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: rig.id });
 });
 
-// Keeps the worker in contact for this long without acknowledging any offer.
-async function ignore(fleet: Fleet, rig: FleetWorker, ms: number, ending?: JobId): Promise<void> {
+// Keeps the worker in contact for this long without acknowledging any offer. Its heartbeats name the
+// earlier job, if there is one.
+async function ignoreOffers(fleet: Fleet, rig: FleetWorker, ms: number, earlier?: JobId): Promise<void> {
   for (let left = ms; left > 0; left -= 15_000) {
     await fleet.clock.advance(Math.min(left, 15_000) - 1_000);
-    await (ending === undefined
+    await (earlier === undefined
       ? rig.beat()
-      : rig.beat(ending, { attempt_id: AttemptId.parse('a_earlier') }));
+      : rig.beat(earlier, { attempt_id: AttemptId.parse('a_earlier') }));
     await fleet.clock.advance(1_000);
   }
 }
 
-test('quarantines a worker that still names an earlier job only after twelve offers', async () => {
+test('quarantines a worker whose heartbeats still name an earlier job only after twelve offers', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const earlier = JobId.parse('j_earlier');
   await fleet.submit();
   for (let round = 1; round < 12; round += 1) {
-    await ignore(fleet, rig, 45_000, earlier);
+    await ignoreOffers(fleet, rig, 45_000, earlier);
     if (rig.stream.ended) await rig.connect();
   }
   expect(rig.view().quarantine).toBeNull();
-  await ignore(fleet, rig, 60_000, earlier);
+  await ignoreOffers(fleet, rig, 60_000, earlier);
   expect(rig.view().quarantine?.reason).toMatch(/^12 offers of jobs in a row were not acknowledged/);
 });
 
@@ -196,25 +197,25 @@ describe.each([1, 2] as const)('a connected worker that acknowledges no offer (p
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
     const { jobId } = await fleet.submit();
-    // Agents reconnect when their stream ends. The published one does not mention the job then.
-    const round = async () => {
-      await ignore(fleet, rig, 46_000);
+    // Waits until the offer is withdrawn, and reconnects like an agent whose stream has ended.
+    const ignoreOneOffer = async () => {
+      await ignoreOffers(fleet, rig, 46_000);
       if (rig.stream.ended) await rig.connect();
     };
-    return { fleet, rig, jobId, round };
+    return { fleet, rig, jobId, ignoreOneOffer };
   };
 
   test('quarantines the worker after three unacknowledged offers and sends no more', async () => {
-    const { fleet, rig, jobId, round } = await openSilent();
-    await round();
-    await round();
+    const { fleet, rig, jobId, ignoreOneOffer } = await openSilent();
+    await ignoreOneOffer();
+    await ignoreOneOffer();
     expect(rig.view().quarantine).toBeNull();
-    await round();
+    await ignoreOneOffer();
     expect(rig.view().quarantine?.reason).toBe(
       '3 offers of jobs in a row were not acknowledged, although the worker was in contact',
     );
     expect(fleet.trail(rig.id)).toContain('worker.quarantined');
-    await ignore(fleet, rig, 300_000);
+    await ignoreOffers(fleet, rig, 300_000);
     expect(fleet.job(jobId)).toMatchObject({
       status: 'pending',
       attempt: 3,
@@ -223,33 +224,33 @@ describe.each([1, 2] as const)('a connected worker that acknowledges no offer (p
   });
 
   test('dispatches the job to another worker', async () => {
-    const { fleet, jobId, round } = await openSilent();
-    await round();
-    const other = await fleet.addIdleWorker();
-    await round();
-    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: other.id });
+    const { fleet, jobId, ignoreOneOffer } = await openSilent();
+    await ignoreOneOffer();
+    const otherRig = await fleet.addIdleWorker();
+    await ignoreOneOffer();
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: otherRig.id });
   });
 
   test('sends a trial offer after ten minutes and quarantines again when it is not acknowledged', async () => {
-    const { fleet, rig, jobId, round } = await openSilent();
-    for (let n = 0; n < 3; n++) await round();
-    await ignore(fleet, rig, 600_000);
+    const { fleet, rig, jobId, ignoreOneOffer } = await openSilent();
+    for (let n = 0; n < 3; n++) await ignoreOneOffer();
+    await ignoreOffers(fleet, rig, 600_000);
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 4 });
-    await round();
+    await ignoreOneOffer();
     expect(rig.view().quarantine?.reason).toMatch(/^an offer of a job was not acknowledged/);
     expect(fleet.job(jobId).status).toBe('pending');
   });
 
   test('resets the count of unacknowledged offers when an offer is acknowledged', async () => {
-    const { fleet, rig, jobId, round } = await openSilent();
-    await round();
-    await round();
+    const { fleet, rig, jobId, ignoreOneOffer } = await openSilent();
+    await ignoreOneOffer();
+    await ignoreOneOffer();
     await rig.run(jobId);
     await rig.report(jobId, 'completed');
     await fleet.clock.advance(1_000);
     await fleet.submit();
-    await round();
-    await round();
+    await ignoreOneOffer();
+    await ignoreOneOffer();
     expect(rig.view().quarantine).toBeNull();
   });
 });

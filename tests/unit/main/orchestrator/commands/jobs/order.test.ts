@@ -5,30 +5,31 @@ import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { ada, bob, type Fleet } from '../../../../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
-import { lastRow } from '../../queue-bench.ts';
+import { lastRow } from '../../audit-rows.ts';
 
 const hourMs = 3_600_000;
 
 // Creates a busy rig and pending jobs that only it can run.
-async function openLine(...priorities: readonly number[]) {
+async function openQueue(...priorities: readonly number[]) {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const running = await fleet.runJob(rig);
   const jobs: JobId[] = [];
   for (const priority of priorities) jobs.push((await fleet.submit({ priority })).jobId);
   const [first, second, third] = jobs;
-  if (first === undefined || second === undefined || third === undefined) throw new Error('three, at least');
+  if (first === undefined || second === undefined || third === undefined)
+    throw new Error('give at least three priorities');
   return { fleet, rig, running, jobs, first, second, third };
 }
 
-// Completes each job on the rig and returns the order in which they were dispatched.
-async function workOff(fleet: Fleet, rig: FleetWorker, running: JobId): Promise<readonly JobId[]> {
+// Completes the running job and all others on the rig. Returns the others in the order of their dispatch.
+async function completeAll(fleet: Fleet, rig: FleetWorker, running: JobId): Promise<readonly JobId[]> {
   await rig.report(running, 'completed');
   const order: JobId[] = [];
-  for (let held = fleet.store.liveJobOf(rig.id); held !== null; held = fleet.store.liveJobOf(rig.id)) {
-    order.push(held.id);
-    await rig.run(held.id);
-    await rig.report(held.id, 'completed');
+  for (let job = fleet.store.liveJobOf(rig.id); job !== null; job = fleet.store.liveJobOf(rig.id)) {
+    order.push(job.id);
+    await rig.run(job.id);
+    await rig.report(job.id, 'completed');
   }
   return order;
 }
@@ -36,7 +37,7 @@ async function workOff(fleet: Fleet, rig: FleetWorker, running: JobId): Promise<
 const positions = (fleet: Fleet, jobs: readonly JobId[]) => jobs.map(id => fleet.job(id).position);
 
 // Advances the clock while the rig stays in contact.
-async function wait(fleet: Fleet, rig: FleetWorker, job: JobId, ms: number): Promise<void> {
+async function advanceInContact(fleet: Fleet, rig: FleetWorker, job: JobId, ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 60_000) {
     await rig.beat(job);
     await fleet.clock.advance(Math.min(left, 60_000));
@@ -45,7 +46,7 @@ async function wait(fleet: Fleet, rig: FleetWorker, job: JobId, ms: number): Pro
 
 describe('setting a priority', () => {
   test('moves a pending job, and records an event and an audit row', async () => {
-    const { fleet, rig, running, jobs, third } = await openLine(10, 10, 0);
+    const { fleet, rig, running, jobs, third } = await openQueue(10, 10, 0);
     const view = valueOf(await fleet.orchestrator.jobs.setPriority(third, 30, bob));
     expect(view).toMatchObject({ priority: 30, priority_name: 'urgent', position: 1 });
     expect(positions(fleet, jobs)).toEqual([2, 3, 1]);
@@ -58,20 +59,20 @@ describe('setting a priority', () => {
       target_id: third,
       details: { from: 'pending', to: 'pending', priority: 30, boosts: 0, top: 0 },
     });
-    expect(await workOff(fleet, rig, running)).toEqual([third, jobs[0], jobs[1]]);
+    expect(await completeAll(fleet, rig, running)).toEqual([third, jobs[0], jobs[1]]);
   });
 
   test('removes the top position and the boosts, and restarts the boost period', async () => {
-    const { fleet, rig, running, first } = await openLine(10, 10, 10);
-    await wait(fleet, rig, running, hourMs + 60_000);
+    const { fleet, rig, running, first } = await openQueue(10, 10, 10);
+    await advanceInContact(fleet, rig, running, hourMs + 60_000);
     expect(fleet.job(first)).toMatchObject({ boosts: 1 });
     await fleet.orchestrator.jobs.moveToTop(first, bob);
     expect(fleet.job(first)).toMatchObject({ is_top: true, boosts: 1, position: 1 });
     await fleet.orchestrator.jobs.setPriority(first, 10, bob);
     expect(fleet.job(first)).toMatchObject({ is_top: false, boosts: 0, position: 3 });
-    await wait(fleet, rig, running, hourMs - 60_000);
+    await advanceInContact(fleet, rig, running, hourMs - 60_000);
     expect(fleet.job(first).boosts).toBe(0);
-    await wait(fleet, rig, running, 120_000);
+    await advanceInContact(fleet, rig, running, 120_000);
     expect(fleet.job(first).boosts).toBe(1);
   });
 
@@ -95,12 +96,12 @@ describe('setting a priority', () => {
   );
 });
 
-describe('moving a job next to another', () => {
+describe('moving a job next to another one', () => {
   const move = (fleet: Fleet, id: JobId, side: 'before' | 'after', to: JobId) =>
     fleet.orchestrator.jobs.move(id, { id: to, side }, bob);
 
   test('moves a job before and after others, also after a restart, and records an event', async () => {
-    const { fleet, rig, running, jobs, first, second, third } = await openLine(10, 10, 10);
+    const { fleet, rig, running, jobs, first, second, third } = await openQueue(10, 10, 10);
     expect(valueOf(await move(fleet, third, 'before', first))).toMatchObject({ position: 1, priority: 10 });
     expect(lastRow(fleet)).toMatchObject({
       type: 'job.moved',
@@ -116,11 +117,11 @@ describe('moving a job next to another', () => {
     await fleet.restart({ crash: true });
     expect(positions(fleet, [...jobs, last])).toEqual([3, 2, 1, 4]);
     await rig.connect({ currentJobId: running });
-    expect(await workOff(fleet, rig, running)).toEqual([third, second, first, last]);
+    expect(await completeAll(fleet, rig, running)).toEqual([third, second, first, last]);
   });
 
-  test('records nothing when the job is already there', async () => {
-    const { fleet, first, second } = await openLine(10, 10, 10);
+  test('records nothing when the job is already at the requested place', async () => {
+    const { fleet, first, second } = await openQueue(10, 10, 10);
     const before = fleet.events.length;
     expect(valueOf(await move(fleet, first, 'before', second)).position).toBe(1);
     expect(valueOf(await move(fleet, second, 'after', first)).position).toBe(2);
@@ -128,7 +129,7 @@ describe('moving a job next to another', () => {
   });
 
   test('keeps the order of all other jobs after a hundred moves into one gap', async () => {
-    const { fleet, jobs, first, second, third } = await openLine(10, 10, 10, 10);
+    const { fleet, jobs, first, second, third } = await openQueue(10, 10, 10, 10);
     for (let n = 0; n < 50; n += 1) {
       valueOf(await move(fleet, second, 'after', first));
       valueOf(await move(fleet, third, 'after', first));
@@ -142,8 +143,8 @@ describe('moving a job next to another', () => {
     expect(positions(fleet, jobs)).toEqual([2, 3, 1, 4]);
   });
 
-  test('moves jobs at the top among themselves, and loses a move when the priority is set', async () => {
-    const { fleet, jobs, first, second, third } = await openLine(10, 10, 20);
+  test('moves jobs among those at the top, and drops that order when their priority is set', async () => {
+    const { fleet, jobs, first, second, third } = await openQueue(10, 10, 20);
     await fleet.orchestrator.jobs.moveToTop(first, bob);
     await fleet.orchestrator.jobs.moveToTop(third, bob);
     valueOf(await move(fleet, third, 'after', first));
@@ -155,12 +156,12 @@ describe('moving a job next to another', () => {
   });
 
   test('refuses moves across priorities, and next to jobs without a position', async () => {
-    const { fleet, running, first, second, third } = await openLine(10, 20, 10);
+    const { fleet, running, first, second, third } = await openQueue(10, 20, 10);
     await fleet.orchestrator.jobs.moveToTop(third, bob);
     const { jobId: blocked } = await fleet.submit({ requires_approval: true });
     const { jobId: child } = await fleet.submit({ after: [first] });
     const before = fleet.events.length;
-    const codes = [
+    const refusedMoves = [
       [first, second, 'priority_boundary'],
       [first, third, 'priority_boundary'],
       [third, first, 'priority_boundary'],
@@ -174,18 +175,18 @@ describe('moving a job next to another', () => {
       [first, 'j_none' as JobId, 'job_not_found'],
       ['j_none' as JobId, first, 'job_not_found'],
     ] as const;
-    for (const [id, to, code] of codes)
+    for (const [id, to, code] of refusedMoves)
       expect(refusalOf(await move(fleet, id, 'before', to))).toEqual({ code });
     expect(fleet.events).toHaveLength(before);
   });
 
   test('applies moves of two users in order, and refuses one next to a job that has started', async () => {
-    const { fleet, rig, running, jobs, first, second, third } = await openLine(10, 10, 10);
-    const both = await Promise.all([
+    const { fleet, rig, running, jobs, first, second, third } = await openQueue(10, 10, 10);
+    const outcomes = await Promise.all([
       move(fleet, third, 'before', first),
       move(fleet, second, 'before', first),
     ]);
-    expect(both.map(({ ok }) => ok)).toEqual([true, true]);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, true]);
     expect(positions(fleet, jobs)).toEqual([3, 2, 1]);
     await rig.report(running, 'completed');
     expect(refusalOf(await move(fleet, first, 'before', third))).toEqual({ code: 'job_not_pending' });
@@ -195,7 +196,7 @@ describe('moving a job next to another', () => {
 
 describe('moving a job to the top of the queue', () => {
   test('puts the latest moved job before every priority, also after a restart', async () => {
-    const { fleet, rig, running, jobs, first, second, third } = await openLine(50, 10, 0);
+    const { fleet, rig, running, jobs, first, second, third } = await openQueue(50, 10, 0);
     await fleet.orchestrator.jobs.moveToTop(third, bob);
     expect(lastRow(fleet)).toMatchObject({ type: 'job.moved_to_top', actor_id: 'bob', details: { top: 1 } });
     await fleet.orchestrator.jobs.moveToTop(second, bob);
@@ -203,11 +204,11 @@ describe('moving a job to the top of the queue', () => {
     await fleet.restart({ crash: true });
     expect(positions(fleet, jobs)).toEqual([3, 1, 2]);
     await rig.connect({ currentJobId: running });
-    expect(await workOff(fleet, rig, running)).toEqual([second, third, first]);
+    expect(await completeAll(fleet, rig, running)).toEqual([second, third, first]);
   });
 
   test('puts a newly moved job before an earlier one that is requeued', async () => {
-    const { fleet, rig, running, first, second } = await openLine(10, 10, 10);
+    const { fleet, rig, running, first, second } = await openQueue(10, 10, 10);
     await fleet.orchestrator.jobs.moveToTop(first, bob);
     await rig.report(running, 'completed');
     await rig.run(first);
@@ -222,11 +223,11 @@ describe('moving a job to the top of the queue', () => {
 
 describe('boosting pending jobs', () => {
   test('boosts a pending job by one priority level per hour of waiting', async () => {
-    const { fleet, rig, running, first } = await openLine(10, 10, 10);
-    await wait(fleet, rig, running, hourMs / 2);
+    const { fleet, rig, running, first } = await openQueue(10, 10, 10);
+    await advanceInContact(fleet, rig, running, hourMs / 2);
     const { jobId: later } = await fleet.submit({ priority: 20 });
     expect(fleet.job(later).position).toBe(1);
-    await wait(fleet, rig, running, hourMs / 2 + 60_000);
+    await advanceInContact(fleet, rig, running, hourMs / 2 + 60_000);
     expect(fleet.job(first)).toMatchObject({ boosts: 1, priority: 10, priority_name: 'normal', position: 1 });
     expect(fleet.job(later)).toMatchObject({ boosts: 0, position: 4 });
     expect(fleet.trail(first)).toEqual(['job.submitted', 'job.boosted']);
@@ -235,19 +236,19 @@ describe('boosting pending jobs', () => {
   });
 
   test('keeps boosts and the waiting time so far across a restart', async () => {
-    const { fleet, rig, running, first } = await openLine(0, 0, 0);
-    await wait(fleet, rig, running, 1.5 * hourMs);
+    const { fleet, rig, running, first } = await openQueue(0, 0, 0);
+    await advanceInContact(fleet, rig, running, 1.5 * hourMs);
     expect(fleet.job(first).boosts).toBe(1);
     await fleet.restart();
     expect(fleet.job(first).boosts).toBe(1);
     await rig.connect({ currentJobId: running });
-    await wait(fleet, rig, running, hourMs / 2 + 60_000);
+    await advanceInContact(fleet, rig, running, hourMs / 2 + 60_000);
     expect(fleet.job(first).boosts).toBe(2);
   });
 
   test('ends the boosts when a worker runs the job, and restarts them after a preemption', async () => {
-    const { fleet, rig, running, first } = await openLine(10, 10, 10);
-    await wait(fleet, rig, running, hourMs + 60_000);
+    const { fleet, rig, running, first } = await openQueue(10, 10, 10);
+    await advanceInContact(fleet, rig, running, hourMs + 60_000);
     await rig.report(running, 'completed');
     await rig.run(first);
     expect(fleet.job(first).boosts).toBe(1);
@@ -271,18 +272,18 @@ describe('boosting pending jobs', () => {
     const fleet = await openFleet();
     await Promise.all(Array.from({ length: 450 }, () => fleet.trySubmit()));
     await fleet.clock.advance(hourMs + 60_000);
-    const raised = fleet.events.flatMap(event =>
-      event.kind === 'job' && event.type === 'job.boosted' ? [event.job_id] : [],
-    );
-    expect(raised).toHaveLength(450);
-    expect(new Set(raised).size).toBe(450);
+    const boosted: JobId[] = [];
+    for (const event of fleet.events)
+      if (event.kind === 'job' && event.type === 'job.boosted') boosted.push(event.job_id);
+    expect(boosted).toHaveLength(450);
+    expect(new Set(boosted).size).toBe(450);
   });
 });
 
 describe.each([
   ['back', -3 * hourMs],
   ['forward', 3 * hourMs],
-])('boosts after the wall clock is set %s', (_how, byMs) => {
+])('boosts after the wall clock is set %s', (_case, byMs) => {
   test('boosts a pending job on time after the clock jump', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit();
@@ -318,7 +319,7 @@ describe.each([
   });
 });
 
-test('stores the next boost time in whole milliseconds when waiting starts between two', async () => {
+test('stores the next boost time in whole milliseconds when waiting starts at a fraction of one', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.clock.advance(0.25);
@@ -336,13 +337,13 @@ test('stores the next boost time in whole milliseconds when waiting starts betwe
 });
 
 describe('a job that needs approval', () => {
-  test('blocks a job that needs approval: it gets no position and no worker', async () => {
+  test('gives the job no position and no worker until a user approves it', async () => {
     const fleet = await openFleet();
     const answer = await fleet.submit({ requires_approval: true, priority: 50 });
     expect(answer).toMatchObject({ status: 'blocked', workerId: null, position: null });
-    const { jobId: other } = await fleet.submit({ gpu_count: 2 });
+    const { jobId: otherJob } = await fleet.submit({ gpu_count: 2 });
     expect(fleet.job(answer.jobId)).toMatchObject({ status: 'blocked', approval: 'wanted', position: null });
-    expect(fleet.job(other).position).toBe(1);
+    expect(fleet.job(otherJob).position).toBe(1);
     expect(fleet.orchestrator.queue.view()).toMatchObject({ total_pending: 2, total_blocked: 1 });
     const rig = await fleet.addIdleWorker();
     expect(rig.commands).toEqual([]);
@@ -368,16 +369,16 @@ describe('a job that needs approval', () => {
     await rig.run(jobId);
     await rig.disconnect();
     await fleet.release(jobId);
-    const other = await fleet.addIdleWorker();
-    expect(other.lastOffer().job_id).toBe(jobId);
+    const otherRig = await fleet.addIdleWorker();
+    expect(otherRig.lastOffer().job_id).toBe(jobId);
   });
 
   test('refuses to approve or reject a job that needs no approval', async () => {
     const fleet = await openFleet();
-    const { jobId: free } = await fleet.submit();
+    const { jobId: unapproved } = await fleet.submit();
     const { jobId } = await fleet.submit({ requires_approval: true });
     await fleet.orchestrator.jobs.approve(jobId, bob);
-    for (const id of [free, jobId]) {
+    for (const id of [unapproved, jobId]) {
       expect(refusalOf(await fleet.orchestrator.jobs.approve(id, bob))).toEqual({
         code: 'no_approval_wanted',
       });
@@ -388,7 +389,7 @@ describe('a job that needs approval', () => {
   });
 
   test.each([
-    ['too dear', 'rejected by bob: too dear'],
+    ['too expensive', 'rejected by bob: too expensive'],
     [null, 'rejected by bob'],
   ])('fails a rejected job with the name of the user and the reason (%s)', async (reason, error) => {
     const fleet = await openFleet();

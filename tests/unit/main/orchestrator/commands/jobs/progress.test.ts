@@ -58,14 +58,14 @@ test('publishes delayed figures soon after, without another report', async () =>
 
 test.each(['completed', 'failed', 'cancelled'] as const)(
   'keeps the last figures when the job ends with “%s”',
-  async word => {
+  async status => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await rig.beat(job, { job_progress: { step: 1, loss: 3 } });
     await rig.beat(job, { job_progress: { step: 2 } });
     await rig.beat(job, { job_progress: { loss: 1 } });
-    await rig.report(job, word, { exit_code: 1, progress: { total_steps: 2 } });
+    await rig.report(job, status, { exit_code: 1, progress: { total_steps: 2 } });
     expect(fleet.job(job).progress).toEqual({ step: 2, loss: 1, total_steps: 2, percent: 100 });
     await fleet.clock.advance(1_000);
     expect(fleet.trail(job).slice(-3)).toEqual([
@@ -94,9 +94,9 @@ test('ignores figures of another worker and of an older attempt', async () => {
   await rig.register();
   await rig.run(job);
   await rig.beat(job, { attempt_id: older, job_progress: { step: 7 } });
-  const stranger = await fleet.addIdleWorker();
-  await stranger.beat(job, { attempt_id: older, job_progress: { step: 8 } });
-  await stranger.report(job, 'running', { attempt_id: older, progress: { step: 9 } });
+  const otherRig = await fleet.addIdleWorker();
+  await otherRig.beat(job, { attempt_id: older, job_progress: { step: 8 } });
+  await otherRig.report(job, 'running', { attempt_id: older, progress: { step: 9 } });
   await fleet.clock.advance(1_000);
   expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 2, progress: null });
   expect(progressEvents(fleet, job)).toBe(0);

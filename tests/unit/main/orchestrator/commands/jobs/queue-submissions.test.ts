@@ -5,12 +5,12 @@ import type { JobPayload } from '../../../../../../main/orchestrator/ports/index
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { ada, bob, type Fleet } from '../../../../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
-import { lastRow } from '../../queue-bench.ts';
+import { lastRow } from '../../audit-rows.ts';
 
 const hourMs = 3_600_000;
 
-// Everything that a submit could have changed.
-const traces = (fleet: Fleet) => ({
+// Everything that a submission could change.
+const snapshot = (fleet: Fleet) => ({
   events: fleet.events.length,
   rows: fleet.audit().length,
   pending: fleet.store.pendingJobs().map(({ id }) => id),
@@ -18,12 +18,12 @@ const traces = (fleet: Fleet) => ({
 });
 
 describe('submitting with no_wait', () => {
-  const now = { no_wait: true } as const;
+  const noWait = { no_wait: true } as const;
 
   test('dispatches a no_wait job to an idle worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    const answer = valueOf(await fleet.trySubmit(now));
+    const answer = valueOf(await fleet.trySubmit(noWait));
     expect(answer).toMatchObject({ status: 'running', workerId: rig.id });
     await fleet.clock.settle();
     expect(rig.commandsOf('job_submit')).toHaveLength(1);
@@ -61,18 +61,18 @@ describe('submitting with no_wait', () => {
         await fleet.drain(await fleet.addIdleWorker());
       },
     ],
-  ])('rejects a no_wait job without a trace while %s', async (_why, prepare) => {
+  ])('rejects a no_wait job and changes nothing while %s', async (_case, prepare) => {
     const fleet = await openFleet();
     await prepare(fleet);
-    const before = traces(fleet);
-    const answer = valueOf(await fleet.trySubmit({ ...now, gpu_count: 1 }));
+    const before = snapshot(fleet);
+    const answer = valueOf(await fleet.trySubmit({ ...noWait, gpu_count: 1 }));
     expect(answer).toEqual({ status: 'rejected', reason: expect.any(String) });
-    expect(traces(fleet)).toEqual(before);
+    expect(snapshot(fleet)).toEqual(before);
     // The rejected job must not appear in the queue later either.
     await fleet.orchestrator.queue.resume(ada);
     await fleet.orchestrator.queue.limit({ max_concurrent: null, user_max_concurrent: null }, ada);
     await fleet.addIdleWorker();
-    expect(traces(fleet).live).toEqual(before.live);
+    expect(snapshot(fleet).live).toEqual(before.live);
   });
 
   test('does not let a no_wait job overtake a pending job that fits the worker', async () => {
@@ -83,19 +83,19 @@ describe('submitting with no_wait', () => {
     // Both calls share one transaction, and the no_wait job is considered first.
     const [, answer] = await Promise.all([
       fleet.orchestrator.queue.resume(bob),
-      fleet.trySubmit({ ...now, priority: 50 }),
+      fleet.trySubmit({ ...noWait, priority: 50 }),
     ]);
     expect(valueOf(answer).status).toBe('rejected');
     await fleet.clock.settle();
     expect(rig.lastOffer().job_id).toBe(waiting);
   });
 
-  test('lets a no_wait job overtake jobs that wait for something else', async () => {
+  test('lets a no_wait job overtake pending jobs that the idle worker cannot take', async () => {
     const fleet = await openFleet();
     await fleet.submit({ gpu_count: 8, priority: 50 });
     await fleet.submit({ requires_approval: true, priority: 50 });
     await fleet.addIdleWorker();
-    expect(valueOf(await fleet.trySubmit(now)).status).toBe('running');
+    expect(valueOf(await fleet.trySubmit(noWait)).status).toBe('running');
   });
 
   test('rejects a no_wait job when the only worker has just passed the heartbeat timeout', async () => {
@@ -103,17 +103,21 @@ describe('submitting with no_wait', () => {
     await fleet.addIdleWorker();
     // The call runs at the moment of the timeout, before the health loop handles it.
     const answer = new Promise<Awaited<ReturnType<Fleet['trySubmit']>>>((resolve, reject) => {
-      fleet.clock.after(120_000, () => void fleet.trySubmit(now).then(resolve, reject));
+      fleet.clock.after(120_000, () => void fleet.trySubmit(noWait).then(resolve, reject));
     });
     await fleet.clock.advance(120_000);
     expect(valueOf(await answer).status).toBe('rejected');
-    expect(traces(fleet)).toMatchObject({ pending: [], live: [] });
+    expect(snapshot(fleet)).toMatchObject({ pending: [], live: [] });
   });
 
   test('dispatches only one of several concurrent no_wait jobs to the only worker', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
-    const answers = await Promise.all([fleet.trySubmit(now), fleet.trySubmit(now), fleet.trySubmit(now)]);
+    const answers = await Promise.all([
+      fleet.trySubmit(noWait),
+      fleet.trySubmit(noWait),
+      fleet.trySubmit(noWait),
+    ]);
     expect(answers.map(answer => valueOf(answer).status).toSorted()).toEqual([
       'rejected',
       'rejected',
@@ -124,12 +128,12 @@ describe('submitting with no_wait', () => {
   test('leaves the idempotency key unused when a no_wait job is rejected', async () => {
     const fleet = await openFleet();
     const key = { key: 'k', fingerprint: 'f' };
-    expect(valueOf(await fleet.trySubmit(now, ada, key)).status).toBe('rejected');
+    expect(valueOf(await fleet.trySubmit(noWait, ada, key)).status).toBe('rejected');
     await fleet.addIdleWorker();
-    const taken = valueOf(await fleet.trySubmit(now, ada, key));
-    expect(taken.status).toBe('running');
+    const submitted = valueOf(await fleet.trySubmit(noWait, ada, key));
+    expect(submitted.status).toBe('running');
     // Repeating the request returns the same job, although no worker is idle.
-    expect(valueOf(await fleet.trySubmit(now, ada, key))).toEqual({ ...taken, isRepeat: true });
+    expect(valueOf(await fleet.trySubmit(noWait, ada, key))).toEqual({ ...submitted, isRepeat: true });
   });
 });
 
@@ -141,9 +145,9 @@ describe('submitting with an idempotency key', () => {
     const first = valueOf(await fleet.trySubmit({}, ada, key));
     if (first.status === 'rejected') throw new Error('rejected');
     expect(first).toMatchObject({ status: 'queued', position: 1 });
-    const before = traces(fleet);
+    const before = snapshot(fleet);
     expect(valueOf(await fleet.trySubmit({}, ada, key))).toEqual({ ...first, isRepeat: true });
-    expect(traces(fleet)).toEqual(before);
+    expect(snapshot(fleet)).toEqual(before);
     const rig = await fleet.addIdleWorker();
     expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({
       jobId: first.jobId,
@@ -164,30 +168,30 @@ describe('submitting with an idempotency key', () => {
     const answers = await Promise.all([1, 2, 3].map(() => fleet.trySubmit({}, ada, key)));
     expect(new Set(answers.map(answer => idOf(valueOf(answer)))).size).toBe(1);
     expect(answers.filter(answer => accepted(valueOf(answer)).isRepeat)).toHaveLength(2);
-    expect(traces(fleet).pending).toHaveLength(1);
+    expect(snapshot(fleet).pending).toHaveLength(1);
   });
 
   test('refuses a different request with the same key and names the first job', async () => {
     const fleet = await openFleet();
     await fleet.trySubmit({}, ada, key);
-    const before = traces(fleet);
+    const before = snapshot(fleet);
     const answer = await fleet.trySubmit({ priority: 50 }, ada, { ...key, fingerprint: 'f2' });
     expect(refusalOf(answer)).toEqual({ code: 'idempotency_key_reused' });
     expect(answer).toMatchObject({ refusal: { detail: expect.stringContaining(before.pending[0] ?? '-') } });
-    expect(traces(fleet)).toEqual(before);
+    expect(snapshot(fleet)).toEqual(before);
   });
 
   test('keeps the keys of different users apart', async () => {
     const fleet = await openFleet();
-    const mine = valueOf(await fleet.trySubmit({}, ada, key));
-    const other = valueOf(await fleet.trySubmit({ priority: 50 }, bob, { ...key, fingerprint: 'f2' }));
-    expect(traces(fleet).pending).toHaveLength(2);
+    const jobOfAda = valueOf(await fleet.trySubmit({}, ada, key));
+    const jobOfBob = valueOf(await fleet.trySubmit({ priority: 50 }, bob, { ...key, fingerprint: 'f2' }));
+    expect(snapshot(fleet).pending).toHaveLength(2);
     expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({
-      ...mine,
+      ...jobOfAda,
       position: 2,
       isRepeat: true,
     });
-    expect(other).toMatchObject({ status: 'queued', position: 1 });
+    expect(jobOfBob).toMatchObject({ status: 'queued', position: 1 });
   });
 
   test('keeps a key for 24 hours, also across a restart', async () => {
@@ -198,17 +202,17 @@ describe('submitting with an idempotency key', () => {
     await fleet.clock.advance(12 * hourMs - 1);
     expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: idOf(first) });
     await fleet.clock.advance(1);
-    const other = valueOf(await fleet.trySubmit({ priority: 20 }, ada, { ...key, fingerprint: 'f2' }));
-    expect(idOf(other)).not.toBe(idOf(first));
+    const second = valueOf(await fleet.trySubmit({ priority: 20 }, ada, { ...key, fingerprint: 'f2' }));
+    expect(idOf(second)).not.toBe(idOf(first));
     expect(valueOf(await fleet.trySubmit({}, ada, { ...key, fingerprint: 'f2' }))).toMatchObject({
-      jobId: idOf(other),
+      jobId: idOf(second),
     });
   });
 
   test.each([
     ['two days ahead', 48 * hourMs],
     ['ten years back', -87_600 * hourMs],
-  ])('keeps a key when the clock jumps %s', async (_what, ms) => {
+  ])('keeps a key when the clock jumps %s', async (_case, ms) => {
     const fleet = await openFleet();
     const first = valueOf(await fleet.trySubmit({}, ada, key));
     fleet.clock.shiftWall(ms);
@@ -226,7 +230,7 @@ describe('submitting with an idempotency key', () => {
     expect(accepted(valueOf(await fleet.trySubmit({}, ada, key))).jobId).toBe(jobId);
     await fleet.orchestrator.jobs.remove(jobId, ada);
     expect(refusalOf(await fleet.trySubmit({}, ada, key))).toEqual({ code: 'job_not_found' });
-    expect(traces(fleet).pending).toEqual([]);
+    expect(snapshot(fleet).pending).toEqual([]);
   });
 
   test('returns the job of a key even when its config file was removed', async () => {
@@ -297,13 +301,13 @@ describe('retrying an ended job', () => {
     const { jobId } = await fleet.submit({ config_name: 'portrait' });
     await fleet.cancel(jobId);
     lr = 2;
-    const again = accepted(valueOf(await fleet.orchestrator.jobs.retry(jobId, ada)));
-    expect(fleet.store.payload(again.jobId)).toEqual({
+    const retry = accepted(valueOf(await fleet.orchestrator.jobs.retry(jobId, ada)));
+    expect(fleet.store.payload(retry.jobId)).toEqual({
       config: { lr: 1 },
       dataloader: { path: 'v1' },
       files: {},
     });
-    expect(fleet.job(again.jobId).config_name).toBe('portrait');
+    expect(fleet.job(retry.jobId).config_name).toBe('portrait');
     expect(fleet.store.payload((await fleet.submit({ config_name: 'portrait' })).jobId)?.config).toEqual({
       lr: 2,
     });
@@ -322,12 +326,12 @@ describe('retrying an ended job', () => {
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     const { jobId: waiting } = await fleet.submit();
-    const before = traces(fleet);
+    const before = snapshot(fleet);
     expect(refusalOf(await fleet.orchestrator.jobs.retry(job, ada))).toEqual({ code: 'job_not_final' });
     expect(refusalOf(await fleet.orchestrator.jobs.retry(waiting, ada))).toEqual({ code: 'job_not_final' });
     await fleet.cancel(waiting);
     await fleet.orchestrator.jobs.remove(waiting, ada);
     expect(refusalOf(await fleet.orchestrator.jobs.retry(waiting, ada))).toEqual({ code: 'job_not_found' });
-    expect(traces(fleet).live).toEqual(before.live);
+    expect(snapshot(fleet).live).toEqual(before.live);
   });
 });

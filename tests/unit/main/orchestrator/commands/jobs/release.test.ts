@@ -5,11 +5,11 @@ import type { JobDetail } from '../../../../../../protocol/job.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 
-const T = 120_000;
-const takeover = 160_000;
-const hour = 3_600_000;
+const heartbeatTimeoutMs = 120_000;
+const takeoverMs = 160_000;
+const hourMs = 3_600_000;
 
-const open = async (protocol: 1 | 2 = 2, job: { readonly max_retries?: number } = {}) => {
+const openWithJob = async (protocol: 1 | 2 = 2, job: { readonly max_retries?: number } = {}) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol } });
   return { fleet, rig, job: await fleet.runJob(rig, job) };
@@ -17,9 +17,9 @@ const open = async (protocol: 1 | 2 = 2, job: { readonly max_retries?: number } 
 
 describe('releasing a job of a silent worker', () => {
   test('shows since when the worker is silent and when the takeover happens', async () => {
-    const { fleet, job } = await open();
+    const { fleet, job } = await openWithJob();
     expect(fleet.job(job).hold).toBeNull();
-    await fleet.clock.advance(T);
+    await fleet.clock.advance(heartbeatTimeoutMs);
     expect(fleet.job(job)).toMatchObject({
       status: 'recovering',
       hold: {
@@ -32,7 +32,7 @@ describe('releasing a job of a silent worker', () => {
   });
 
   test('shows the takeover time for a worker that disconnected', async () => {
-    const { fleet, rig, job } = await open();
+    const { fleet, rig, job } = await openWithJob();
     await fleet.clock.advance(10_000);
     await rig.beat(job);
     await rig.disconnect();
@@ -45,8 +45,8 @@ describe('releasing a job of a silent worker', () => {
   });
 
   test('restarts the takeover deadline after a restart of the orchestrator', async () => {
-    const { fleet, job } = await open();
-    await fleet.clock.advance(T);
+    const { fleet, job } = await openWithJob();
+    await fleet.clock.advance(heartbeatTimeoutMs);
     await fleet.restart();
     expect(fleet.job(job).hold).toMatchObject({
       since: '2026-01-01T12:00:00.000Z',
@@ -55,33 +55,33 @@ describe('releasing a job of a silent worker', () => {
   });
 
   test('dispatches a released job to another worker without using a retry', async () => {
-    const { fleet, rig, job } = await open(2, { max_retries: 0 });
-    await fleet.clock.advance(T);
-    const other = await fleet.addIdleWorker();
-    expect(valueOf(await fleet.release(job))).toMatchObject({ status: 'dispatched', worker_id: other.id });
+    const { fleet, rig, job } = await openWithJob(2, { max_retries: 0 });
+    await fleet.clock.advance(heartbeatTimeoutMs);
+    const otherRig = await fleet.addIdleWorker();
+    expect(valueOf(await fleet.release(job))).toMatchObject({ status: 'dispatched', worker_id: otherRig.id });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'given_up', cause: 'worker_lost' });
     expect(fleet.trail(job).slice(-2)).toEqual(['job.requeued', 'job.dispatched']);
     expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job });
   });
 
   test('keeps a released job pending without another worker, and its own worker may resume it', async () => {
-    const { fleet, rig, job } = await open(2, { max_retries: 0 });
-    await fleet.clock.advance(T);
+    const { fleet, rig, job } = await openWithJob(2, { max_retries: 0 });
+    await fleet.clock.advance(heartbeatTimeoutMs);
     expect(valueOf(await fleet.release(job))).toMatchObject({ status: 'pending', hold: null });
     await rig.beat(job);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
   test('returns nothing_to_release for a second release', async () => {
-    const { fleet, job } = await open();
-    await fleet.clock.advance(T);
+    const { fleet, job } = await openWithJob();
+    await fleet.clock.advance(heartbeatTimeoutMs);
     await fleet.release(job);
     expect(refusalOf(await fleet.release(job))).toEqual({ code: 'nothing_to_release' });
   });
 
   test('returns nothing_to_release when the worker reconnects at the same time', async () => {
-    const { fleet, rig, job } = await open();
-    await fleet.clock.advance(T);
+    const { fleet, rig, job } = await openWithJob();
+    await fleet.clock.advance(heartbeatTimeoutMs);
     const [, released] = await Promise.all([rig.beat(job), fleet.release(job)]);
     expect(refusalOf(released).code).toBe('nothing_to_release');
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
@@ -89,13 +89,13 @@ describe('releasing a job of a silent worker', () => {
 });
 
 describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => {
-  const cancel = async () => {
-    const { fleet, rig, job } = await open(protocol);
+  const openCancelled = async () => {
+    const { fleet, rig, job } = await openWithJob(protocol);
     await fleet.clock.advance(5_000);
     await fleet.cancel(job);
     return { fleet, rig, job };
   };
-  const unconfirmed = (changes: Partial<JobDetail['hold']>) => ({
+  const makeHold = (changes: Partial<JobDetail['hold']>) => ({
     kind: 'unconfirmed',
     since: '2026-01-01T12:00:05.000Z',
     until: null,
@@ -104,16 +104,16 @@ describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => 
   });
 
   test('allows releasing a job after 60 s when its connected worker does not confirm the stop', async () => {
-    const { fleet, rig, job } = await cancel();
-    for (const ms of [30_000, 29_999]) {
-      await fleet.clock.advance(ms);
+    const { fleet, rig, job } = await openCancelled();
+    for (const intervalMs of [30_000, 29_999]) {
+      await fleet.clock.advance(intervalMs);
       await rig.beat(job);
     }
-    expect(fleet.job(job).hold).toEqual(unconfirmed({}));
+    expect(fleet.job(job).hold).toEqual(makeHold({}));
     expect(refusalOf(await fleet.release(job))).toEqual({ code: 'nothing_to_release' });
     expect(fleet.job(job).status).toBe('cancelling');
     await fleet.clock.advance(1);
-    expect(fleet.job(job).hold).toEqual(unconfirmed({ releasable: true }));
+    expect(fleet.job(job).hold).toEqual(makeHold({ releasable: true }));
     expect(valueOf(await fleet.release(job))).toMatchObject({
       status: 'cancelled',
       hold: null,
@@ -123,10 +123,10 @@ describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => 
   });
 
   test.each([
-    ['back', -hour],
-    ['forward', hour],
-  ])('allows a release after 60 s even when the wall clock is set %s', async (_what, ms) => {
-    const { fleet, rig, job } = await cancel();
+    ['back', -hourMs],
+    ['forward', hourMs],
+  ])('allows a release after 60 s even when the wall clock is set %s', async (_case, ms) => {
+    const { fleet, rig, job } = await openCancelled();
     fleet.clock.shiftWall(ms);
     await fleet.clock.advance(59_999);
     await rig.beat(job);
@@ -136,7 +136,7 @@ describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => 
   });
 
   test('counts the 60 s before a release across a restart', async () => {
-    const { fleet, rig, job } = await cancel();
+    const { fleet, rig, job } = await openCancelled();
     await fleet.clock.advance(30_000);
     await fleet.restart();
     await rig.beat(job);
@@ -147,8 +147,8 @@ describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => 
   });
 
   test('allows an immediate release when the worker is silent, and shows the takeover time', async () => {
-    const { fleet, rig, job } = await open(protocol);
-    await fleet.clock.advance(T);
+    const { fleet, rig, job } = await openWithJob(protocol);
+    await fleet.clock.advance(heartbeatTimeoutMs);
     await fleet.cancel(job);
     expect(fleet.job(job).hold).toEqual({
       kind: 'unconfirmed',
@@ -161,14 +161,14 @@ describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => 
   });
 
   test('needs no release when the worker confirms the stop in time', async () => {
-    const { fleet, rig, job } = await cancel();
+    const { fleet, rig, job } = await openCancelled();
     await rig.report(job, 'cancelled');
     expect(fleet.job(job)).toMatchObject({ status: 'cancelled', hold: null, error_message: null });
     expect(refusalOf(await fleet.release(job)).code).toBe('job_final');
   });
 
   test('frees the worker after a release and refuses later reports of its trainer', async () => {
-    const { fleet, rig, job } = await cancel();
+    const { fleet, rig, job } = await openCancelled();
     await fleet.clock.advance(60_000);
     await fleet.release(job);
     await fleet.clock.advance(1_000);
@@ -182,19 +182,22 @@ describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => 
 test.each([
   ['drain', 'pending', null],
   ['timeout', 'failed', 'timeout'],
-] as const)('ends an unconfirmed stop by a %s like the loss of the worker', async (why, status, cause) => {
-  const fleet = await openFleet();
-  const rig = await fleet.addIdleWorker();
-  const job = await fleet.runJob(rig, { max_retries: 0, ...(why === 'timeout' && { timeout_s: 10 }) });
-  if (why === 'drain') await fleet.drain(rig, { deadlineMs: 10_000 });
-  await fleet.clock.advance(10_000);
-  for (const ms of [30_000, 30_000]) {
-    await fleet.clock.advance(ms);
-    await rig.beat(job);
-  }
-  expect(valueOf(await fleet.release(job))).toMatchObject({ status, cause });
-  expect(fleet.job(job).attempts[0]?.outcome).toBe(why === 'drain' ? 'given_up' : 'failed');
-});
+] as const)(
+  'releases a job whose stop by a %s stays unconfirmed as if its worker were lost: the job is %s',
+  async (why, status, cause) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 0, ...(why === 'timeout' && { timeout_s: 10 }) });
+    if (why === 'drain') await fleet.drain(rig, { deadlineMs: 10_000 });
+    await fleet.clock.advance(10_000);
+    for (const intervalMs of [30_000, 30_000]) {
+      await fleet.clock.advance(intervalMs);
+      await rig.beat(job);
+    }
+    expect(valueOf(await fleet.release(job))).toMatchObject({ status, cause });
+    expect(fleet.job(job).attempts[0]?.outcome).toBe(why === 'drain' ? 'given_up' : 'failed');
+  },
+);
 
 test.each(['pending', 'dispatched', 'starting', 'running'] as const)(
   'returns nothing_to_release for a %s job',
@@ -214,11 +217,11 @@ test('returns job_not_found when an unknown job is released', async () => {
   expect(refusalOf(await fleet.release('j_9' as JobId)).code).toBe('job_not_found');
 });
 
-test('takes a job over exactly at the time that its view showed', async () => {
-  const { fleet, job } = await open();
-  await fleet.clock.advance(T);
+test('takes a job over exactly at the time that the job shows in hold.until', async () => {
+  const { fleet, job } = await openWithJob();
+  await fleet.clock.advance(heartbeatTimeoutMs);
   const until = fleet.job(job).hold?.until;
-  await fleet.clock.advance(takeover - T - 1);
+  await fleet.clock.advance(takeoverMs - heartbeatTimeoutMs - 1);
   expect(fleet.job(job).status).toBe('recovering');
   await fleet.clock.advance(1);
   expect(fleet.job(job).status).toBe('pending');

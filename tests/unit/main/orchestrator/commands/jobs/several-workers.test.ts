@@ -82,8 +82,8 @@ describe('the dispatch of a job on two workers', () => {
   test('lets jobs behind it start when too few workers exist for it, or only offline ones', async () => {
     const fleet = await openFleet();
     const rig = await addRig(fleet, 'rig-1');
-    const other = await addRig(fleet, 'rig-2');
-    await other.disconnect();
+    const otherRig = await addRig(fleet, 'rig-2');
+    await otherRig.disconnect();
     await fleet.submit(onTwo);
     const { jobId } = await fleet.submit();
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rig.id });

@@ -122,9 +122,9 @@ describe('elapsed time of an attempt', () => {
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 200 });
     await fleet.clock.advance(takeover);
-    const other = await fleet.addIdleWorker();
-    await other.run(job);
-    await pass(fleet, 199_999, other);
+    const otherRig = await fleet.addIdleWorker();
+    await otherRig.run(job);
+    await pass(fleet, 199_999, otherRig);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 2 });
     await fleet.clock.advance(1);
     expect(fleet.job(job).status).toBe('cancelling');
@@ -133,7 +133,7 @@ describe('elapsed time of an attempt', () => {
   test.each([
     ['a crash', { crash: true }],
     ['an orderly stop', { crash: false }],
-  ])('keeps the elapsed time across %s', async (_what, how) => {
+  ])('keeps the elapsed time across %s', async (_case, how) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
@@ -160,7 +160,7 @@ describe('elapsed time of an attempt', () => {
   test.each([
     ['a day ahead', 24 * hour],
     ['ten hours back', -10 * hour],
-  ])('keeps the timeout when the clock is set %s before a restart', async (_what, ms) => {
+  ])('keeps the timeout when the clock is set %s before a restart', async (_case, ms) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });

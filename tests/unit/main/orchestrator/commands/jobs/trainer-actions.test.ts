@@ -4,7 +4,7 @@ import { SubmitRequest } from '../../../../../../protocol/queue-api.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { ada, bob } from '../../../../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
-import { lastRow } from '../../queue-bench.ts';
+import { lastRow } from '../../audit-rows.ts';
 
 const config = { $requests: { save: { signal: 'SIGUSR1' }, sample: { file: 'sample.now' } } };
 
@@ -91,7 +91,7 @@ describe('actions that a job supports', () => {
     ['the self-test', { trainer: 'selftest' }, []],
   ])(
     'derives the supported actions of a config without $requests from its trainer: %s',
-    async (_what, given, kinds) => {
+    async (_case, given, kinds) => {
       const fleet = await openFleet();
       await fleet.addIdleWorker({ agent: { gpus: 1 } });
       const answer = await fleet.submit({ config: given });
