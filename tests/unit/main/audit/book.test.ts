@@ -145,7 +145,7 @@ describe('verifying a changed trail', () => {
     ['the newest row is', 4],
     ['all rows but one are', 1],
     ['every row is', 0],
-  ])('detects that %s cut off', async (_what, left) => {
+  ])('detects that %s cut off', async (_case, left) => {
     expect(await verify(makeRows(5).slice(0, left), 5)).toEqual(
       bad(left, left + 1, 'the newest rows are missing'),
     );
@@ -205,7 +205,7 @@ describe('listing the trail', () => {
     ['empty details', { details: '' }, { details: { unreadable: '' } }],
     ['a time beyond the maximum', { at: 9e15 }, { at: '9999-12-31T23:59:59.999Z' }],
     ['a time before the minimum', { at: -9e15 }, { at: '0000-01-01T00:00:00.000Z' }],
-  ])('returns a valid entry for a row with %s', (_what, changes, shown) => {
+  ])('returns a valid entry for a row with %s', (_case, changes, shown) => {
     const { entries } = listed(makeRow(changes), makeRow({ seq: 8 }));
     expect(entries).toHaveLength(2);
     expect(entries[1]).toMatchObject(shown);

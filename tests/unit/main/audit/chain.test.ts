@@ -55,7 +55,7 @@ describe('seals of different rows', () => {
       'text moved from one field to the next',
       seal('before', { ...row, actor_id: 'w_11', address: '0.0.0.7' }),
     ],
-  ])('returns a different seal for %s', (_what, other) => {
+  ])('returns a different seal for %s', (_case, other) => {
     expect(other).not.toBe(seal('before', row));
   });
 });

@@ -151,7 +151,7 @@ describe('head of the trail', () => {
       'the seal of another key',
       head => ({ ...head, seal: createMarkSeal(new Uint8Array(32))('head', head) }),
     ],
-  ])('rejects a head with %s and does not overwrite it', async (_what, change) => {
+  ])('rejects a head with %s and does not overwrite it', async (_case, change) => {
     const [trail, file] = [openTrail(5), openFile()];
     start(trail, file).keeper.stop();
     const forged = JSON.stringify(change(JSON.parse(file.text ?? '') as SealedMark));

@@ -10,7 +10,7 @@ import { createVirtualClock, trustedTimeOf } from '../../../support/virtual-cloc
 
 const key = new Uint8Array(32).fill(9);
 
-interface Bench {
+interface Fixture {
   readonly store: Store;
   readonly file: HeadFile & { text: string | null };
   readonly logged: string[];
@@ -23,7 +23,7 @@ interface Bench {
   }): ReturnType<typeof openAudit>;
 }
 
-function openBench(): Bench {
+function openFixture(): Fixture {
   const clock = createVirtualClock();
   const seal = createSeal(key);
   const logged: string[] = [];
@@ -80,62 +80,62 @@ function openBench(): Bench {
   };
 }
 
-const newest = ({ store }: Bench) => store.audit.row(store.audit.lastSeq());
+const newest = ({ store }: Fixture) => store.audit.row(store.audit.lastSeq());
 
 test('opens a new trail, and reopens it after a kill and after a stop, without a warning', async () => {
-  const bench = openBench();
+  const fixture = openFixture();
   // The process was killed, so the trail did not write its head at the end.
-  await bench.open();
-  await bench.appendRows(2);
-  const audit = await bench.open({ days: 30 });
-  expect(newest(bench)).toMatchObject({ seq: 2, type: 'queue.paused' });
-  await bench.appendRows(1);
+  await fixture.open();
+  await fixture.appendRows(2);
+  const audit = await fixture.open({ days: 30 });
+  expect(newest(fixture)).toMatchObject({ seq: 2, type: 'queue.paused' });
+  await fixture.appendRows(1);
   await audit.stop();
-  const again = await bench.open();
-  expect(newest(bench)).toMatchObject({ seq: 3, type: 'queue.paused' });
+  const again = await fixture.open();
+  expect(newest(fixture)).toMatchObject({ seq: 3, type: 'queue.paused' });
   expect(await again.book.verify(wholeTrail)).toMatchObject({ valid: true, checked: 3, head: { seq: 3 } });
-  expect(bench.logged).toEqual([]);
+  expect(fixture.logged).toEqual([]);
 });
 
 test('records a missing head once and starts a new one', async () => {
-  const bench = openBench();
-  await (await bench.open()).stop();
-  await bench.appendRows(2);
-  bench.file.text = null;
-  const audit = await bench.open();
-  expect(newest(bench)).toMatchObject({ type: 'audit.head_lost' });
-  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: 2, head: null });
+  const fixture = openFixture();
+  await (await fixture.open()).stop();
+  await fixture.appendRows(2);
+  fixture.file.text = null;
+  const audit = await fixture.open();
+  expect(newest(fixture)).toMatchObject({ type: 'audit.head_lost' });
+  expect(JSON.parse(newest(fixture)?.details ?? '')).toEqual({ newest: 2, head: null });
   expect(await audit.book.verify(wholeTrail)).toMatchObject({
     valid: false,
     head: { seq: 3 },
     first_bad: { seq: 3, code: 'head_lost' },
   });
-  expect(bench.logged).toEqual(['audit.head_lost']);
+  expect(fixture.logged).toEqual(['audit.head_lost']);
   // The rows after the record verify on their own.
   expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
 });
 
 test('records a missing head even when all rows are gone too', async () => {
-  const bench = openBench();
-  await bench.store.write(tx => tx.appendEvent({ kind: 'queue', type: 'queue.paused' }, 0));
-  const audit = await bench.open();
-  expect(newest(bench)).toMatchObject({ seq: 1, type: 'audit.head_lost' });
+  const fixture = openFixture();
+  await fixture.store.write(tx => tx.appendEvent({ kind: 'queue', type: 'queue.paused' }, 0));
+  const audit = await fixture.open();
+  expect(newest(fixture)).toMatchObject({ seq: 1, type: 'audit.head_lost' });
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ first_bad: { seq: 1, code: 'head_lost' } });
 });
 
 test('records a restored backup with the rows that it lost, and moves the head to it', async () => {
-  const bench = openBench();
-  await (await bench.open()).stop();
-  await bench.appendRows(2);
-  await (await bench.open()).stop();
-  const { seq, hash } = JSON.parse(bench.file.text ?? '') as { seq: number; hash: string };
-  bench.file.text = JSON.stringify({ ...(JSON.parse(bench.file.text ?? '') as object), seq: 90 });
-  const audit = await bench.open({ isRestored: true });
-  expect(newest(bench)).toMatchObject({ type: 'audit.restored', actor_type: 'system' });
+  const fixture = openFixture();
+  await (await fixture.open()).stop();
+  await fixture.appendRows(2);
+  await (await fixture.open()).stop();
+  const { seq, hash } = JSON.parse(fixture.file.text ?? '') as { seq: number; hash: string };
+  fixture.file.text = JSON.stringify({ ...(JSON.parse(fixture.file.text ?? '') as object), seq: 90 });
+  const audit = await fixture.open({ isRestored: true });
+  expect(newest(fixture)).toMatchObject({ type: 'audit.restored', actor_type: 'system' });
   const lost = { from: seq + 1, through: 90 };
   expect(audit.lost).toEqual(lost);
-  expect(bench.logged).toEqual(['audit.rows_lost']);
-  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: seq, head: { seq: 90, hash }, lost });
+  expect(fixture.logged).toEqual(['audit.rows_lost']);
+  expect(JSON.parse(newest(fixture)?.details ?? '')).toEqual({ newest: seq, head: { seq: 90, hash }, lost });
   expect(await audit.book.verify(wholeTrail)).toMatchObject({
     valid: false,
     first_bad: { seq: seq + 1, code: 'rows_lost' },
@@ -144,13 +144,13 @@ test('records a restored backup with the rows that it lost, and moves the head t
 });
 
 test('records no lost rows for a restored backup that has every row up to the head', async () => {
-  const bench = openBench();
-  await (await bench.open()).stop();
-  await bench.appendRows(2);
-  await (await bench.open()).stop();
-  const audit = await bench.open({ isRestored: true });
+  const fixture = openFixture();
+  await (await fixture.open()).stop();
+  await fixture.appendRows(2);
+  await (await fixture.open()).stop();
+  const audit = await fixture.open({ isRestored: true });
   expect(audit.lost).toBeNull();
-  expect(newest(bench)).toMatchObject({ type: 'audit.restored' });
+  expect(newest(fixture)).toMatchObject({ type: 'audit.restored' });
   expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
 });
 
@@ -160,14 +160,14 @@ interface RestoreRow {
 }
 
 // Creates the state after a crash during a restore: a new trail, beside the head of the trail that it replaced.
-async function openReplaced({ type = 'audit.restored', head }: RestoreRow = {}): Promise<Bench> {
-  const before = openBench();
+async function openReplaced({ type = 'audit.restored', head }: RestoreRow = {}): Promise<Fixture> {
+  const before = openFixture();
   await before.appendRows(5);
   await (await before.open()).stop();
   const { seq, hash } = JSON.parse(before.file.text ?? '') as { seq: number; hash: string };
-  const bench = openBench();
-  await bench.appendRows(2);
-  await bench.store.write(tx =>
+  const fixture = openFixture();
+  await fixture.appendRows(2);
+  await fixture.store.write(tx =>
     tx.appendAudit({
       at: 0,
       type,
@@ -176,22 +176,22 @@ async function openReplaced({ type = 'audit.restored', head }: RestoreRow = {}):
       details: { backup: 'noon', head: head === undefined ? { seq, hash } : head },
     }),
   );
-  bench.file.text = before.file.text;
-  return bench;
+  fixture.file.text = before.file.text;
+  return fixture;
 }
 
 test('accepts the head of the replaced trail when the sealed newest row names it, and only once', async () => {
-  const bench = await openReplaced();
-  const audit = await bench.open();
-  expect(newest(bench)).toMatchObject({ seq: 3, type: 'audit.restored' });
-  expect(bench.logged).toEqual([]);
+  const fixture = await openReplaced();
+  const audit = await fixture.open();
+  expect(newest(fixture)).toMatchObject({ seq: 3, type: 'audit.restored' });
+  expect(fixture.logged).toEqual([]);
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: true, head: { seq: 3 } });
   expect(audit.describe()).toEqual({
-    was: { seq: 3, hash: newest(bench)?.hash },
-    head: { seq: 3, hash: newest(bench)?.hash },
+    was: { seq: 3, hash: newest(fixture)?.hash },
+    head: { seq: 3, hash: newest(fixture)?.hash },
   });
   await audit.stop();
-  expect(await (await bench.open()).book.verify(wholeTrail)).toMatchObject({ valid: true });
+  expect(await (await fixture.open()).book.verify(wholeTrail)).toMatchObject({ valid: true });
 });
 
 test.each<[string, RestoreRow]>([
@@ -199,13 +199,13 @@ test.each<[string, RestoreRow]>([
   ['names no head', { head: null }],
   ['names an invalid head', { head: ['5'] }],
   ['is of another type', { type: 'queue.paused' }],
-])('reports a broken trail when its newest row %s', async (_what, named) => {
-  const bench = await openReplaced(named);
-  const { text } = bench.file;
-  const audit = await bench.open();
-  expect(bench.logged).toEqual(['audit.broken']);
+])('reports a broken trail when its newest row %s', async (_case, named) => {
+  const fixture = await openReplaced(named);
+  const { text } = fixture.file;
+  const audit = await fixture.open();
+  expect(fixture.logged).toEqual(['audit.broken']);
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: false });
-  expect(bench.file.text).toBe(text);
+  expect(fixture.file.text).toBe(text);
 });
 
 test('reports a broken trail when rows follow, or the head has another seal', async () => {
@@ -220,11 +220,11 @@ test('reports a broken trail when rows follow, or the head has another seal', as
 });
 
 test('reports a broken trail when the restore row is not sealed with the key', async () => {
-  const bench = await openReplaced();
-  const { audit } = bench.store;
-  const forged = { ...bench.store, audit: { ...audit, row: (seq: number) => forgedRow(audit.row(seq)) } };
-  const opened = await bench.open({ store: forged });
-  expect(bench.logged).toEqual(['audit.broken']);
+  const fixture = await openReplaced();
+  const { audit } = fixture.store;
+  const forged = { ...fixture.store, audit: { ...audit, row: (seq: number) => forgedRow(audit.row(seq)) } };
+  const opened = await fixture.open({ store: forged });
+  expect(fixture.logged).toEqual(['audit.broken']);
   await opened.stop();
 });
 
@@ -232,44 +232,44 @@ const forgedRow = <R extends { readonly type: string } | null>(row: R): R =>
   row?.type === 'audit.restored' ? { ...row, actor_id: 'somebody' } : row;
 
 test('treats an unreadable head as missing', async () => {
-  const bench = openBench();
-  await bench.appendRows(1);
-  bench.file.text = '{';
-  await bench.open({ isRestored: true });
-  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: 1, head: null });
+  const fixture = openFixture();
+  await fixture.appendRows(1);
+  fixture.file.text = '{';
+  await fixture.open({ isRestored: true });
+  expect(JSON.parse(newest(fixture)?.details ?? '')).toEqual({ newest: 1, head: null });
 });
 
 test('logs a trail that was cut off, and starts anyway', async () => {
-  const bench = openBench();
-  await (await bench.open()).stop();
-  await bench.appendRows(3);
-  await (await bench.open()).stop();
-  bench.file.text = JSON.stringify({ ...(JSON.parse(bench.file.text ?? '') as object), seq: 90 });
-  const audit = await bench.open();
-  expect(bench.logged).toEqual(['audit.broken']);
+  const fixture = openFixture();
+  await (await fixture.open()).stop();
+  await fixture.appendRows(3);
+  await (await fixture.open()).stop();
+  fixture.file.text = JSON.stringify({ ...(JSON.parse(fixture.file.text ?? '') as object), seq: 90 });
+  const audit = await fixture.open();
+  expect(fixture.logged).toEqual(['audit.broken']);
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: false });
 });
 
 test('starts when a full disk refuses the record of a missing head', async () => {
-  const bench = openBench();
-  await bench.appendRows(1);
-  const full = { ...bench.store, write: () => Promise.reject(new Error('full')) };
-  const audit = await bench.open({ store: full });
+  const fixture = openFixture();
+  await fixture.appendRows(1);
+  const full = { ...fixture.store, write: () => Promise.reject(new Error('full')) };
+  const audit = await fixture.open({ store: full });
   expect(await audit.book.verify(wholeTrail)).toMatchObject({
     valid: false,
     first_bad: { code: 'head_lost' },
   });
-  expect(bench.logged).toEqual(['audit.head_lost', 'audit.not_told']);
+  expect(fixture.logged).toEqual(['audit.head_lost', 'audit.not_told']);
   // Write no new head, because it would hide that the old one is missing. The next start records that.
-  expect(bench.file.text).toBeNull();
-  await bench.open();
-  expect(newest(bench)).toMatchObject({ type: 'audit.head_lost' });
+  expect(fixture.file.text).toBeNull();
+  await fixture.open();
+  expect(newest(fixture)).toMatchObject({ type: 'audit.head_lost' });
 });
 
 test('counts and lists a large trail in pages', async () => {
-  const bench = openBench();
-  await bench.appendRows(1_100);
-  const { book } = await bench.open();
+  const fixture = openFixture();
+  await fixture.appendRows(1_100);
+  const { book } = await fixture.open();
   const all = { type: null, actorId: null, targetType: null, targetId: null, since: null, until: null };
   expect(book.figures(all)).toMatchObject({
     total: 1_101,
@@ -301,16 +301,16 @@ function createMemoryWitness(marks: { readonly seq: number; readonly hash: strin
 }
 
 test('records a rollback once when the newest row of a witness is missing', async () => {
-  const bench = openBench();
+  const fixture = openFixture();
   const witnesses = [createMemoryWitness([{ seq: 9, hash: 'f'.repeat(64) }])];
-  await bench.appendRows(2);
-  bench.file.text = null;
-  await (await bench.open()).stop();
-  bench.logged.length = 0;
-  const audit = await bench.open({ witnesses });
-  expect(bench.logged).toEqual(['audit.rolled_back']);
-  expect(newest(bench)).toMatchObject({ seq: 4, type: 'audit.rolled_back' });
-  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({
+  await fixture.appendRows(2);
+  fixture.file.text = null;
+  await (await fixture.open()).stop();
+  fixture.logged.length = 0;
+  const audit = await fixture.open({ witnesses });
+  expect(fixture.logged).toEqual(['audit.rolled_back']);
+  expect(newest(fixture)).toMatchObject({ seq: 4, type: 'audit.rolled_back' });
+  expect(JSON.parse(newest(fixture)?.details ?? '')).toEqual({
     newest: 3,
     witness: '/var/log/witness',
     seq: 9,
@@ -322,35 +322,35 @@ test('records a rollback once when the newest row of a witness is missing', asyn
   });
   expect(await audit.book.verify({ from: 5, to: null })).toMatchObject({ valid: true });
   await audit.stop();
-  await bench.open({ witnesses });
-  expect(newest(bench)).toMatchObject({ seq: 4 });
+  await fixture.open({ witnesses });
+  expect(newest(fixture)).toMatchObject({ seq: 4 });
 });
 
 test('opens without a warning when the trail has the newest row of its witness', async () => {
-  const bench = openBench();
+  const fixture = openFixture();
   const marks: { seq: number; hash: string }[] = [];
-  await bench.appendRows(3);
-  bench.file.text = null;
-  await (await bench.open({ witnesses: [createMemoryWitness(marks)] })).stop();
-  bench.logged.length = 0;
+  await fixture.appendRows(3);
+  fixture.file.text = null;
+  await (await fixture.open({ witnesses: [createMemoryWitness(marks)] })).stop();
+  fixture.logged.length = 0;
   expect(marks.length).toBeGreaterThan(0);
-  await bench.appendRows(1);
-  await bench.open({ witnesses: [createMemoryWitness(marks)] });
-  expect(bench.logged).toEqual([]);
+  await fixture.appendRows(1);
+  await fixture.open({ witnesses: [createMemoryWitness(marks)] });
+  expect(fixture.logged).toEqual([]);
 });
 
 test('does not report a rollback when a restored backup lacks the row of a witness', async () => {
-  const bench = openBench();
-  await bench.appendRows(1);
-  await bench.open({
+  const fixture = openFixture();
+  await fixture.appendRows(1);
+  await fixture.open({
     isRestored: true,
     witnesses: [createMemoryWitness([{ seq: 9, hash: 'f'.repeat(64) }])],
   });
-  expect(newest(bench)).toMatchObject({ type: 'audit.restored' });
+  expect(newest(fixture)).toMatchObject({ type: 'audit.restored' });
 });
 
 test('starts when a witness cannot be read', async () => {
-  const bench = openBench();
+  const fixture = openFixture();
   const witness: Witness = {
     name: '/var/log/witness',
     tell: async () => {},
@@ -359,6 +359,6 @@ test('starts when a witness cannot be read', async () => {
     },
   };
   const { newest: _withoutNewest, ...webhook } = witness;
-  await bench.open({ witnesses: [webhook, witness] });
-  expect(bench.logged).toEqual(['audit.witness_not_read']);
+  await fixture.open({ witnesses: [webhook, witness] });
+  expect(fixture.logged).toEqual(['audit.witness_not_read']);
 });

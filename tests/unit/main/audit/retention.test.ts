@@ -9,7 +9,7 @@ import { createVirtualClock, trustedTimeOf, type VirtualClock } from '../../../s
 
 const dayMs = 86_400_000;
 
-interface Bench {
+interface Fixture {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly warned: readonly string[];
@@ -18,7 +18,7 @@ interface Bench {
   start(days: number | null): ReturnType<typeof startRetention>;
 }
 
-function openBench(): Bench {
+function openFixture(): Fixture {
   const clock = createVirtualClock();
   const warned: string[] = [];
   const log = { info: () => {}, warn: (event: string) => void warned.push(event), error: () => {} };
@@ -44,23 +44,23 @@ function openBench(): Bench {
   };
 }
 
-const seqs = ({ store }: Bench): readonly number[] => store.audit.after(0, 9_999).map(({ seq }) => seq);
+const seqs = ({ store }: Fixture): readonly number[] => store.audit.after(0, 9_999).map(({ seq }) => seq);
 
 describe('startRetention', () => {
   test('removes older rows, leaves an anchor and records the count', async () => {
-    const bench = openBench();
-    await bench.write(40, 3);
-    await bench.write(10, 2);
-    const retention = bench.start(30);
-    await bench.clock.advance(60_000);
-    expect(seqs(bench)).toEqual([4, 5, 6]);
-    expect(bench.store.audit.row(6)).toMatchObject({ type: 'audit.trimmed', actor_type: 'system' });
-    expect(JSON.parse(bench.store.audit.row(6)?.details ?? '')).toEqual({
+    const fixture = openFixture();
+    await fixture.write(40, 3);
+    await fixture.write(10, 2);
+    const retention = fixture.start(30);
+    await fixture.clock.advance(60_000);
+    expect(seqs(fixture)).toEqual([4, 5, 6]);
+    expect(fixture.store.audit.row(6)).toMatchObject({ type: 'audit.trimmed', actor_type: 'system' });
+    expect(JSON.parse(fixture.store.audit.row(6)?.details ?? '')).toEqual({
       through: 3,
       rows: 3,
       older_than_days: 30,
     });
-    expect(await bookOf(bench.store.audit).verify(wholeTrail)).toMatchObject({
+    expect(await bookOf(fixture.store.audit).verify(wholeTrail)).toMatchObject({
       valid: true,
       checked: 3,
       anchor: { seq: 3 },
@@ -69,61 +69,61 @@ describe('startRetention', () => {
   });
 
   test('runs every six hours and continues where it stopped', async () => {
-    const bench = openBench();
-    await bench.write(29.9, 3);
-    await bench.write(0, 1);
-    const retention = bench.start(30);
-    await bench.clock.advance(60_000);
-    expect(seqs(bench)).toEqual([1, 2, 3, 4]);
-    await bench.clock.advance(6 * 3_600_000);
-    expect(seqs(bench)).toEqual([4, 5]);
+    const fixture = openFixture();
+    await fixture.write(29.9, 3);
+    await fixture.write(0, 1);
+    const retention = fixture.start(30);
+    await fixture.clock.advance(60_000);
+    expect(seqs(fixture)).toEqual([1, 2, 3, 4]);
+    await fixture.clock.advance(6 * 3_600_000);
+    expect(seqs(fixture)).toEqual([4, 5]);
     await retention.stop();
-    await bench.clock.advance(100 * dayMs);
-    expect(seqs(bench)).toEqual([4, 5]);
+    await fixture.clock.advance(100 * dayMs);
+    expect(seqs(fixture)).toEqual([4, 5]);
   });
 
   test('applies a new retention period soon, and stops removing when it is lifted', async () => {
-    const bench = openBench();
-    await bench.write(40, 2);
-    await bench.write(20, 2);
-    await bench.write(0, 1);
-    const retention = bench.start(null);
-    await bench.clock.advance(13 * 3_600_000);
-    expect(seqs(bench)).toEqual([1, 2, 3, 4, 5]);
+    const fixture = openFixture();
+    await fixture.write(40, 2);
+    await fixture.write(20, 2);
+    await fixture.write(0, 1);
+    const retention = fixture.start(null);
+    await fixture.clock.advance(13 * 3_600_000);
+    expect(seqs(fixture)).toEqual([1, 2, 3, 4, 5]);
     retention.setRetention(30);
-    await bench.clock.advance(60_000);
-    expect(seqs(bench)).toEqual([3, 4, 5, 6]);
+    await fixture.clock.advance(60_000);
+    expect(seqs(fixture)).toEqual([3, 4, 5, 6]);
     retention.setRetention(10);
     retention.setRetention(null);
-    await bench.clock.advance(13 * 3_600_000);
-    expect(seqs(bench)).toEqual([3, 4, 5, 6]);
+    await fixture.clock.advance(13 * 3_600_000);
+    expect(seqs(fixture)).toEqual([3, 4, 5, 6]);
     retention.setRetention(10);
     await retention.stop();
     retention.setRetention(10);
-    await bench.clock.advance(13 * 3_600_000);
-    expect(seqs(bench)).toEqual([3, 4, 5, 6]);
-    expect(bench.warned).toEqual([]);
+    await fixture.clock.advance(13 * 3_600_000);
+    expect(seqs(fixture)).toEqual([3, 4, 5, 6]);
+    expect(fixture.warned).toEqual([]);
   });
 
   test('removes rows in portions and never the newest row', async () => {
-    const bench = openBench();
-    await bench.write(29, 2_500);
-    const retention = bench.start(1);
-    await bench.clock.advance(60_000);
+    const fixture = openFixture();
+    await fixture.write(29, 2_500);
+    const retention = fixture.start(1);
+    await fixture.clock.advance(60_000);
     await retention.stop();
     // Each portion writes a row about the removal, so the last old row is no longer the newest one and can be removed.
-    expect(seqs(bench)).toEqual([2_501, 2_502, 2_503]);
-    expect((await bookOf(bench.store.audit).verify(wholeTrail)).valid).toBe(true);
+    expect(seqs(fixture)).toEqual([2_501, 2_502, 2_503]);
+    expect((await bookOf(fixture.store.audit).verify(wholeTrail)).valid).toBe(true);
   });
 
   test.each([1_000, 2_000])('records the removal of all %d rows', async count => {
-    const bench = openBench();
-    await bench.write(40, count);
-    await bench.write(0, 1);
-    const retention = bench.start(30);
-    await bench.clock.advance(60_000);
+    const fixture = openFixture();
+    await fixture.write(40, count);
+    await fixture.write(0, 1);
+    const retention = fixture.start(30);
+    await fixture.clock.advance(60_000);
     await retention.stop();
-    const written = bench.store.audit.after(count + 1, 9).map(({ type, details }) => ({
+    const written = fixture.store.audit.after(count + 1, 9).map(({ type, details }) => ({
       type,
       rows: (JSON.parse(details) as { readonly rows: number }).rows,
     }));
@@ -132,40 +132,40 @@ describe('startRetention', () => {
   });
 
   test('stops at the first young row, whatever follows it', async () => {
-    const bench = openBench();
-    await bench.write(40, 1);
-    await bench.write(1, 1);
-    await bench.write(40, 1);
-    await bench.write(1, 1);
-    const retention = bench.start(30);
-    await bench.clock.advance(60_000);
+    const fixture = openFixture();
+    await fixture.write(40, 1);
+    await fixture.write(1, 1);
+    await fixture.write(40, 1);
+    await fixture.write(1, 1);
+    const retention = fixture.start(30);
+    await fixture.clock.advance(60_000);
     await retention.stop();
-    expect(seqs(bench)).toEqual([2, 3, 4, 5]);
+    expect(seqs(fixture)).toEqual([2, 3, 4, 5]);
   });
 
   test.each([
     ['ahead', 3_650],
     ['back', -3_650],
-  ])('removes nothing when the clock jumps ten years %s', async (_what, days) => {
-    const bench = openBench();
-    await bench.write(0, 5);
-    const retention = bench.start(30);
-    await bench.clock.advance(60_000);
-    bench.clock.shiftWall(days * dayMs);
-    await bench.clock.advance(7 * 3_600_000);
+  ])('removes nothing when the clock jumps ten years %s', async (_case, days) => {
+    const fixture = openFixture();
+    await fixture.write(0, 5);
+    const retention = fixture.start(30);
+    await fixture.clock.advance(60_000);
+    fixture.clock.shiftWall(days * dayMs);
+    await fixture.clock.advance(7 * 3_600_000);
     await retention.stop();
-    expect(seqs(bench)).toEqual([1, 2, 3, 4, 5]);
+    expect(seqs(fixture)).toEqual([1, 2, 3, 4, 5]);
   });
 
   test('logs a failed removal, and stops during it when asked', async () => {
-    const bench = openBench();
-    await bench.write(40, 2);
-    await bench.write(0, 1);
+    const fixture = openFixture();
+    await fixture.write(40, 2);
+    await fixture.write(0, 1);
     const failed: string[] = [];
     const log = { info: () => {}, warn: () => {}, error: (event: string) => void failed.push(event) };
     const stopped = Promise.withResolvers<void>();
     const store = {
-      ...bench.store,
+      ...fixture.store,
       write: () => {
         void retention.stop().then(stopped.resolve);
         return Promise.reject(new Error('full'));
@@ -174,79 +174,79 @@ describe('startRetention', () => {
     const retention = startRetention({
       store,
       seal: testMarkSeal,
-      clock: bench.clock,
-      time: trustedTimeOf(bench.clock),
+      clock: fixture.clock,
+      time: trustedTimeOf(fixture.clock),
       log,
       days: 30,
     });
-    await bench.clock.advance(60_000);
+    await fixture.clock.advance(60_000);
     await stopped.promise;
-    await bench.clock.advance(7 * 3_600_000);
+    await fixture.clock.advance(7 * 3_600_000);
     expect(failed).toEqual(['audit.not_trimmed']);
-    expect(seqs(bench)).toEqual([1, 2, 3]);
+    expect(seqs(fixture)).toEqual([1, 2, 3]);
   });
 
   test('stops between two portions when asked', async () => {
-    const bench = openBench();
-    await bench.write(40, 1_500);
-    await bench.write(0, 1);
+    const fixture = openFixture();
+    await fixture.write(40, 1_500);
+    await fixture.write(0, 1);
     const log = { info: () => {}, warn: () => {}, error: () => {} };
     const stopped = Promise.withResolvers<void>();
     const write: Store['write'] = async command => {
       void retention.stop().then(stopped.resolve);
-      return bench.store.write(command);
+      return fixture.store.write(command);
     };
-    const store = { ...bench.store, write };
+    const store = { ...fixture.store, write };
     const retention = startRetention({
       store,
       seal: testMarkSeal,
-      clock: bench.clock,
-      time: trustedTimeOf(bench.clock),
+      clock: fixture.clock,
+      time: trustedTimeOf(fixture.clock),
       log,
       days: 30,
     });
-    await bench.clock.advance(60_000);
+    await fixture.clock.advance(60_000);
     await stopped.promise;
-    expect(seqs(bench)).toHaveLength(502);
+    expect(seqs(fixture)).toHaveLength(502);
   });
 
   test('removes nothing while the disk is full', async () => {
-    const bench = openBench();
-    await bench.write(40, 2);
-    await bench.write(0, 1);
-    const store = { ...bench.store, acceptsWrites: () => false };
+    const fixture = openFixture();
+    await fixture.write(40, 2);
+    await fixture.write(0, 1);
+    const store = { ...fixture.store, acceptsWrites: () => false };
     const log = { info: () => {}, warn: () => {}, error: () => {} };
     const retention = startRetention({
       store,
       seal: testMarkSeal,
-      clock: bench.clock,
-      time: trustedTimeOf(bench.clock),
+      clock: fixture.clock,
+      time: trustedTimeOf(fixture.clock),
       log,
       days: 30,
     });
-    await bench.clock.advance(60_000);
+    await fixture.clock.advance(60_000);
     await retention.stop();
-    expect(seqs(bench)).toEqual([1, 2, 3]);
+    expect(seqs(fixture)).toEqual([1, 2, 3]);
   });
 
   test('does nothing for an empty trail', async () => {
-    const bench = openBench();
-    const retention = bench.start(30);
-    await bench.clock.advance(60_000);
+    const fixture = openFixture();
+    const retention = fixture.start(30);
+    await fixture.clock.advance(60_000);
     await retention.stop();
-    expect(seqs(bench)).toEqual([]);
+    expect(seqs(fixture)).toEqual([]);
   });
 });
 
 test('removes rows only up to an anchor, which never moves back', async () => {
-  const bench = openBench();
-  await bench.write(40, 5);
+  const fixture = openFixture();
+  await fixture.write(40, 5);
   const mark = (seq: number) => {
-    const { hash = '' } = bench.store.audit.row(seq) ?? {};
+    const { hash = '' } = fixture.store.audit.row(seq) ?? {};
     const plain = { seq, hash, at: 1 };
     return { ...plain, seal: testMarkSeal('anchor', plain) };
   };
-  await bench.store.write(tx => tx.trimAudit(mark(3)));
-  await expect(bench.store.write(tx => tx.trimAudit(mark(2)))).rejects.toThrow('only moves on');
-  expect(seqs(bench)).toEqual([4, 5]);
+  await fixture.store.write(tx => tx.trimAudit(mark(3)));
+  await expect(fixture.store.write(tx => tx.trimAudit(mark(2)))).rejects.toThrow('only moves on');
+  expect(seqs(fixture)).toEqual([4, 5]);
 });

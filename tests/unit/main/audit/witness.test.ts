@@ -3,7 +3,7 @@ import { startWitness, type WitnessMark } from '../../../../main/audit/witness.t
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { makeRow } from './builders.ts';
 
-function openBench(options: { readonly rows?: number; readonly answers?: () => Promise<void> } = {}) {
+function openFixture(options: { readonly rows?: number; readonly answers?: () => Promise<void> } = {}) {
   const { rows: initialRows = 1, answers = async () => {} } = options;
   const clock = createVirtualClock();
   const marks: WitnessMark[] = [];
@@ -36,51 +36,53 @@ function openBench(options: { readonly rows?: number; readonly answers?: () => P
 }
 
 test('notifies the witness at the start, at most once a minute, and at the stop', async () => {
-  const bench = openBench();
-  await bench.clock.settle();
+  const fixture = openFixture();
+  await fixture.clock.settle();
   for (let second = 0; second < 120; second += 5) {
-    bench.add(1);
-    await bench.clock.advance(5_000);
+    fixture.add(1);
+    await fixture.clock.advance(5_000);
   }
-  expect(bench.seqs()).toEqual([1, 13, 25]);
-  bench.add(1);
-  await bench.stop();
-  expect(bench.seqs().at(-1)).toBe(26);
+  expect(fixture.seqs()).toEqual([1, 13, 25]);
+  fixture.add(1);
+  await fixture.stop();
+  expect(fixture.seqs().at(-1)).toBe(26);
 });
 
 test('notifies the witness early after five hundred rows, and never without new rows', async () => {
-  const bench = openBench();
-  await bench.clock.settle();
-  bench.add(500);
-  await bench.clock.advance(5_000);
-  expect(bench.seqs()).toEqual([1, 501]);
-  await bench.clock.advance(3_600_000);
-  await bench.stop();
-  expect(bench.seqs()).toEqual([1, 501]);
+  const fixture = openFixture();
+  await fixture.clock.settle();
+  fixture.add(500);
+  await fixture.clock.advance(5_000);
+  expect(fixture.seqs()).toEqual([1, 501]);
+  await fixture.clock.advance(3_600_000);
+  await fixture.stop();
+  expect(fixture.seqs()).toEqual([1, 501]);
 });
 
 test('logs a failing witness once and tries again', async () => {
   let works = false;
-  const bench = openBench({ answers: () => (works ? Promise.resolve() : Promise.reject(new Error('full'))) });
-  await bench.clock.advance(60_000);
-  expect([bench.seqs(), bench.logged]).toEqual([[], ['audit.witness_failed']]);
+  const fixture = openFixture({
+    answers: () => (works ? Promise.resolve() : Promise.reject(new Error('full'))),
+  });
+  await fixture.clock.advance(60_000);
+  expect([fixture.seqs(), fixture.logged]).toEqual([[], ['audit.witness_failed']]);
   works = true;
-  await bench.clock.advance(5_000);
-  expect(bench.seqs()).toEqual([1]);
+  await fixture.clock.advance(5_000);
+  expect(fixture.seqs()).toEqual([1]);
 });
 
 test('gives up on an unresponsive witness after ten seconds, and does not delay the stop', async () => {
-  const bench = openBench({ answers: () => new Promise(() => {}) });
-  await bench.clock.advance(10_000);
-  expect(bench.logged).toEqual(['audit.witness_failed']);
-  const stopped = bench.stop();
-  await bench.clock.advance(1_000);
+  const fixture = openFixture({ answers: () => new Promise(() => {}) });
+  await fixture.clock.advance(10_000);
+  expect(fixture.logged).toEqual(['audit.witness_failed']);
+  const stopped = fixture.stop();
+  await fixture.clock.advance(1_000);
   await stopped;
 });
 
 test('does not notify the witness about an empty trail', async () => {
-  const bench = openBench({ rows: 0 });
-  await bench.clock.advance(60_000);
-  await bench.stop();
-  expect(bench.seqs()).toEqual([]);
+  const fixture = openFixture({ rows: 0 });
+  await fixture.clock.advance(60_000);
+  await fixture.stop();
+  expect(fixture.seqs()).toEqual([]);
 });

@@ -198,7 +198,7 @@ describe('readConfigArgument', () => {
       { 'config/lora.json': simpletuner, 'config/multidatabackend.json': '[\n  {,}\n]' },
       /names config\/multidatabackend\.json \(data_backend_config\), which is not valid: line 2, column 4: /,
     ],
-  ])('fails and names the referenced file that %s', async (_what, files, message) => {
+  ])('fails and names the referenced file that %s', async (_case, files, message) => {
     await expectFailure(join(project(files), 'config/lora.json'), message);
   });
 
@@ -214,7 +214,7 @@ describe('readConfigArgument', () => {
     ],
     ['is a list', file('y.json', '[1]'), /y\.json is not an object/],
     ['is a text', file('z.json', '"steps"'), /z\.json is not an object/],
-  ])('fails with a usage error for a config that %s', async (_what, path, message) => {
+  ])('fails with a usage error for a config that %s', async (_case, path, message) => {
     await expectFailure(path, message);
   });
 

@@ -16,7 +16,7 @@ describe('choose with one match', () => {
     ['its id', 'w_bbbb3333', 'w_bbbb3333'],
     ['the start of its id', 'w_bb', 'w_bbbb3333'],
     ['its full id when two share a name', 'w_dddd5555', 'w_dddd5555'],
-  ])('finds a worker by %s', (_how, word, id) => {
+  ])('finds a worker by %s', (_case, word, id) => {
     expect(find(word)).toMatchObject({ ok: true, value: { id } });
   });
 
@@ -36,7 +36,7 @@ describe('choose with no or several matches', () => {
     ['the start of another name', 'rig'],
     ['fewer than four characters of an id', 'w_b'],
     ['an empty text', ''],
-  ])('returns exit code 4 for %s', (_what, word) => {
+  ])('returns exit code 4 for %s', (_case, word) => {
     expect(find(word)).toEqual({
       ok: false,
       failure: { code: 4, message: `No worker "${word}". To list workers, run "trainyard workers list"` },

@@ -46,7 +46,7 @@ describe('completing words', () => {
     ['nothing for an argument that was already given', ['completion', 'bash', ''], []],
     ['nothing after the last argument', ['jobs', 'get', 'j_1', ''], []],
     ['nothing for an unknown command', ['nonsense', 'dr'], []],
-  ])('completes %s', async (_what, words, found) => {
+  ])('completes %s', async (_case, words, found) => {
     expect(await complete(words)).toEqual({ found, own: ':' });
   });
 

@@ -100,7 +100,7 @@ describe('server identity options', () => {
     ['the config file beside a URL', { url: fleet, pin }, {}],
     ['the config file for any URL', { pin: [pin] }, { url: fleet }],
     ['no option', {}, { url: fleet }],
-  ])('reads a pin from %s', (_what, config, flags) => {
+  ])('reads a pin from %s', (_case, config, flags) => {
     expect(findNetwork({ ...flags }, machine(config).env)).toMatchObject({ ok: true });
   });
 
@@ -118,7 +118,7 @@ describe('server identity options', () => {
       /^--pin is for https:\/\/, but http:\/\/127\.0\.0\.1:8001 would get the token unencrypted/,
     ],
     ['a missing CA file', { url: fleet, 'ca-file': '/nowhere' }, /^--ca-file \/nowhere: ENOENT/],
-  ])('returns exit code 2 for %s', (_what, flags, message) => {
+  ])('returns exit code 2 for %s', (_case, flags, message) => {
     expect(findNetwork({ ...flags }, machine().env)).toEqual(refused(2, message));
   });
 });

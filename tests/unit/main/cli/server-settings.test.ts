@@ -34,7 +34,7 @@ describe('local worker options of trainyard server', () => {
       { 'local-worker-gpus': '0', 'local-worker-trainer': 'node train.ts', 'local-worker-work-dir': '/big' },
       { enabled: true, gpus: '1', trainer: 'node train.ts', workDir: '/big' },
     ],
-  ])('reads %s', (_what, flags, file, expected) => {
+  ])('reads %s', (_case, flags, file, expected) => {
     const loaded = load(flags, file);
     expect(loaded.ok && loaded.value.localWorker).toEqual(expected);
   });
@@ -60,7 +60,7 @@ describe('local worker options of trainyard server', () => {
       {},
       /^--local-worker-trainer has no effect without --local-worker/,
     ],
-  ])('refuses to start with %s', (_what, flags, file, message) => {
+  ])('refuses to start with %s', (_case, flags, file, message) => {
     const loaded = load(flags, file);
     expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
   });
@@ -88,7 +88,7 @@ describe('source of a fixed option', () => {
       { host: '192.0.2.1', 'local-worker': false },
       path => ({ host: `"host" in ${path}`, 'local-worker': `"local-worker" in ${path}` }),
     ],
-  ])('names as source %s', (_what, flags, inFile, expected) => {
+  ])('names as source %s', (_case, flags, inFile, expected) => {
     const { path, loaded } = loadFrom(flags, inFile);
     expect(loaded.ok && loaded.value.fixedBy).toEqual(expected(path));
   });
@@ -105,7 +105,7 @@ describe('invalid option values', () => {
       { [variable]: 'soon' },
       /^SIMPLETUNER_HEARTBEAT_TIMEOUT: expected a number$/,
     ],
-  ])('names the source of an invalid value %s', (_what, flags, env, message) => {
+  ])('names the source of an invalid value %s', (_case, flags, env, message) => {
     const loaded = loadServerConfig(flags, { XDG_CONFIG_HOME: openFolder(), ...env });
     expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
   });
@@ -130,7 +130,7 @@ describe('public-url option', () => {
       `--${key}`,
     ],
     ['the public URL of the variable', {}, { [variable]: url }, url, variable],
-  ])('reads %s', (_what, flags, env, expected, by) => {
+  ])('reads %s', (_case, flags, env, expected, by) => {
     const loaded = loadServerConfig(flags, { XDG_CONFIG_HOME: openFolder(), ...env });
     expect(loaded.ok && loaded.value.publicUrl).toBe(expected);
     expect(loaded.ok && loaded.value.fixedBy[key]).toBe(by);
@@ -192,7 +192,7 @@ describe('audit-retention-days option', () => {
     ['the retention of the flag', { [key]: '30' }, { [variable]: '60' }, 30, `--${key}`],
     ['the retention of the variable', {}, { [variable]: '60' }, 60, variable],
     ['no retention when the flag is 0', { [key]: '0' }, {}, null, `--${key}`],
-  ])('reads %s', (_what, flags, env, days, by) => {
+  ])('reads %s', (_case, flags, env, days, by) => {
     const loaded = loadServerConfig(flags, { XDG_CONFIG_HOME: openFolder(), ...env });
     expect(loaded.ok && loaded.value.auditRetentionDays).toBe(days);
     expect(loaded.ok && loaded.value.fixedBy[key]).toBe(by);

@@ -67,7 +67,7 @@ describe('TLS options of trainyard server', () => {
       { isSecure: false, certificateFiles: null },
       path => `"ssl" in ${path}`,
     ],
-  ])('reads the TLS options: %s', (_what, flags, file, expected, by) => {
+  ])('reads the TLS options: %s', (_case, flags, file, expected, by) => {
     const { path, loaded } = load(flags, file);
     if (!loaded.ok) throw new Error(loaded.refusal.detail);
     const { isSecure, certificateFiles, fixedBy } = loaded.value;
@@ -91,7 +91,7 @@ describe('TLS options of trainyard server', () => {
       {},
       /^--ssl-cert and --no-ssl contradict each other/,
     ],
-  ])('refuses TLS options with %s', (_what, flags, file, message) => {
+  ])('refuses TLS options with %s', (_case, flags, file, message) => {
     const { loaded } = load(flags, file);
     expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
   });

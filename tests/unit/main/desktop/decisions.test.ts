@@ -211,7 +211,7 @@ describe('quitQuestion', () => {
     ['an orchestrator that another program started', { isGuest: true, summary: busy }],
     ['no jobs', { isGuest: false, summary: emptySummary }],
     ['no known state', { isGuest: false, summary: null }],
-  ])('quits without a question with %s', (_what, own) => expect(quitQuestion(own, en)).toBeNull());
+  ])('quits without a question with %s', (_case, own) => expect(quitQuestion(own, en)).toBeNull());
 });
 
 test('quotes the program in the autostart entry', () => {

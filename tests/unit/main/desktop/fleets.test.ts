@@ -78,7 +78,7 @@ describe('createFleets', () => {
     ['a query in the address', { url: 'https://lab.example/?x' }],
     ['an invalid pin', { pin: 'sha256:abc' }],
     ['a pin for plain HTTP', { url: 'http://lab.example' }],
-  ])('refuses a fleet with %s', async (_what, wrong) => {
+  ])('refuses a fleet with %s', async (_case, wrong) => {
     const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
     expect(await fleets.add({ ...lab, ...wrong })).toMatchObject({ ok: false });
     expect(fleets.list()).toEqual([]);

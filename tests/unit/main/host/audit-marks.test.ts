@@ -26,7 +26,7 @@ test.each([
   ['a line of another program after it', `${JSON.stringify(mark(8))}\nrotated by logrotate\n`, mark(8)],
   ['megabytes of text before it', `${'x'.repeat(200)}\n`.repeat(9_000) + JSON.stringify(mark(8)), mark(8)],
   ['no mark at all', 'hello\n{"seq":0}\n', null],
-])('finds the newest mark of a file with %s', (_what, text, expected) => {
+])('finds the newest mark of a file with %s', (_case, text, expected) => {
   const file = join(openFolder(), 'witness');
   writeFileSync(file, text);
   expect(createWitness(file).newest?.()).toEqual(expected);

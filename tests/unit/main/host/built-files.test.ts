@@ -25,6 +25,6 @@ test.each([
   ['a built program', 'dist/main/cli.js', built, 'dist/renderer/'],
   ['a program built in parts', 'dist/main/assets/compose.js', built, 'dist/renderer/'],
   ['a program alone', 'bin/cli.js', [], null],
-])('finds the panel for %s', (_what, program, pages, expected) => {
+])('finds the panel for %s', (_case, program, pages, expected) => {
   expect(found(program, pages)).toBe(expected);
 });

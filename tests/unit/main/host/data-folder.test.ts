@@ -51,7 +51,7 @@ describe('openDataFolder', () => {
     ['empty', () => ''],
     ['cut off', (key: string) => key.slice(0, 40)],
     ['changed', () => 'z'.repeat(64)],
-  ])('refuses an audit key that is %s', (_what, ruin) => {
+  ])('refuses an audit key that is %s', (_case, ruin) => {
     const folder = openFolder();
     openDataFolder(folder);
     const file = join(folder, 'audit-key');

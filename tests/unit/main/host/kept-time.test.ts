@@ -8,7 +8,7 @@ import { createVirtualClock } from '../../../support/virtual-clock.ts';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-function openBench() {
+function openFixture() {
   const folder = openFolder();
   const [file, database] = [join(folder, 'clock'), join(folder, 'trainyard.db')];
   const clock = createVirtualClock();
@@ -36,74 +36,74 @@ function openBench() {
 }
 
 test('continues from the last run when the clock is a day ahead, and logs that once', async () => {
-  const bench = openBench();
-  const before = bench.clock.wall();
-  bench.open().stop();
-  bench.clock.shiftWall(day);
-  await bench.clock.advance(hour);
-  const time = bench.open();
+  const fixture = openFixture();
+  const before = fixture.clock.wall();
+  fixture.open().stop();
+  fixture.clock.shiftWall(day);
+  await fixture.clock.advance(hour);
+  const time = fixture.open();
   expect([time.now(), time.earliest(), time.jumpMs()]).toEqual([before + hour, before + hour, day]);
-  await bench.clock.advance(hour);
-  expect(bench.logged).toEqual(['clock.jumped']);
-  bench.clock.shiftWall(-day);
-  await bench.clock.advance(hour);
-  expect(bench.logged).toEqual(['clock.jumped', 'clock.agrees']);
+  await fixture.clock.advance(hour);
+  expect(fixture.logged).toEqual(['clock.jumped']);
+  fixture.clock.shiftWall(-day);
+  await fixture.clock.advance(hour);
+  expect(fixture.logged).toEqual(['clock.jumped', 'clock.agrees']);
 });
 
 test('trusts the clock again when its owner confirms it', () => {
-  const bench = openBench();
-  bench.open().stop();
-  bench.clock.shiftWall(3_650 * day);
-  expect(bench.open(true).now()).toBe(bench.clock.wall());
-  expect(bench.open().jumpMs()).toBeNull();
+  const fixture = openFixture();
+  fixture.open().stop();
+  fixture.clock.shiftWall(3_650 * day);
+  expect(fixture.open(true).now()).toBe(fixture.clock.wall());
+  expect(fixture.open().jumpMs()).toBeNull();
 });
 
 test('accepts days of downtime of the machine, but not years', () => {
-  const bench = openBench();
-  bench.open().stop();
-  bench.reboot(20 * day);
-  const time = bench.open();
-  expect(time.now()).toBe(bench.clock.wall());
+  const fixture = openFixture();
+  fixture.open().stop();
+  fixture.reboot(20 * day);
+  const time = fixture.open();
+  expect(time.now()).toBe(fixture.clock.wall());
   time.stop();
-  bench.reboot(3_650 * day);
-  expect(bench.open().jumpMs()).not.toBeNull();
+  fixture.reboot(3_650 * day);
+  expect(fixture.open().jumpMs()).not.toBeNull();
 });
 
 test('saves the time every ten minutes', async () => {
-  const bench = openBench();
-  bench.open();
-  const kept = () => (JSON.parse(readFileSync(bench.file, 'utf8')) as { trusted: number }).trusted;
+  const fixture = openFixture();
+  fixture.open();
+  const kept = () => (JSON.parse(readFileSync(fixture.file, 'utf8')) as { trusted: number }).trusted;
   const first = kept();
-  await bench.clock.advance(600_000);
+  await fixture.clock.advance(600_000);
   expect(kept()).toBe(first + 600_000);
 });
 
 test.each(['', '{', '{"trusted":"noon"}', '[]', 'null'])('ignores a saved time of "%s"', text => {
-  const bench = openBench();
-  writeFileSync(bench.file, text);
-  expect(bench.open().now()).toBe(bench.clock.wall());
+  const fixture = openFixture();
+  writeFileSync(fixture.file, text);
+  expect(fixture.open().now()).toBe(fixture.clock.wall());
 });
 
 test('uses the last change of the database as the last run of an older version', () => {
-  const bench = openBench();
-  writeFileSync(bench.database, '');
-  const changedAt = bench.clock.wall() / 1_000 - 3_650 * 86_400;
-  utimesSync(bench.database, changedAt, changedAt);
-  expect(bench.open().jumpMs()).toBeGreaterThan(3_600 * day);
+  const fixture = openFixture();
+  writeFileSync(fixture.database, '');
+  const changedAt = fixture.clock.wall() / 1_000 - 3_650 * 86_400;
+  utimesSync(fixture.database, changedAt, changedAt);
+  expect(fixture.open().jumpMs()).toBeGreaterThan(3_600 * day);
 });
 
 test('logs that the time cannot be saved, and starts anyway', () => {
-  const bench = openBench();
+  const fixture = openFixture();
   const time = keepTime({
-    file: join(bench.file, 'no-such-folder'),
-    database: bench.database,
+    file: join(fixture.file, 'no-such-folder'),
+    database: fixture.database,
     isTrusted: false,
-    clock: bench.clock,
-    boot: () => ({ sinceBoot: bench.clock.mono(), bootId: null }),
-    log: { info: () => {}, warn: event => void bench.logged.push(event), error: () => {} },
+    clock: fixture.clock,
+    boot: () => ({ sinceBoot: fixture.clock.mono(), bootId: null }),
+    log: { info: () => {}, warn: event => void fixture.logged.push(event), error: () => {} },
   });
   time.stop();
-  expect(bench.logged).toEqual(['clock.not_kept', 'clock.not_kept']);
+  expect(fixture.logged).toEqual(['clock.not_kept', 'clock.not_kept']);
 });
 
 test('reads the time since boot once a second, and adds the time that has passed since', async () => {

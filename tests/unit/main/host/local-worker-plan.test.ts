@@ -93,7 +93,7 @@ describe('planRestart', () => {
     ['an unusable state folder', 1],
     ['a refused token', 3],
     ['another exit code', 134],
-  ])('doubles the delay up to a minute after %s', (_what, code) => {
+  ])('doubles the delay up to a minute after %s', (_case, code) => {
     expect(waits(code, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 

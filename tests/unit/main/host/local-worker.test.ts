@@ -72,94 +72,94 @@ function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
 
 test('starts the local worker with private settings and the token in its environment', async () => {
   const waitForNotice = `${hook} ${waits} console.log(JSON.stringify([process.argv.slice(1), process.env]));`;
-  const bench = open(waitForNotice);
-  const { line } = await bench.nth('local_worker.said', 2);
+  const fixture = open(waitForNotice);
+  const { line } = await fixture.nth('local_worker.said', 2);
   const [argv, env] = JSON.parse(String(line)) as [string[], Record<string, string>];
-  const file = join(bench.folder, 'worker.json');
+  const file = join(fixture.folder, 'worker.json');
   expect(argv).toEqual(['--config', file]);
   expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe('wt_number-1');
   expect(env).not.toHaveProperty('ADMIN_TOKEN');
   expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
-  expect((statSync(bench.folder).mode & 0o777).toString(8)).toBe('700');
+  expect((statSync(fixture.folder).mode & 0o777).toString(8)).toBe('700');
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
     'orchestrator-url': 'http://127.0.0.1:1',
     name: 'here',
-    'state-dir': bench.folder,
+    'state-dir': fixture.folder,
     gpus: '0',
   });
-  for (const name of readdirSync(bench.folder))
-    expect(readFileSync(join(bench.folder, name), 'utf8')).not.toContain('wt_');
-  expect(JSON.stringify([bench.entries('local_worker.started')])).not.toContain('wt_');
+  for (const name of readdirSync(fixture.folder))
+    expect(readFileSync(join(fixture.folder, name), 'utf8')).not.toContain('wt_');
+  expect(JSON.stringify([fixture.entries('local_worker.started')])).not.toContain('wt_');
 });
 
 test('stops the local worker by closing its input, and waits for it', async () => {
-  const bench = open(`${hook} ${waits}`);
-  const { pid } = await bench.nth('local_worker.started');
-  await bench.nth('local_worker.said');
+  const fixture = open(`${hook} ${waits}`);
+  const { pid } = await fixture.nth('local_worker.started');
+  await fixture.nth('local_worker.said');
   expect(isAlive(Number(pid))).toBe(true);
-  await bench.stop();
+  await fixture.stop();
   expect(isAlive(Number(pid))).toBe(false);
-  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 0, signal: null }]);
-  expect(bench.entries('local_worker.starts_again')).toEqual([]);
-  expect(bench.timers).toEqual([]);
+  expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: 0, signal: null }]);
+  expect(fixture.entries('local_worker.starts_again')).toEqual([]);
+  expect(fixture.timers).toEqual([]);
 });
 
 test('kills a local worker that does not stop in time', async () => {
-  const bench = open(waits);
-  const { pid } = await bench.nth('local_worker.started');
-  await bench.nth('local_worker.said');
-  const stopped = bench.stop();
-  expect(await bench.skip()).toBeLessThan(1_000);
+  const fixture = open(waits);
+  const { pid } = await fixture.nth('local_worker.started');
+  await fixture.nth('local_worker.said');
+  const stopped = fixture.stop();
+  expect(await fixture.skip()).toBeLessThan(1_000);
   await stopped;
   await untilDead(Number(pid));
-  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: null, signal: 'SIGKILL' }]);
+  expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: null, signal: 'SIGKILL' }]);
 });
 
 test('restarts a dead local worker with the same token after growing delays', async () => {
-  const bench = open(
+  const fixture = open(
     'console.log(process.env.SIMPLETUNER_WORKER_TOKEN); process.kill(process.pid, "SIGKILL");',
   );
-  expect([await bench.skip(), await bench.skip(), await bench.skip()]).toEqual([1_000, 2_000, 4_000]);
-  await bench.nth('local_worker.said', 3);
-  expect(bench.entries('local_worker.said').map(({ line }) => line)).toEqual(
-    Array.from(bench.entries('local_worker.said'), () => 'wt_number-1'),
+  expect([await fixture.skip(), await fixture.skip(), await fixture.skip()]).toEqual([1_000, 2_000, 4_000]);
+  await fixture.nth('local_worker.said', 3);
+  expect(fixture.entries('local_worker.said').map(({ line }) => line)).toEqual(
+    Array.from(fixture.entries('local_worker.said'), () => 'wt_number-1'),
   );
-  expect(bench.entries('local_worker.ended')[0]).toMatchObject({ exit_code: null, signal: 'SIGKILL' });
+  expect(fixture.entries('local_worker.ended')[0]).toMatchObject({ exit_code: null, signal: 'SIGKILL' });
 });
 
 test('issues a new token after the old one was refused', async () => {
-  const bench = open(
+  const fixture = open(
     `if (process.env.SIMPLETUNER_WORKER_TOKEN.endsWith('-1')) process.exit(3); ${hook} ${waits}`,
   );
-  expect(await bench.skip()).toBe(1_000);
-  await bench.nth('local_worker.said');
-  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 3 }]);
+  expect(await fixture.skip()).toBe(1_000);
+  await fixture.nth('local_worker.said');
+  expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: 3 }]);
 });
 
 test('logs a program that cannot be started, and tries again', async () => {
-  const bench = open('', { program: { command: ['/nowhere/trainyard'], env: {} } });
-  expect([await bench.skip(), await bench.skip()]).toEqual([1_000, 2_000]);
-  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('ENOENT');
+  const fixture = open('', { program: { command: ['/nowhere/trainyard'], env: {} } });
+  expect([await fixture.skip(), await fixture.skip()]).toEqual([1_000, 2_000]);
+  expect(String((await fixture.nth('local_worker.not_started'))['cause'])).toContain('ENOENT');
 });
 
 test('logs a folder that cannot be created, and tries again', async () => {
   const file = join(openFolder(), 'file');
   writeFileSync(file, '');
-  const bench = open(`${hook} ${waits}`, { folder: join(file, 'local-worker') });
-  expect(await bench.skip()).toBe(1_000);
-  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('cannot be created');
+  const fixture = open(`${hook} ${waits}`, { folder: join(file, 'local-worker') });
+  expect(await fixture.skip()).toBe(1_000);
+  expect(String((await fixture.nth('local_worker.not_started'))['cause'])).toContain('cannot be created');
 });
 
 test('starts nothing until a token can be issued', async () => {
   let isFull = true;
   const issue = () =>
     isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve({ name: 'here', token: 'wt_1' });
-  const bench = open(`${hook} ${waits}`, { issue });
-  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('the disk is full');
-  expect(existsSync(bench.folder)).toBe(false);
+  const fixture = open(`${hook} ${waits}`, { issue });
+  expect(String((await fixture.nth('local_worker.not_started'))['cause'])).toContain('the disk is full');
+  expect(existsSync(fixture.folder)).toBe(false);
   isFull = false;
-  await bench.skip();
-  await bench.nth('local_worker.said');
+  await fixture.skip();
+  await fixture.nth('local_worker.said');
 });
 
 test('stops immediately during a delay and while a token is being issued', async () => {
@@ -177,28 +177,28 @@ test('stops immediately during a delay and while a token is being issued', async
 });
 
 test('retires a local worker without starting it again', async () => {
-  const bench = open(`process.on('SIGTERM', () => { console.log('leaves'); process.exit(0); }); ${waits}`);
-  await bench.nth('local_worker.said');
-  await bench.retire();
-  expect(bench.entries('local_worker.said').map(({ line }) => line)).toContain('leaves');
-  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 0, signal: null }]);
-  expect(bench.entries('local_worker.starts_again')).toEqual([]);
+  const fixture = open(`process.on('SIGTERM', () => { console.log('leaves'); process.exit(0); }); ${waits}`);
+  await fixture.nth('local_worker.said');
+  await fixture.retire();
+  expect(fixture.entries('local_worker.said').map(({ line }) => line)).toContain('leaves');
+  expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: 0, signal: null }]);
+  expect(fixture.entries('local_worker.starts_again')).toEqual([]);
 });
 
 test('retires immediately between two starts', async () => {
-  const bench = open('process.exit(1)');
-  await bench.nth('local_worker.starts_again');
-  await bench.retire();
-  expect(bench.entries('local_worker.started')).toHaveLength(1);
-  expect(bench.timers).toEqual([]);
+  const fixture = open('process.exit(1)');
+  await fixture.nth('local_worker.starts_again');
+  await fixture.retire();
+  expect(fixture.entries('local_worker.started')).toHaveLength(1);
+  expect(fixture.timers).toEqual([]);
 });
 
 test('stops a local worker that is slow to retire', async () => {
-  const bench = open(`process.on('SIGTERM', () => console.log('later')); ${hook} ${waits}`);
-  await bench.nth('local_worker.said');
-  const retired = bench.retire();
-  await bench.nth('local_worker.said', 2);
-  await bench.stop();
+  const fixture = open(`process.on('SIGTERM', () => console.log('later')); ${hook} ${waits}`);
+  await fixture.nth('local_worker.said');
+  const retired = fixture.retire();
+  await fixture.nth('local_worker.said', 2);
+  await fixture.stop();
   await retired;
-  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 0 }]);
+  expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: 0 }]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createLog, batchLines } from '../../../../main/host/log.ts';
 
-function bench(json = true) {
+function fixture(json = true) {
   const lines: string[] = [];
   const log = createLog(line => lines.push(line()), json);
   return { log, lines, read: () => lines.map(line => JSON.parse(line) as Record<string, unknown>) };
@@ -10,7 +10,7 @@ function bench(json = true) {
 describe('log lines', () => {
   it('writes one line whatever it contains, as JSON and as text', () => {
     for (const json of [true, false]) {
-      const { log, lines } = bench(json);
+      const { log, lines } = fixture(json);
       log.warn('job.failed', { job_id: 'j_1', note: 'two\nlines \u001b[31m "quoted"' });
       expect(lines).toHaveLength(1);
       expect(lines[0]?.indexOf('\n')).toBe((lines[0]?.length ?? 0) - 1);
@@ -20,7 +20,7 @@ describe('log lines', () => {
   });
 
   it('writes an error with its stack and its cause', () => {
-    const { log, read } = bench();
+    const { log, read } = fixture();
     log.error('http.failed', { cause: new Error('outer', { cause: new Error('inner') }) });
     expect(read()).toMatchObject([{ level: 'error', event: 'http.failed' }]);
     expect(read()[0]?.['cause']).toMatch(/^Error: outer\n +at .* <- Error: inner\n/s);
@@ -33,9 +33,9 @@ describe('fields that cannot be written', () => {
   it.each([
     ['refers to itself', circular],
     ['is a number that JSON does not have', 1n],
-  ])('omits only the field that %s', (_what, value) => {
+  ])('omits only the field that %s', (_case, value) => {
     for (const json of [true, false]) {
-      const { log, lines } = bench(json);
+      const { log, lines } = fixture(json);
       log.info('one', { value });
       log.info('two', { value: 2 });
       expect(lines.map(line => /one.* could not be written as JSON|two/.exec(line)?.[0].slice(0, 3))).toEqual(
@@ -75,7 +75,7 @@ describe('an output that nobody reads', () => {
 
 describe('createLog.within', () => {
   it('adds the context to each line of its own work only', async () => {
-    const { log, read } = bench();
+    const { log, read } = fixture();
     const finish = Promise.withResolvers<void>();
     const both = ['one', 'two'].map(
       id =>
@@ -102,7 +102,7 @@ describe('createLog.within', () => {
   });
 
   it('adds no context once the context is null', async () => {
-    const { log, read } = bench();
+    const { log, read } = fixture();
     let isOver = false;
     let later = Promise.resolve();
     log.within(
@@ -126,7 +126,7 @@ describe('createLog.within', () => {
   });
 
   it('prefers the field of the line to the context', () => {
-    const { log, read } = bench();
+    const { log, read } = fixture();
     log.within(
       () => ({ request_id: 'one' }),
       () => log.info('x', { request_id: 'two' }),

@@ -93,6 +93,6 @@ test.each<[string, readonly MachineAddress[], string]>([
   ['only WireGuard', [loopback, on('wg0', '10.8.0.1')], 'http://10.8.0.1:8001'],
   ['only containers', [loopback, docker], 'http://172.17.0.1:8001'],
   ['no other machine', [loopback], 'http://127.0.0.1:8001'],
-])('returns the best address of a shared server with %s', (_what, addresses, url) => {
+])('returns the best address of a shared server with %s', (_case, addresses, url) => {
   expect(addressFor('http://127.0.0.1:8001', 'own', false, addresses)).toEqual({ url, pin: null });
 });

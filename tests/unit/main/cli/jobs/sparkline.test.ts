@@ -25,7 +25,7 @@ test.each<[string, Parameters<typeof sparkline>[0], number, string]>([
   ['a long curve in the given width', [curve(0, 0, 0, 0, 4, 4, 4, 4)], 2, '▁█'],
   ['numbers and no gaps in a narrow width', [curve(null, 1, null, 3)], 2, '▁█'],
   ['a curve of the largest numbers', [curve(-Number.MAX_VALUE, 0, Number.MAX_VALUE)], 9, '▁▅█'],
-])('draws %s', (_what, curves, width, expected) => {
+])('draws %s', (_case, curves, width, expected) => {
   expect(sparkline(curves, width)).toBe(expected);
 });
 

@@ -39,18 +39,18 @@ async function open() {
 }
 
 test('uses the certificate from the files with its chain', async () => {
-  const bench = await open();
-  writeFileSync(bench.files.certificate, `${readFileSync(bench.files.certificate, 'utf8')}# more\n`);
-  const identity = await bench.certificates.open();
+  const fixture = await open();
+  writeFileSync(fixture.files.certificate, `${readFileSync(fixture.files.certificate, 'utf8')}# more\n`);
+  const identity = await fixture.certificates.open();
   expect(identity).toMatchObject({ source: 'files', names: ['yard.example'] });
-  expect(identity.certificate).toBe(readFileSync(bench.files.certificate, 'utf8'));
-  expect(bench.shown).toEqual([identity]);
-  expect(bench.facts).toEqual([]);
+  expect(identity.certificate).toBe(readFileSync(fixture.files.certificate, 'utf8'));
+  expect(fixture.shown).toEqual([identity]);
+  expect(fixture.facts).toEqual([]);
 });
 
 describe('starting with invalid certificate files', () => {
-  type Bench = Awaited<ReturnType<typeof open>>;
-  test.each<[string, (bench: Bench) => unknown, RegExp]>([
+  type Fixture = Awaited<ReturnType<typeof open>>;
+  test.each<[string, (fixture: Fixture) => unknown, RegExp]>([
     [
       'a missing certificate',
       ({ files }) => rmSync(files.certificate),
@@ -91,27 +91,27 @@ describe('starting with invalid certificate files', () => {
       ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs),
       /fullchain\.pem \(--ssl-cert\) has expired at 2025-.*renew it, or give --ssl alone/,
     ],
-  ])('refuses to start with %s', async (_what, spoil, reason) => {
-    const bench = await open();
-    await spoil(bench);
-    await expect(bench.certificates.open()).rejects.toThrow(reason);
-    expect(bench.shown).toEqual([]);
+  ])('refuses to start with %s', async (_case, spoil, reason) => {
+    const fixture = await open();
+    await spoil(fixture);
+    await expect(fixture.certificates.open()).rejects.toThrow(reason);
+    expect(fixture.shown).toEqual([]);
   });
 });
 
 describe('certificate files that change', () => {
   test('uses changed files within a minute and records the change', async () => {
-    const bench = await open();
-    const was = await bench.certificates.open();
-    await bench.clock.advance(300_000);
-    expect(bench.shown).toEqual([was]);
-    await bench.issue();
-    await bench.clock.advance(61_000);
-    expect(bench.shown).toHaveLength(2);
-    const [, now] = bench.shown;
+    const fixture = await open();
+    const was = await fixture.certificates.open();
+    await fixture.clock.advance(300_000);
+    expect(fixture.shown).toEqual([was]);
+    await fixture.issue();
+    await fixture.clock.advance(61_000);
+    expect(fixture.shown).toHaveLength(2);
+    const [, now] = fixture.shown;
     expect(now?.pin).not.toBe(was.pin);
-    expect(bench.certificates.shown).toEqual(now);
-    expect(bench.facts).toMatchObject([
+    expect(fixture.certificates.shown).toEqual(now);
+    expect(fixture.facts).toMatchObject([
       {
         type: 'settings.certificate_changed',
         details: { why: 'files', source: 'files', fingerprint: now?.fingerprint },
@@ -120,35 +120,38 @@ describe('certificate files that change', () => {
   });
 
   test('waits for both files when they change one after the other', async () => {
-    const bench = await open();
-    const was = await bench.certificates.open();
+    const fixture = await open();
+    const was = await fixture.certificates.open();
     const key = makeKey();
-    writeFileSync(bench.files.certificate, await makeCertificate(key, ['yard.example'], bench.clock.wall()));
-    await bench.clock.advance(61_000);
-    expect(bench.certificates.shown).toEqual(was);
-    writeFileSync(bench.files.key, key);
-    await bench.clock.advance(61_000);
-    expect(bench.certificates.shown).not.toEqual(was);
-    expect(bench.log).toHaveLength(1);
+    writeFileSync(
+      fixture.files.certificate,
+      await makeCertificate(key, ['yard.example'], fixture.clock.wall()),
+    );
+    await fixture.clock.advance(61_000);
+    expect(fixture.certificates.shown).toEqual(was);
+    writeFileSync(fixture.files.key, key);
+    await fixture.clock.advance(61_000);
+    expect(fixture.certificates.shown).not.toEqual(was);
+    expect(fixture.log).toHaveLength(1);
   });
 
-  test.each<[string, (bench: Awaited<ReturnType<typeof open>>) => unknown, RegExp]>([
+  test.each<[string, (fixture: Awaited<ReturnType<typeof open>>) => unknown, RegExp]>([
     ['broken', ({ files }) => writeFileSync(files.certificate, 'x'), /PEM format/],
     ['gone', ({ files }) => rmSync(files.key), /cannot be read/],
     ['expired', ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs), /has expired/],
   ])(
     'keeps the old certificate and logs a warning when the new files are %s',
-    async (_what, spoil, reason) => {
-      const bench = await open();
-      const was = await bench.certificates.open();
-      await spoil(bench);
-      await bench.clock.advance(300_000);
-      expect(bench.certificates.shown).toEqual(was);
-      expect(bench.shown).toEqual([was]);
-      expect(bench.log).toEqual([expect.stringMatching(reason)]);
-      await bench.issue();
-      await bench.clock.advance(61_000);
-      expect(bench.certificates.shown).not.toEqual(was);
+    async (_case, spoil, reason) => {
+      const fixture = await open();
+      const was = await fixture.certificates.open();
+      await spoil(fixture);
+      await fixture.clock.advance(300_000);
+      expect(fixture.certificates.shown).toEqual(was);
+      expect(fixture.shown).toEqual([was]);
+      expect(fixture.log).toEqual([expect.stringMatching(reason)]);
+      await fixture.issue();
+      await fixture.clock.advance(61_000);
+      expect(fixture.certificates.shown).not.toEqual(was);
     },
   );
 });
@@ -156,71 +159,73 @@ describe('certificate files that change', () => {
 describe('a certificate that expires soon', () => {
   // Opens a certificate that expires after this time.
   async function openWith(leftMs: number) {
-    const bench = await open();
+    const fixture = await open();
     // Certificates are valid for 397 days, from an hour before their creation.
-    await bench.issue(undefined, bench.clock.wall() + leftMs + 3_600_000 - 397 * dayMs);
-    const { expiresAt } = await bench.certificates.open();
-    expect(expiresAt - bench.clock.wall()).toBe(leftMs);
-    return { ...bench, until: bench.clock.iso(expiresAt) };
+    await fixture.issue(undefined, fixture.clock.wall() + leftMs + 3_600_000 - 397 * dayMs);
+    const { expiresAt } = await fixture.certificates.open();
+    expect(expiresAt - fixture.clock.wall()).toBe(leftMs);
+    return { ...fixture, until: fixture.clock.iso(expiresAt) };
   }
   const expires = (log: readonly string[]) => log.filter(line => line.startsWith('tls.certificate_expires '));
 
   test('warns at the start and once a day, with the file, its expiry and what to do', async () => {
-    const bench = await openWith(29 * dayMs);
-    expect(bench.log).toEqual([
-      `tls.certificate_expires ${bench.files.certificate} (--ssl-cert) expires at ${bench.until}; ` +
+    const fixture = await openWith(29 * dayMs);
+    expect(fixture.log).toEqual([
+      `tls.certificate_expires ${fixture.files.certificate} (--ssl-cert) expires at ${fixture.until}; ` +
         'renew it, and replace both files: the server uses them within a minute, without a restart',
     ]);
-    await bench.clock.advance(dayMs - 120_000);
-    expect(bench.log).toHaveLength(1);
-    await bench.clock.advance(240_000);
-    expect(bench.log).toHaveLength(2);
-    await bench.clock.advance(3 * dayMs);
-    expect(bench.log).toHaveLength(5);
-    expect(new Set(bench.log).size).toBe(1);
+    await fixture.clock.advance(dayMs - 120_000);
+    expect(fixture.log).toHaveLength(1);
+    await fixture.clock.advance(240_000);
+    expect(fixture.log).toHaveLength(2);
+    await fixture.clock.advance(3 * dayMs);
+    expect(fixture.log).toHaveLength(5);
+    expect(new Set(fixture.log).size).toBe(1);
   });
 
   test('warns from the thirtieth day before the expiry', async () => {
-    const bench = await openWith(30 * dayMs + 3_600_000);
-    await bench.clock.advance(3_540_000);
-    expect(bench.log).toEqual([]);
-    await bench.clock.advance(180_000);
-    expect(bench.log).toEqual([expect.stringContaining(`expires at ${bench.until}`)]);
+    const fixture = await openWith(30 * dayMs + 3_600_000);
+    await fixture.clock.advance(3_540_000);
+    expect(fixture.log).toEqual([]);
+    await fixture.clock.advance(180_000);
+    expect(fixture.log).toEqual([expect.stringContaining(`expires at ${fixture.until}`)]);
   });
 
   test('keeps warning after the certificate has expired', async () => {
-    const bench = await openWith(dayMs / 2);
-    await bench.clock.advance(dayMs + 120_000);
-    expect(expires(bench.log)).toEqual([
-      expect.stringContaining(`(--ssl-cert) expires at ${bench.until}`),
-      expect.stringContaining(`(--ssl-cert) is refused by other machines: it has expired at ${bench.until}`),
+    const fixture = await openWith(dayMs / 2);
+    await fixture.clock.advance(dayMs + 120_000);
+    expect(expires(fixture.log)).toEqual([
+      expect.stringContaining(`(--ssl-cert) expires at ${fixture.until}`),
+      expect.stringContaining(
+        `(--ssl-cert) is refused by other machines: it has expired at ${fixture.until}`,
+      ),
     ]);
-    await bench.clock.advance(dayMs + 120_000);
-    expect(expires(bench.log)).toHaveLength(3);
+    await fixture.clock.advance(dayMs + 120_000);
+    expect(expires(fixture.log)).toHaveLength(3);
   });
 
   test('warns even when the files are unreadable by now', async () => {
-    const bench = await openWith(20 * dayMs);
-    rmSync(bench.files.key);
-    await bench.clock.advance(dayMs + 120_000);
-    expect(expires(bench.log)).toHaveLength(2);
+    const fixture = await openWith(20 * dayMs);
+    rmSync(fixture.files.key);
+    await fixture.clock.advance(dayMs + 120_000);
+    expect(expires(fixture.log)).toHaveLength(2);
   });
 
   test('stops warning after a renewal, and warns immediately about an equally old one', async () => {
-    const bench = await openWith(20 * dayMs);
-    await bench.issue(undefined, bench.clock.wall() - 380 * dayMs);
-    await bench.clock.advance(120_000);
-    expect(bench.log).toHaveLength(2);
-    expect(bench.log[1]).not.toContain(bench.until);
-    await bench.issue();
-    await bench.clock.advance(3 * dayMs);
-    expect(bench.log).toHaveLength(2);
+    const fixture = await openWith(20 * dayMs);
+    await fixture.issue(undefined, fixture.clock.wall() - 380 * dayMs);
+    await fixture.clock.advance(120_000);
+    expect(fixture.log).toHaveLength(2);
+    expect(fixture.log[1]).not.toContain(fixture.until);
+    await fixture.issue();
+    await fixture.clock.advance(3 * dayMs);
+    expect(fixture.log).toHaveLength(2);
   });
 
   test('stops warning when the watcher is stopped', async () => {
-    const bench = await openWith(20 * dayMs);
-    bench.certificates.stop();
-    await bench.clock.advance(3 * dayMs);
-    expect(bench.log).toHaveLength(1);
+    const fixture = await openWith(20 * dayMs);
+    fixture.certificates.stop();
+    await fixture.clock.advance(3 * dayMs);
+    expect(fixture.log).toHaveLength(1);
   });
 });

@@ -71,41 +71,41 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 
 describe('own certificate at the first start', () => {
   test('creates a key and a certificate readable only by their owner', async () => {
-    const bench = open();
-    const { pin, fingerprint } = await bench.certificates.open();
-    expect(modeOf(bench.folder)).toBe('700');
-    expect(modeOf(join(bench.folder, 'key.pem'))).toBe('600');
-    expect(modeOf(join(bench.folder, 'cert.pem'))).toBe('600');
-    expect(bench.facts).toEqual([
+    const fixture = open();
+    const { pin, fingerprint } = await fixture.certificates.open();
+    expect(modeOf(fixture.folder)).toBe('700');
+    expect(modeOf(join(fixture.folder, 'key.pem'))).toBe('600');
+    expect(modeOf(join(fixture.folder, 'cert.pem'))).toBe('600');
+    expect(fixture.facts).toEqual([
       {
         type: 'settings.certificate_changed',
         details: expect.objectContaining({ why: 'made', source: 'own', pin, fingerprint }),
       },
     ]);
-    expect(bench.shown).toHaveLength(1);
+    expect(fixture.shown).toHaveLength(1);
   });
 
   test('creates a P-256 server certificate for all names, valid for 397 days', async () => {
-    const bench = open();
-    const identity = await bench.certificates.open();
-    const made = bench.certificateOnDisk();
+    const fixture = open();
+    const identity = await fixture.certificates.open();
+    const made = fixture.certificateOnDisk();
     expect(made.subjectAltName).toBe(
       'DNS:yard, DNS:yard.lan, IP Address:192.0.2.7, IP Address:FD00:0:0:0:0:0:0:7',
     );
-    expect(identity.names).toEqual(bench.names);
+    expect(identity.names).toEqual(fixture.names);
     expect(made.ca).toBe(false);
     expect(made.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
     expect(made.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(identity.expiresAt - identity.validFrom).toBe(397 * dayMs);
     // Certificates start an hour ago, for clients whose clocks are slow.
-    expect(bench.clock.wall() - identity.validFrom).toBe(3_600_000);
+    expect(fixture.clock.wall() - identity.validFrom).toBe(3_600_000);
     expect(made.verify(made.publicKey)).toBe(true);
   });
 
   test('derives the pin from the public key, and the fingerprint from the certificate', async () => {
-    const bench = open();
-    const { pin, fingerprint } = await bench.certificates.open();
-    const file = join(bench.folder, 'cert.pem');
+    const fixture = open();
+    const { pin, fingerprint } = await fixture.certificates.open();
+    const file = join(fixture.folder, 'cert.pem');
     const shell = (command: string): string =>
       execFileSync('sh', ['-c', command, 'sh', file], { encoding: 'utf8' }).trim();
     const spki =
@@ -115,10 +115,10 @@ describe('own certificate at the first start', () => {
   });
 
   test('creates a certificate that clients can trust as its own authority', async () => {
-    const bench = open();
-    await bench.certificates.open();
-    const file = join(bench.folder, 'cert.pem');
-    const at = Math.floor(bench.clock.wall() / 1000);
+    const fixture = open();
+    await fixture.certificates.open();
+    const file = join(fixture.folder, 'cert.pem');
+    const at = Math.floor(fixture.clock.wall() / 1000);
     const args = ['verify', '-CAfile', file, '-attime', String(at), '-purpose', 'sslserver'];
     for (const as of [
       ['-verify_hostname', 'yard.lan'],
@@ -128,18 +128,18 @@ describe('own certificate at the first start', () => {
   });
 
   test('omits names that a certificate cannot contain', async () => {
-    const bench = open();
-    bench.names.push('späti', 'a b', '');
-    expect((await bench.certificates.open()).names).toEqual(['yard', 'yard.lan', '192.0.2.7', 'fd00::7']);
+    const fixture = open();
+    fixture.names.push('späti', 'a b', '');
+    expect((await fixture.certificates.open()).names).toEqual(['yard', 'yard.lan', '192.0.2.7', 'fd00::7']);
   });
 
   test('creates nothing when the audit trail cannot record it', async () => {
-    const bench = open();
-    bench.auditTrail.write = () => Promise.reject(new Error('disk full'));
-    await expect(bench.certificates.open()).rejects.toThrow('disk full');
-    expect(existsSync(join(bench.folder, 'cert.pem'))).toBe(false);
-    expect(existsSync(join(bench.folder, 'cert.pem.new'))).toBe(false);
-    expect(bench.shown).toEqual([]);
+    const fixture = open();
+    fixture.auditTrail.write = () => Promise.reject(new Error('disk full'));
+    await expect(fixture.certificates.open()).rejects.toThrow('disk full');
+    expect(existsSync(join(fixture.folder, 'cert.pem'))).toBe(false);
+    expect(existsSync(join(fixture.folder, 'cert.pem.new'))).toBe(false);
+    expect(fixture.shown).toEqual([]);
   });
 });
 
@@ -156,7 +156,7 @@ describe('own certificate at a later start', () => {
   test.each([
     ['missing', (file: string) => rmSync(file)],
     ['broken', (file: string) => writeFileSync(file, '-----BEGIN CERTIFICATE-----\nAAAA\n')],
-  ])('recreates a certificate that is %s with the same pin', async (_what, spoil) => {
+  ])('recreates a certificate that is %s with the same pin', async (_case, spoil) => {
     const first = open();
     const was = await first.certificates.open();
     spoil(join(first.folder, 'cert.pem'));
@@ -209,7 +209,7 @@ describe('own certificate at a later start', () => {
       (file: string) => execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', file]),
       /key\.pem is not a valid key/,
     ],
-  ])('refuses to start with a private key %s', async (_what, spoil, reason) => {
+  ])('refuses to start with a private key %s', async (_case, spoil, reason) => {
     const first = open();
     await first.certificates.open();
     spoil(join(first.folder, 'key.pem'));
@@ -226,68 +226,68 @@ describe('own certificate at a later start', () => {
 
 describe('own certificate at run time', () => {
   test('renews the certificate 30 days before its expiry with the same key', async () => {
-    const bench = open();
-    const was = await bench.certificates.open();
-    await bench.clock.advance(60_000);
-    expect(bench.shown).toHaveLength(1);
-    bench.clock.shiftWall(366.9 * dayMs);
-    await bench.clock.advance(10_000);
-    expect(bench.shown).toHaveLength(1);
-    bench.clock.shiftWall(0.2 * dayMs);
-    await bench.clock.advance(10_000);
-    const now = await bench.nextShown(2);
+    const fixture = open();
+    const was = await fixture.certificates.open();
+    await fixture.clock.advance(60_000);
+    expect(fixture.shown).toHaveLength(1);
+    fixture.clock.shiftWall(366.9 * dayMs);
+    await fixture.clock.advance(10_000);
+    expect(fixture.shown).toHaveLength(1);
+    fixture.clock.shiftWall(0.2 * dayMs);
+    await fixture.clock.advance(10_000);
+    const now = await fixture.nextShown(2);
     expect(now.pin).toBe(was.pin);
     expect(now.fingerprint).not.toBe(was.fingerprint);
-    expect(bench.certificates.shown).toEqual(now);
-    expect(bench.facts.map(({ details }) => details['why'])).toEqual(['made', 'expiring']);
-    expect(bench.certificateOnDisk().fingerprint256).toBe(now.fingerprint);
+    expect(fixture.certificates.shown).toEqual(now);
+    expect(fixture.facts.map(({ details }) => details['why'])).toEqual(['made', 'expiring']);
+    expect(fixture.certificateOnDisk().fingerprint256).toBe(now.fingerprint);
   });
 
   test('adds new names of the machine, and keeps names that the machine no longer has', async () => {
-    const bench = open();
-    const was = await bench.certificates.open();
-    bench.names.pop();
-    await bench.clock.advance(60_000);
-    expect(bench.shown).toHaveLength(1);
-    bench.names.push('198.51.100.9');
-    await bench.clock.advance(11_000);
-    const now = await bench.nextShown(2);
+    const fixture = open();
+    const was = await fixture.certificates.open();
+    fixture.names.pop();
+    await fixture.clock.advance(60_000);
+    expect(fixture.shown).toHaveLength(1);
+    fixture.names.push('198.51.100.9');
+    await fixture.clock.advance(11_000);
+    const now = await fixture.nextShown(2);
     expect(now.names).toEqual(['yard', 'yard.lan', '192.0.2.7', '198.51.100.9']);
     expect(now.pin).toBe(was.pin);
-    expect(bench.facts.at(-1)).toMatchObject({ details: { why: 'names' } });
+    expect(fixture.facts.at(-1)).toMatchObject({ details: { why: 'names' } });
   });
 
   test('adds a requested name immediately, with one certificate for concurrent requests', async () => {
-    const bench = open();
-    await bench.certificates.open();
-    bench.names.push('yard.example');
-    await Promise.all([bench.certificates.refresh(), bench.certificates.refresh()]);
-    expect(bench.certificates.shown?.names).toContain('yard.example');
-    expect(bench.shown).toHaveLength(2);
+    const fixture = open();
+    await fixture.certificates.open();
+    fixture.names.push('yard.example');
+    await Promise.all([fixture.certificates.refresh(), fixture.certificates.refresh()]);
+    expect(fixture.certificates.shown?.names).toContain('yard.example');
+    expect(fixture.shown).toHaveLength(2);
   });
 
   test('logs a failed renewal once, and retries it until it succeeds', async () => {
-    const bench = open();
-    const was = await bench.certificates.open();
-    const { write } = bench.auditTrail;
-    bench.auditTrail.write = () => Promise.reject(new Error('disk full'));
-    bench.names.push('198.51.100.9');
-    await bench.clock.advance(11_000);
-    await bench.logged('tls.not_renewed');
-    expect(bench.certificates.shown).toEqual(was);
-    expect(bench.certificateOnDisk().fingerprint256).toBe(was.fingerprint);
-    bench.auditTrail.write = write;
-    await bench.clock.advance(11_000);
-    expect((await bench.nextShown(2)).names).toContain('198.51.100.9');
-    expect(bench.log).toEqual(['tls.not_renewed']);
+    const fixture = open();
+    const was = await fixture.certificates.open();
+    const { write } = fixture.auditTrail;
+    fixture.auditTrail.write = () => Promise.reject(new Error('disk full'));
+    fixture.names.push('198.51.100.9');
+    await fixture.clock.advance(11_000);
+    await fixture.logged('tls.not_renewed');
+    expect(fixture.certificates.shown).toEqual(was);
+    expect(fixture.certificateOnDisk().fingerprint256).toBe(was.fingerprint);
+    fixture.auditTrail.write = write;
+    await fixture.clock.advance(11_000);
+    expect((await fixture.nextShown(2)).names).toContain('198.51.100.9');
+    expect(fixture.log).toEqual(['tls.not_renewed']);
   });
 
   test('ignores new names after it is stopped', async () => {
-    const bench = open();
-    await bench.certificates.open();
-    bench.certificates.stop();
-    bench.names.push('198.51.100.9');
-    await bench.clock.advance(60_000);
-    expect(bench.shown).toHaveLength(1);
+    const fixture = open();
+    await fixture.certificates.open();
+    fixture.certificates.stop();
+    fixture.names.push('198.51.100.9');
+    await fixture.clock.advance(60_000);
+    expect(fixture.shown).toHaveLength(1);
   });
 });

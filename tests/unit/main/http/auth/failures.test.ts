@@ -45,7 +45,7 @@ test.each([
   ['another address', '10.0.0.1', '10.0.0.2'],
   ['another IPv6 network', '2001:db8:0:1::1', '2001:db8:0:2::1'],
   ['an unknown address', '10.0.0.1', null],
-])('gives %s a burst of its own', (_what, first, second) => {
+])('gives %s a burst of its own', (_case, first, second) => {
   const { fail } = openLimit();
   fail(first, 100);
   expect(fail(second)).toEqual({ count: 1, begin: 0, limited: 0 });
@@ -58,7 +58,7 @@ test.each([
   ['a neighbour in the same IPv6 network', '2001:db8:0:1::1', '2001:db8:0:1:ffff:1:2:3'],
   ['the long form of an IPv6 network', '2001:db8::1', '2001:0db8:0000:0000:0000:0000:0000:0002'],
   ['the same link-local network on another interface', 'fe80::1%eth0', 'fe80::2%wlan0'],
-])('counts %s together with the first address', (_what, first, second) => {
+])('counts %s together with the first address', (_case, first, second) => {
   const { fail } = openLimit();
   fail(first, 61);
   expect(fail(second)).toEqual({ count: 0, begin: 0, limited: 1 });

@@ -37,7 +37,7 @@ test.each<readonly [what: string, said: Said, foreign: boolean, ownGet: boolean,
     false,
     false,
   ],
-])('classifies a request with %s', (_what, said, foreign, ownGet, ownPost) => {
+])('classifies a request with %s', (_case, said, foreign, ownGet, ownPost) => {
   const heads = headsOf(said);
   expect(isForeign(provenanceOf(heads))).toBe(foreign);
   expect(isOwnPage({ ...heads, method: 'GET' })).toBe(ownGet);

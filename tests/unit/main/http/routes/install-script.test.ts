@@ -343,7 +343,7 @@ describe('failing installations', () => {
         'has no worker for this machine',
       ],
     ],
-  )('%s', (_what, machine, args, status, said) => {
+  )('%s', (_case, machine, args, status, said) => {
     const opened = openMachine(machine);
     const result = opened.run(args);
     expect(result.stderr).toContain(said);
@@ -365,7 +365,7 @@ describe('installing the bundle for an existing Node', () => {
   test.each<readonly [what: string, machine: Machine]>([
     ['on another platform', { kind: 'Darwin arm64', node: '24.1.0' }],
     ['when the orchestrator has no executable', { node: '24.1.0', script: scriptOf([[bundleName, bundle]]) }],
-  ])('installs the bundle %s', (_what, machine) => {
+  ])('installs the bundle %s', (_case, machine) => {
     const opened = openMachine({ ...machine, files });
     expect(opened.run(serverOptions)).toMatchObject({
       status: 0,

@@ -54,14 +54,14 @@ describe.each([1, 2] as const)('offers made before a restart (protocol %i)', pro
 
   test('withdraws the offer at takeover when the worker sends heartbeats but opens no stream', async () => {
     const { fleet, rig, job } = await start();
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     for (let s = 0; s < takeover; s += 20_000) {
       expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
       await fleet.clock.advance(20_000);
       await rig.beat();
-      await other.beat();
+      await otherRig.beat();
     }
-    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: otherRig.id });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
   });
 

@@ -11,7 +11,7 @@ describe.each([
   ['a crash', 'a file', { crash: true }],
   ['an orderly stop', 'a file', { crash: false }],
   ['a crash', 'memory', { crash: true }],
-] as const)('restart by %s with the store in %s', (_how, where, how) => {
+] as const)('restart by %s with the store in %s', (_case, where, how) => {
   const open = () => openFleet(where === 'memory' ? {} : { storeFile: join(openFolder(), 'trainyard.db') });
 
   test('keeps a pending job across a restart, and it completes later', async () => {
@@ -29,16 +29,16 @@ describe.each([
   test('repeats an offer to its worker after a restart', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ max_retries: 0 });
     const offer = rig.lastOffer();
     await fleet.restart(how);
-    await other.connect();
+    await otherRig.connect();
     await fleet.clock.advance(100_000);
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1, worker_id: rig.id });
     await rig.connect();
     expect(rig.stream.commands).toEqual([offer]);
-    expect(other.commandsOf('job_submit')).toEqual([]);
+    expect(otherRig.commandsOf('job_submit')).toEqual([]);
     await rig.run(jobId);
     expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
   });
@@ -134,7 +134,7 @@ describe.each([
 test.each([
   ['ten hours back', -36_000_000],
   ['a day ahead', 86_400_000],
-])('keeps the length of a back-off when the clock is set %s before a restart', async (_what, ms) => {
+])('keeps the length of a back-off when the clock is set %s before a restart', async (_case, ms) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

@@ -13,7 +13,7 @@ describe('detecting an offline worker', () => {
     ['idle', 'idle', {}],
     ['draining', 'draining', { drained: true }],
     ['without a stream', 'connecting', { drop: true }],
-  ])('marks a worker that is %s offline exactly after T of silence', async (_what, status, how) => {
+  ])('marks a worker that is %s offline exactly after T of silence', async (_case, status, how) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     if ('drained' in how) await fleet.drain(rig);
@@ -41,7 +41,7 @@ describe('detecting an offline worker', () => {
     ['a report', (rig, job) => rig.report(job, 'running')],
     ['a registration', (rig, job) => rig.register({ currentJobId: job })],
     ['a stream', rig => rig.openStream()],
-  ])('counts %s as contact of the worker', async (_what, call) => {
+  ])('counts %s as contact of the worker', async (_case, call) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -106,15 +106,15 @@ describe('an offer to a silent worker', () => {
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(T - 10_000);
     const { jobId } = await fleet.submit({ max_retries: 0 });
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     await fleet.clock.advance(44_999);
     expect(rig.view().status).toBe('offline');
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1, worker_id: rig.id });
     await fleet.clock.advance(1);
-    expect(other.lastOffer().job_id).toBe(jobId);
+    expect(otherRig.lastOffer().job_id).toBe(jobId);
     expect(fleet.job(jobId)).toMatchObject({
       status: 'dispatched',
-      attempts: [{ outcome: 'withdrawn', cause: null }, { worker_id: other.id }],
+      attempts: [{ outcome: 'withdrawn', cause: null }, { worker_id: otherRig.id }],
     });
   });
 
@@ -149,17 +149,17 @@ describe('a claimed job of a silent worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     const keepOther = async (ms: number): Promise<void> => {
       await fleet.clock.advance(ms);
-      await other.beat();
+      await otherRig.beat();
     };
     await keepOther(100_000);
     await keepOther(takeover - 100_001);
     expect(fleet.job(job)).toMatchObject({ status: 'recovering', attempt: 1 });
-    expect(other.commands).toEqual([]);
+    expect(otherRig.commands).toEqual([]);
     await fleet.clock.advance(1);
-    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: otherRig.id });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'given_up', cause: 'worker_lost' });
   });
 
@@ -192,7 +192,7 @@ describe('a claimed job of a silent worker', () => {
     ['a repeated claim', (rig, job) => rig.report(job, 'starting')],
   ])(
     'resumes the job without a retry when its worker returns with %s before takeover',
-    async (_what, call) => {
+    async (_case, call) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
       const job = await fleet.runJob(rig, { max_retries: 1 });
@@ -253,11 +253,11 @@ describe('after takeover', () => {
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     await fleet.clock.advance(takeover);
-    const other = await fleet.addIdleWorker();
-    await other.run(job);
+    const otherRig = await fleet.addIdleWorker();
+    await otherRig.run(job);
     expect(valueOf(await rig.beat(job))).toMatchObject({ abandon_job: job, cancel: null });
     expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job, resume_job: null });
-    expect(fleet.job(job)).toMatchObject({ status: 'running', worker_id: other.id });
+    expect(fleet.job(job)).toMatchObject({ status: 'running', worker_id: otherRig.id });
   });
 
   test.each<[string, (rig: FleetWorker, job: JobId) => Promise<unknown>]>([
@@ -266,7 +266,7 @@ describe('after takeover', () => {
     ['a report', (rig, job) => rig.report(job, 'running')],
   ])(
     'resumes the pending job and restores its retry when its former worker returns with %s',
-    async (_what, call) => {
+    async (_case, call) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
       const job = await fleet.runJob(rig, { max_retries: 1 });

@@ -12,11 +12,11 @@ const tenYears = 10 * 365 * 24 * hour;
 async function openBusyFleet(): Promise<Fleet> {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
-  const other = await fleet.addIdleWorker();
+  const otherRig = await fleet.addIdleWorker();
   const tried = await fleet.runJob(rig);
   await rig.report(tried, 'failed', { signal: 'SIGTERM' });
-  await other.report(tried, 'starting');
-  await other.report(tried, 'failed', { signal: 'SIGTERM' });
+  await otherRig.report(tried, 'starting');
+  await otherRig.report(tried, 'failed', { signal: 'SIGTERM' });
   await fleet.submit({ timeout_s: 7_200 });
   await rig.run(rig.lastOffer().job_id);
   return fleet;
@@ -32,7 +32,7 @@ describe('a paused orchestrator process', () => {
     ['longer than T', T + 10_000],
     ['longer than the takeover', takeover + 10_000],
     ['a night', 10 * hour],
-  ])('marks no worker offline after a pause: %s', async (_what, ms) => {
+  ])('marks no worker offline after a pause: %s', async (_case, ms) => {
     const fleet = await openBusyFleet();
     const before = transitions(fleet);
     await fleet.clock.advance(100_000);
@@ -145,7 +145,7 @@ describe('a changed wall clock', () => {
     ['an hour forward', hour],
     ['ten years forward', tenYears],
     ['ten years back', -tenYears],
-  ])('changes no status when the wall clock is set %s', async (_what, ms) => {
+  ])('changes no status when the wall clock is set %s', async (_case, ms) => {
     const fleet = await openBusyFleet();
     const [rig, other] = fleet.orchestrator.workers.list(undefined);
     await fleet.addWorker({ type: 'ephemeral' });
@@ -167,7 +167,7 @@ describe('a changed wall clock', () => {
   test.each([
     ['back', -hour],
     ['forward', hour],
-  ])('keeps a back-off and shows its end by the new clock when the clock is set %s', async (_what, ms) => {
+  ])('keeps a back-off and shows its end by the new clock when the clock is set %s', async (_case, ms) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);

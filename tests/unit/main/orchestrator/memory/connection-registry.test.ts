@@ -179,7 +179,7 @@ describe('open offers', () => {
   test.each([
     ['another job', makeOffer('j2', 'a2')],
     ['the next attempt of the same job', makeOffer('j1', 'a2')],
-  ])('counts the offer of %s separately', (_what, next) => {
+  ])('counts the offer of %s separately', (_case, next) => {
     book.open(w1, makeStream(), 0);
     book.sendOffer(w1, offer, 100, 145);
     book.sendOffer(w1, next, 200, 245);

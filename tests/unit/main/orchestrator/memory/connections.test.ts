@@ -19,9 +19,9 @@ describe('disconnecting a worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ max_retries: 0 });
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     await rig.disconnect();
-    expect(other.lastOffer().job_id).toBe(jobId);
+    expect(otherRig.lastOffer().job_id).toBe(jobId);
     expect(fleet.job(jobId).attempts[0]).toMatchObject({ outcome: 'withdrawn', cause: null });
   });
 
@@ -116,7 +116,7 @@ describe('deleting a worker', () => {
     ['busy', 'busy'],
     ['without a stream', 'connecting'],
     ['draining', 'draining'],
-  ])('refuses to delete a worker that is %s', async (_what, status) => {
+  ])('refuses to delete a worker that is %s', async (_case, status) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     if (status === 'busy') await fleet.runJob(rig);
@@ -188,12 +188,12 @@ describe('deleting a worker', () => {
     await fleet.clock.advance(160_000);
     expect(fleet.job(job).status).toBe('pending');
     await fleet.orchestrator.workers.remove(rig.id, ada);
-    const other = await fleet.addIdleWorker();
-    await other.run(job);
-    await other.report(job, 'completed');
+    const otherRig = await fleet.addIdleWorker();
+    await otherRig.run(job);
+    await otherRig.report(job, 'completed');
     expect(fleet.job(job)).toMatchObject({
       status: 'completed',
-      attempts: [{ worker_id: rig.id }, { worker_id: other.id }],
+      attempts: [{ worker_id: rig.id }, { worker_id: otherRig.id }],
     });
   });
 
@@ -212,13 +212,13 @@ describe('listing workers', () => {
   test('filters workers by status', async () => {
     const fleet = await openFleet();
     const idle = await fleet.addIdleWorker();
-    const gone = await fleet.addIdleWorker();
-    await gone.disconnect();
+    const goneRig = await fleet.addIdleWorker();
+    await goneRig.disconnect();
     const ids = (status: 'idle' | 'offline' | 'busy' | undefined) =>
       fleet.orchestrator.workers.list(status).map(({ id }) => id);
-    expect(ids(undefined)).toEqual([idle.id, gone.id]);
+    expect(ids(undefined)).toEqual([idle.id, goneRig.id]);
     expect(ids('idle')).toEqual([idle.id]);
-    expect(ids('offline')).toEqual([gone.id]);
+    expect(ids('offline')).toEqual([goneRig.id]);
     expect(ids('busy')).toEqual([]);
   });
 });

@@ -61,7 +61,7 @@ describe('trusted time while the process runs', () => {
     ['ten years ahead', 3_650 * day],
     ['two hours back', -2 * hour],
     ['ten years back', -3_650 * day],
-  ])('uses the time since boot when the wall clock jumps %s', (_what, jump) => {
+  ])('uses the time since boot when the wall clock jumps %s', (_case, jump) => {
     const { time, pass, set } = open();
     pass(hour);
     set(jump);
@@ -88,7 +88,7 @@ describe('trusted time after a restart of the process', () => {
     ['is right', hour, hour],
     ['is a day ahead', day + hour, hour],
     ['is two hours behind', -hour, hour],
-  ])('knows the elapsed time when the wall clock %s', (_what, wall, passed) => {
+  ])('knows the elapsed time when the wall clock %s', (_case, wall, passed) => {
     const now = { wall: noon + wall, sinceBoot: 6 * hour, bootId: 'boot-1' };
     expect(timeAtStart(mark, now)).toBe(noon + passed);
     expect(createTrustedTime(() => now, mark).mark()).toEqual({
@@ -112,7 +112,7 @@ describe('trusted time after a restart of the machine', () => {
   test.each([
     ['one hour later', noon + hour],
     ['days later', noon + 29 * day],
-  ])('trusts the wall clock about the time the machine was off: %s', (_what, wall) => {
+  ])('trusts the wall clock about the time the machine was off: %s', (_case, wall) => {
     expect(resumed(wall)).toBe(wall);
   });
 
@@ -120,7 +120,7 @@ describe('trusted time after a restart of the machine', () => {
     ['years later', noon + 3_650 * day],
     ['less than the time since boot', noon],
     ['a time before the last run', noon - 3_650 * day],
-  ])('counts only the time since boot when the wall clock says %s', (_what, wall) => {
+  ])('counts only the time since boot when the wall clock says %s', (_case, wall) => {
     expect(resumed(wall)).toBe(noon + hour);
   });
 

@@ -129,7 +129,7 @@ describe('lossAt', () => {
     ['the last known value when recent ones are missing', 500, 4],
     ['the mean of the last tenth of the steps after a point without a value', 1_010, 1.5],
     ['null without an earlier value', 99, null],
-  ])('returns %s at step %s', (_what, step, loss) => expect(lossAt(buckets, step)).toBe(loss));
+  ])('returns %s at step %s', (_case, step, loss) => expect(lossAt(buckets, step)).toBe(loss));
 });
 
 describe('judge', () => {

@@ -59,7 +59,7 @@ describe('prepareSweep', () => {
       'config_invalid',
     ],
     ['that would store too much', { config: { text: 'x'.repeat(16_000_000) } }, 'invalid_request'],
-  ])('refuses a sweep %s', async (_what, request, code) => {
+  ])('refuses a sweep %s', async (_case, request, code) => {
     expect(await drafts(request)).toMatchObject({ ok: false, refusal: { code } });
   });
 });

@@ -29,14 +29,14 @@ describe('figuresOf', () => {
     ['the job sets no steps', run(), null],
     ['the earlier run reported no steps', run({ steps: null }), 50],
     ['the earlier run did no step', run({ steps: 0 }), 50],
-  ])('expects the time of the earlier run when %s', (_what, earlier, steps) => {
+  ])('expects the time of the earlier run when %s', (_case, earlier, steps) => {
     expect(figuresOf([earlier], steps)).toMatchObject({ expected_s: 100 });
   });
 
   test.each([
     ['never started', run({ ranMs: null })],
     ['continued from a checkpoint', run({ isWhole: false })],
-  ])('expects no time from a run whose last attempt %s', (_what, earlier) => {
+  ])('expects no time from a run whose last attempt %s', (_case, earlier) => {
     expect(figuresOf([earlier], 50)).toMatchObject({ runs: 1, expected_s: null });
   });
 

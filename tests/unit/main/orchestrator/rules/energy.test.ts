@@ -39,7 +39,7 @@ describe('energy between two readings', () => {
     ['the gap is too long', reading(0, { 0: 100 }), 120_001],
     ['no time has passed', reading(1_000, { 0: 100 }), 1_000],
     ['the clock went back', reading(2_000, { 0: 100 }), 1_000],
-  ])('is unknown when %s', (_what, before, at) => {
+  ])('is unknown when %s', (_case, before, at) => {
     expect(energyBetween(before, reading(at, { 0: 100 }), 120_000).size).toBe(0);
   });
 });

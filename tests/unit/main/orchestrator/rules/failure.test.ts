@@ -64,7 +64,7 @@ describe('failureCause', () => {
     ['trainer_exit', 'exit code 0', { exitCode: 0 }],
     ['trainer_exit', 'an error text without a code', { error: 'Training process failed' }],
     ['trainer_exit', 'no information', {}],
-  ])('derives cause %s from %s', (cause, _what, ending) => {
+  ])('derives cause %s from %s', (cause, _case, ending) => {
     expect(failureCause(makeEnding(ending))).toBe(cause);
   });
 });
@@ -133,7 +133,7 @@ describe('isFreeEnd', () => {
       [{ saved: false }, 'starting', 4, [...three.slice(1), unstarted(1, true)], null],
     ],
     [true, 'after an attempt without an end', [{ saved: false }, 'starting', 2, [makeAttempt()], null]],
-  ])('is %s for a preemption %s', (isFree, _what, input) => {
+  ])('is %s for a preemption %s', (isFree, _case, input) => {
     expect(isFreeEnd(...input)).toBe(isFree);
   });
 });

@@ -190,7 +190,7 @@ describe('advance for a pending job', () => {
     ['whose attempt has surely ended', known, 'stopped', 'again'],
     // A completion counts, because its result exists.
     ['whose attempt has surely ended', known, 'complete', 'completed'],
-  ])('applies reports to a pending job %s (event %s)', (_what, job, event, expected) => {
+  ])('applies reports to a pending job %s (event %s)', (_case, job, event, expected) => {
     expect(wordFor(advance(freezeDeep(job), events[event], NOW))).toBe(expected);
   });
 });

@@ -13,6 +13,6 @@ test.each<[string, JoinToken, string, number, string]>([
   ['a join token used for the same token long ago', used, 'mine', 1e9, 'repeated'],
   ['a join token used for another token', used, 'theirs', 999, 'used'],
   ['a join token used for another token long ago', used, 'theirs', 1e9, 'used'],
-])('judges %s', (_what, known, tokenHash, now, verdict) => {
+])('judges %s', (_case, known, tokenHash, now, verdict) => {
   expect(judgeJoin(known, tokenHash, now)).toBe(verdict);
 });

@@ -183,7 +183,7 @@ describe('matching GPUs and agents', () => {
     ['a required trainer and a rig that runs any config', 'kohya', ['command', 'any'], []],
     ['a required trainer that the rig lacks', 'kohya', ['simpletuner', 'command'], ['simpletuner, command']],
     ['a required trainer and a rig without trainers', 'kohya', [], ['none']],
-  ])('matches a job with %s', (_what, trainer, trainers, there) => {
+  ])('matches a job with %s', (_case, trainer, trainers, there) => {
     const missed = there.map(each => ({ code: 'trainer', wanted: 'kohya', offered: each }));
     expect(misses(trainer === undefined ? {} : { trainer }, { trainers })).toEqual(missed);
   });

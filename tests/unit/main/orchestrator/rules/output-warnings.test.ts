@@ -92,7 +92,7 @@ describe('outputWarnings', () => {
       { configKeys: ['output_dir'] },
       undefined,
     ],
-  ])('returns the right warning for %s', (_what, agent, needs, code) => {
+  ])('returns the right warning for %s', (_case, agent, needs, code) => {
     expect(codeOf(agent, needs)).toBe(code);
   });
 

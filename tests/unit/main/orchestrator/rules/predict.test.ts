@@ -186,7 +186,7 @@ describe('remainingMs', () => {
       10,
       10,
     ],
-  ])('estimates the remaining time: %s', (_what, progress, elapsedMs, expected) => {
+  ])('estimates the remaining time: %s', (_case, progress, elapsedMs, expected) => {
     expect(remainingMs(progress, elapsedMs)).toBe(expected);
   });
 
@@ -197,7 +197,7 @@ describe('remainingMs', () => {
     ['with only a speed', { steps_per_second: 3 }, 1000],
     ['with an unknown elapsed time', { percent: 50 }, null],
     ['with a speed but no current step', { total_steps: 100, steps_per_second: 3 }, 1000],
-  ])('estimates no remaining time %s', (_what, progress, elapsedMs) => {
+  ])('estimates no remaining time %s', (_case, progress, elapsedMs) => {
     expect(remainingMs(progress, elapsedMs)).toBeNull();
   });
 });

@@ -54,7 +54,7 @@ describe('boundaryBetween', () => {
     ['two jobs at the top', first, second, null],
     ['a job and one at the top', normal, first, 'target_is_top'],
     ['a job at the top and another', first, normal, 'job_is_top'],
-  ])('%s: %#', (_what, job, target, boundary) => {
+  ])('%s: %#', (_case, job, target, boundary) => {
     expect(boundaryBetween(job, target)).toBe(boundary);
   });
 

@@ -62,7 +62,7 @@ describe('checkTemplate', () => {
     ],
     ['a large config', { config: { text: 'x'.repeat(300_000) } }, [], 'too large'],
     ['a value without a place', { config: {} }, [{ key: 'config.lr' }], 'no value "config.lr"'],
-  ])('refuses %s', (_what, given, asked, detail) => {
+  ])('refuses %s', (_case, given, asked, detail) => {
     const found = check(given, ...asked);
     expect(found).toContain(detail);
   });

@@ -65,7 +65,7 @@ describe('an available update', () => {
     ["SimpleTuner's own worker", false, rig({ protocol: 1 })],
     ["the server's own worker", false, rig({}, { local: true })],
     ['a worker that never registered', false, rig(null)],
-  ] as const)('for %s is %s', (_what, expected, subject) => {
+  ] as const)('for %s is %s', (_case, expected, subject) => {
     expect(isUpdateAvailable(subject, offered)).toBe(expected);
   });
 });

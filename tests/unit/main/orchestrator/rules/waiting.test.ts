@@ -148,7 +148,7 @@ test.each<
     makeNeeds(),
     (['quarantined', 'settling', 'leaving', 'no_stream'] as const).map(status => makeCandidate(status)),
   ],
-])('summarizes why a job waits: %s', (_what, line, needs, candidates) => {
+])('summarizes why a job waits: %s', (_case, line, needs, candidates) => {
   expect(lineFor(needs, candidates)).toBe(line);
 });
 
@@ -329,7 +329,7 @@ describe('isUnsatisfiable', () => {
     ['an offline worker with enough GPUs', [makeCandidate('idle', 1), makeCandidate('offline', 4)], false],
     ['a quarantined worker with enough GPUs', [makeCandidate('quarantined', 4)], false],
     ['a worker that never registered', [makeCandidate('awaited', 4), makeCandidate('idle', 1)], true],
-  ])('decides whether a job is unsatisfiable with %s', (_what, candidates, expected) => {
+  ])('decides whether a job is unsatisfiable with %s', (_case, candidates, expected) => {
     expect(isUnsatisfiable(judge(four, candidates), 1)).toBe(expected);
   });
 });

@@ -136,10 +136,10 @@ describe('explaining why a worker is ineligible', () => {
     await fleet.clock.advance(130_000);
     const never = await fleet.addWorker();
     const busy = await fleet.addIdleWorker();
-    const other = await fleet.runJob(busy);
+    const otherJob = await fleet.runJob(busy);
     await fleet.drain(busy, { reason: 'new disks' });
-    const gone = await fleet.addIdleWorker();
-    await gone.disconnect();
+    const goneRig = await fleet.addIdleWorker();
+    await goneRig.disconnect();
     const streamless = await fleet.addIdleWorker();
     await streamless.stream.drop();
     const { jobId } = await fleet.submit({ gpu_count: 1 });
@@ -148,7 +148,7 @@ describe('explaining why a worker is ineligible', () => {
     expect(workerCodes(explanation, never)).toEqual(['never_registered']);
     expect(workerCodes(explanation, busy)).toEqual(['draining', 'busy']);
     expect(workerCodes(explanation, streamless)).toEqual(['no_stream']);
-    expect(workerCodes(explanation, gone)).toEqual(['offline', 'no_stream']);
+    expect(workerCodes(explanation, goneRig)).toEqual(['offline', 'no_stream']);
     const told = explanation.workers.flatMap(({ reasons }) =>
       reasons.map(({ code, there }) => [code, there]),
     );
@@ -157,7 +157,7 @@ describe('explaining why a worker is ineligible', () => {
         ['offline', 'silent'],
         ['offline', 'goodbye'],
         ['draining', 'new disks'],
-        ['busy', other],
+        ['busy', otherJob],
       ]),
     );
     expect(explanation.workers.map(({ fits }) => fits)).toEqual([false, false, false, false, false]);

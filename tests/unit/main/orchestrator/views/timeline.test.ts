@@ -52,14 +52,14 @@ describe('bars of the timeline', () => {
     const fleet = await openFleet();
     const lost = await fleet.addIdleWorker();
     const job = await fleet.runJob(lost);
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     await lost.stream.drop();
     while (fleet.job(job).attempt === 1) {
       await fleet.clock.advance(10_000);
-      await other.beat(null);
+      await otherRig.beat(null);
     }
     expect(read(fleet, { jobId: job }).bars).toMatchObject([
-      { attempt: 2, worker_id: other.id, outcome: null },
+      { attempt: 2, worker_id: otherRig.id, outcome: null },
       { attempt: 1, worker_id: lost.id, outcome: 'given_up' },
     ]);
     const ofLost = read(fleet, { jobId: job, workerId: lost.id }).bars;
@@ -133,10 +133,10 @@ describe('predictions of the timeline', () => {
   test('omits predictions outside the range or on other workers', async () => {
     const { fleet } = await openBusy();
     await fleet.submit({});
-    const other = await fleet.addWorker();
+    const otherRig = await fleet.addWorker();
     expect(read(fleet, { to: fleet.clock.wall() }).predictions).toEqual([]);
     expect(read(fleet, { from: fleet.clock.wall() + hour }).predictions).toEqual([]);
-    expect(read(fleet, { workerId: other.id }).predictions).toEqual([]);
+    expect(read(fleet, { workerId: otherRig.id }).predictions).toEqual([]);
   });
 
   test('omits pending jobs whose start cannot be predicted', async () => {

@@ -4,7 +4,7 @@ import type { JobId } from '../../../../../protocol/ids.ts';
 import type { FleetWorker } from '../../../../support/fleet-worker.ts';
 import type { Fleet } from '../../../../support/fleet.ts';
 import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';
-import { startWith } from '../pool-bench.ts';
+import { startWith } from '../pool-fixture.ts';
 
 const hourMs = 3_600_000;
 const electricity = { price_per_kwh: 0.5, currency: 'EUR' };

@@ -10,7 +10,7 @@ import { createVirtualClock, trustedTimeOf } from '../../../../support/virtual-c
 const MiB = 1_048_576;
 const minute = 60_000;
 
-async function openBench(sizeOf: (file: string) => Promise<number>) {
+async function openFixture(sizeOf: (file: string) => Promise<number>) {
   const parts = quietDeps();
   const clock = createVirtualClock();
   const store = openSqliteStore(newDatabase(), parts);
@@ -49,7 +49,7 @@ async function openBench(sizeOf: (file: string) => Promise<number>) {
 }
 
 test('reserves the file size of each upload at the start, and drops non-resumable uploads', async () => {
-  const { uploadOf, add, start, removed, reserved } = await openBench(() => Promise.resolve(10));
+  const { uploadOf, add, start, removed, reserved } = await openFixture(() => Promise.resolve(10));
   await add(uploadOf('resumable'));
   await add(uploadOf('broken', { isResumable: false }));
   expect(reserved()).toBe(128 * MiB);
@@ -61,7 +61,7 @@ test('reserves the file size of each upload at the start, and drops non-resumabl
 test('keeps the reservation of an upload that resumes while its file is measured', async () => {
   const asked = Promise.withResolvers<undefined>();
   const size = Promise.withResolvers<number>();
-  const { store, uploadOf, add, start, reserved, releases } = await openBench(() => {
+  const { store, uploadOf, add, start, reserved, releases } = await openFixture(() => {
     asked.resolve(undefined);
     return size.promise;
   });
@@ -75,7 +75,7 @@ test('keeps the reservation of an upload that resumes while its file is measured
 });
 
 test('releases the uploads of closed attempts every ten minutes', async () => {
-  const { clock, start, releases } = await openBench(() => Promise.resolve(0));
+  const { clock, start, releases } = await openFixture(() => Promise.resolve(0));
   start();
   await expect.poll(releases).toBe(1);
   await clock.advance(10 * minute);

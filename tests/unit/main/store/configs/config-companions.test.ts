@@ -85,7 +85,7 @@ describe('writing a config with companion files', () => {
     ['a config folder where a plain file has the name', files, { lora: '' }, 'config_in_the_way'],
     ['a config whose name exists in another case', files, { 'LORA/config.json': '{}' }, 'config_in_the_way'],
     ['a file where a folder has its name', files, { 'lora/data.json/x': '' }, 'config_in_the_way'],
-  ])('refuses to write %s', async (_what, given, there, code) => {
+  ])('refuses to write %s', async (_case, given, there, code) => {
     const { root, putWith, announced } = setUp(there);
     const before = snapshot(root);
     expect(refusalOf(await putWith('lora', given)).code).toBe(code);

@@ -38,7 +38,7 @@ describe('loading a config', () => {
       'in a folder of its own when a folder blocks the file name',
       { 'lora.json/x': '', 'lora/config.json': { lr: 1 } },
     ],
-  ])('finds a config %s', async (_what, files) => {
+  ])('finds a config %s', async (_case, files) => {
     const { configs } = setUp(files);
     expect(await load(configs, 'lora')).toEqual({
       ok: true,
@@ -103,7 +103,7 @@ describe('validating a config name', () => {
     ['a hidden name', '.lora'],
     ['a name with a text direction override', 'lo\u202era'],
     ['a name of 300 characters', 'x'.repeat(300)],
-  ])('refuses %s', async (_what, name) => {
+  ])('refuses %s', async (_case, name) => {
     const { configs } = setUp({ 'lora.json': { lr: 1 } });
     expect(refusalOf(await load(configs, name)).code).toBe('invalid_request');
   });
@@ -124,7 +124,7 @@ describe('a config that does not exist', () => {
     ['no file has the name', {}],
     ['only similar file names exist', { 'lora2.json': {}, 'lora.txt': {} }],
     ['the folder with the name has no config', { 'lora/other.json': {} }],
-  ])('returns config_not_found when %s', async (_what, files) => {
+  ])('returns config_not_found when %s', async (_case, files) => {
     const { configs } = setUp(files);
     const outcome = await load(configs, 'lora');
     expect(refusalOf(outcome).code).toBe('config_not_found');
@@ -150,7 +150,7 @@ describe('a config that does not exist', () => {
       'link to itself',
       (_root, configs) => symlinkSync(join(configs, 'lora.json'), join(configs, 'lora.json')),
     ],
-  ])('returns config_not_found when a link leads out of the folder to a %s', async (_what, link) => {
+  ])('returns config_not_found when a link leads out of the folder to a %s', async (_case, link) => {
     const { root, configs } = setUp({});
     link(root, configs);
     expect(refusalOf(await load(configs, 'lora')).code).toBe('config_not_found');
@@ -175,7 +175,7 @@ describe('a config with invalid content', () => {
     ['null', 'null', 'must be an object with keys and values'],
     ['a string', '"lr"', 'must be an object with keys and values'],
     ['too large', `{"lr": "${'x'.repeat(1_000_000)}"}`, 'is larger than 1000000 characters'],
-  ])('refuses a config that is %s', async (_what, content, detail) => {
+  ])('refuses a config that is %s', async (_case, content, detail) => {
     const { configs } = setUp({ 'lora.json': content });
     const outcome = await load(configs, 'lora');
     expect(refusalOf(outcome).code).toBe('config_invalid');
@@ -217,7 +217,7 @@ describe('the dataloader of a config', () => {
       'named by a parent path',
       { 'lora.json': { data_backend_config: '../data.json' }, 'data.json': dataloader },
     ],
-  ])('loads a dataloader %s', async (_what, files) => {
+  ])('loads a dataloader %s', async (_case, files) => {
     const { configs } = setUp(files);
     expect(await load(configs, 'lora')).toMatchObject({ ok: true, value: { dataloader } });
   });
@@ -232,7 +232,7 @@ describe('the dataloader of a config', () => {
     ['exists in two places', { 'other/data.json': dataloader, 'third/data.json': dataloader }],
     ['is not JSON', { 'data.json': 'no' }],
     ['is too large', { 'data.json': `["${'x'.repeat(1_000_000)}"]` }],
-  ])('refuses a config whose dataloader %s', async (_what, files) => {
+  ])('refuses a config whose dataloader %s', async (_case, files) => {
     const { configs } = setUp({ ...files, 'lora.json': { data_backend_config: 'data.json' } });
     expect(refusalOf(await load(configs, 'lora')).code).toBe('config_invalid');
   });

@@ -63,9 +63,9 @@ function setUp(files: Files = {}) {
 
 const makePipe = (path: string): unknown => execFileSync('sh', ['-c', 'mkfifo "$0"', path]);
 
-type Bench = ReturnType<typeof setUp>;
+type Fixture = ReturnType<typeof setUp>;
 
-const names = async (found: ReturnType<Bench['list']>) => (await found).entries.map(({ name }) => name);
+const names = async (found: ReturnType<Fixture['list']>) => (await found).entries.map(({ name }) => name);
 
 describe('listing configs', () => {
   test('lists every config in the order of names, whether file or folder', async () => {
@@ -259,8 +259,8 @@ describe('refusing to write a config', () => {
     ['where a pipe has its name', 'pipe', 'config_in_the_way'],
     ['with a file extension in its name', 'new.json', 'invalid_request'],
     ['with a name that is too long for a file', 'ß'.repeat(126), 'invalid_request'],
-  ])('refuses to write a config %s', async (_what, name, code) => {
-    const bench = setUp({
+  ])('refuses to write a config %s', async (_case, name, code) => {
+    const fixture = setUp({
       'lora.json': { lr: 1 },
       'own/config.json': {},
       'étude.json': {},
@@ -269,7 +269,7 @@ describe('refusing to write a config', () => {
       'linked/x': '',
       'double/config.json': {},
     });
-    const { root, folder } = bench;
+    const { root, folder } = fixture;
     symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
     symlinkSync(join(root, 'secret.json'), join(folder, 'out.json'));
     symlinkSync(join(root, 'private'), join(folder, 'outside'));
@@ -277,9 +277,9 @@ describe('refusing to write a config', () => {
     symlinkSync(join(root, 'secret.json'), join(folder, 'linked/config.json'));
     makePipe(join(folder, 'pipe.json'));
     const before = snapshot(root);
-    expect(refusalOf(await bench.put(name)).code).toBe(code);
+    expect(refusalOf(await fixture.put(name)).code).toBe(code);
     expect(snapshot(root)).toEqual(before);
-    expect(bench.announced).toEqual([]);
+    expect(fixture.announced).toEqual([]);
   });
 
   test('refuses a config that is too large to load', async () => {
@@ -362,7 +362,7 @@ describe('deleting a config', () => {
     ['a dataloader', 'data', 'config_in_the_way'],
     ['a folder', 'folder', 'config_in_the_way'],
     ['a config named in another case', 'LORA', 'config_not_found'],
-  ])('refuses to delete %s', async (_what, name, code) => {
+  ])('refuses to delete %s', async (_case, name, code) => {
     const { root, folder, remove, announced } = setUp({
       'lora.json': {},
       'data.json': [],
@@ -408,8 +408,8 @@ describe('arbitrary config names', () => {
   );
 
   test('never reads or changes anything but the files of that config', async () => {
-    const bench = setUp({ 'lora.json': { lr: 1 }, 'own/config.json': {}, 'own/data.json': [] });
-    const { root, folder } = bench;
+    const fixture = setUp({ 'lora.json': { lr: 1 }, 'own/config.json': {}, 'own/data.json': [] });
+    const { root, folder } = fixture;
     symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
     symlinkSync(join(root, 'secret.json'), join(folder, 'out.json'));
     symlinkSync(join(root, 'private'), join(folder, 'outside'));
@@ -424,8 +424,8 @@ describe('arbitrary config names', () => {
         async (text, what) => {
           const before = snapshot(root);
           const outcome = await (what === 'find' || what === 'load'
-            ? bench.configs[what](text)
-            : bench[what](text));
+            ? fixture.configs[what](text)
+            : fixture[what](text));
           expect(JSON.stringify(outcome)).not.toContain('"secret":true');
           const after = snapshot(root);
           const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(

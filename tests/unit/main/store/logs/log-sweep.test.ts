@@ -15,7 +15,7 @@ const logOf = (lines: string[]) => {
   return { info: write, warn: write, error: write };
 };
 
-interface Bench {
+interface Fixture {
   readonly clock: VirtualClock;
   readonly said: readonly string[];
   has(id: string): boolean;
@@ -29,11 +29,11 @@ interface Bench {
  * `jobs`: days since each job ended; null for a running job. `orphans`: hours since the log was found without a job;
  * null when it was not found yet.
  */
-async function openBench(
+async function openFixture(
   jobs: Readonly<Record<string, number | null>>,
   orphans: Readonly<Record<string, number | null>>,
   days: number | null,
-): Promise<Bench> {
+): Promise<Fixture> {
   const clock = createVirtualClock();
   const folder = openFolder();
   const markOf = (id: string): string => join(folder, id, 'orphaned-at');
@@ -81,44 +81,44 @@ async function openBench(
 
 test('removes logs of expired and of missing jobs at the start', async () => {
   const jobs = { j_old: 31, j_new: 29, j_runs: null };
-  const bench = await openBench(jobs, { j_gone: 25, j_just_gone: 23 }, 30);
-  await expect.poll(() => [bench.has('j_old'), bench.has('j_gone')]).toEqual([false, false]);
-  await bench.stop();
-  expect(['j_new', 'j_runs', 'j_just_gone'].map(bench.has)).toEqual([true, true, true]);
-  expect(bench.said).toEqual(['log.removed', 'log.removed']);
+  const fixture = await openFixture(jobs, { j_gone: 25, j_just_gone: 23 }, 30);
+  await expect.poll(() => [fixture.has('j_old'), fixture.has('j_gone')]).toEqual([false, false]);
+  await fixture.stop();
+  expect(['j_new', 'j_runs', 'j_just_gone'].map(fixture.has)).toEqual([true, true, true]);
+  expect(fixture.said).toEqual(['log.removed', 'log.removed']);
 });
 
 test('removes logs that expire while the server runs', async () => {
-  const bench = await openBench({ j_1: 29, j_2: 10 }, { j_gone: 23 }, 30);
+  const fixture = await openFixture({ j_1: 29, j_2: 10 }, { j_gone: 23 }, 30);
   await expect
     .poll(
       async () => {
-        await bench.sweepAfter(3_600_000);
-        return [bench.has('j_1'), bench.has('j_gone')];
+        await fixture.sweepAfter(3_600_000);
+        return [fixture.has('j_1'), fixture.has('j_gone')];
       },
       { interval: 1, timeout: 9_000 },
     )
     .toEqual([false, false]);
-  expect(bench.has('j_2')).toBe(true);
+  expect(fixture.has('j_2')).toBe(true);
 });
 
 test('keeps logs of all existing jobs when no maximum age is set', async () => {
-  const bench = await openBench({ j_old: 10_000 }, { j_gone: 25 }, null);
-  await expect.poll(() => bench.has('j_gone')).toBe(false);
-  await bench.stop();
-  expect(bench.has('j_old')).toBe(true);
+  const fixture = await openFixture({ j_old: 10_000 }, { j_gone: 25 }, null);
+  await expect.poll(() => fixture.has('j_gone')).toBe(false);
+  await fixture.stop();
+  expect(fixture.has('j_old')).toBe(true);
 });
 
 test('keeps an orphaned log for a day after finding it, however old its files look', async () => {
-  const bench = await openBench({}, { j_gone: null }, 30);
-  await expect.poll(() => bench.isMarked('j_gone')).toBe(true);
-  for (let hour = 0; hour < 23; hour += 1) await bench.sweepAfter(3_600_000);
-  expect(bench.has('j_gone')).toBe(true);
+  const fixture = await openFixture({}, { j_gone: null }, 30);
+  await expect.poll(() => fixture.isMarked('j_gone')).toBe(true);
+  for (let hour = 0; hour < 23; hour += 1) await fixture.sweepAfter(3_600_000);
+  expect(fixture.has('j_gone')).toBe(true);
   await expect
     .poll(
       async () => {
-        await bench.sweepAfter(3_600_000);
-        return bench.has('j_gone');
+        await fixture.sweepAfter(3_600_000);
+        return fixture.has('j_gone');
       },
       { interval: 1, timeout: 9_000 },
     )
@@ -126,32 +126,32 @@ test('keeps an orphaned log for a day after finding it, however old its files lo
 });
 
 test('removes the orphan mark when the job exists again', async () => {
-  const bench = await openBench({ j_back: 2 }, {}, 30);
-  bench.mark('j_back', '1\n');
+  const fixture = await openFixture({ j_back: 2 }, {}, 30);
+  fixture.mark('j_back', '1\n');
   await expect
     .poll(async () => {
-      await bench.sweepAfter(3_600_000);
-      return bench.isMarked('j_back');
+      await fixture.sweepAfter(3_600_000);
+      return fixture.isMarked('j_back');
     })
     .toBe(false);
-  expect(bench.has('j_back')).toBe(true);
+  expect(fixture.has('j_back')).toBe(true);
 });
 
 test('restarts the one-day period when the orphan mark is unreadable', async () => {
-  const bench = await openBench({}, { j_gone: null }, 30);
-  bench.mark('j_gone', 'soon');
-  await bench.sweepAfter(3_600_000);
-  await bench.stop();
-  expect(bench.has('j_gone')).toBe(true);
+  const fixture = await openFixture({}, { j_gone: null }, 30);
+  fixture.mark('j_gone', 'soon');
+  await fixture.sweepAfter(3_600_000);
+  await fixture.stop();
+  expect(fixture.has('j_gone')).toBe(true);
 });
 
 test.each([
   ['ten years ahead', 3_650],
   ['a month ahead', 31],
-])('removes no log when the clock jumps %s while the server runs', async (_what, days) => {
-  const bench = await openBench({ j_new: 2 }, { j_just_gone: 1 }, 30);
-  bench.clock.shiftWall(days * dayMs);
-  await bench.sweepAfter(3_600_000);
-  await bench.stop();
-  expect([bench.has('j_new'), bench.has('j_just_gone')]).toEqual([true, true]);
+])('removes no log when the clock jumps %s while the server runs', async (_case, days) => {
+  const fixture = await openFixture({ j_new: 2 }, { j_just_gone: 1 }, 30);
+  fixture.clock.shiftWall(days * dayMs);
+  await fixture.sweepAfter(3_600_000);
+  await fixture.stop();
+  expect([fixture.has('j_new'), fixture.has('j_just_gone')]).toEqual([true, true]);
 });

@@ -13,7 +13,7 @@ import {
   start,
   startWith,
   statesOf,
-} from '../../pool-bench.ts';
+} from '../../pool-fixture.ts';
 
 describe('machines whose workers never register', () => {
   test('ends a machine whose worker does not register, and pauses the pool at the third in a row', async () => {

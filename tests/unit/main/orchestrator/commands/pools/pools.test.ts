@@ -13,7 +13,7 @@ import {
   retriesOf,
   startWith,
   statesOf,
-} from '../../pool-bench.ts';
+} from '../../pool-fixture.ts';
 
 describe('ordering machines', () => {
   test('orders a machine for a job, runs the job there, and ends the machine once it is idle', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ada } from '../../../../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import { poolOf } from '../../../../../support/pool-fleet.ts';
-import { hour, idOf, minute, oneGpu, outcomesOf, startWith, statesOf } from '../../pool-bench.ts';
+import { hour, idOf, minute, oneGpu, outcomesOf, startWith, statesOf } from '../../pool-fixture.ts';
 
 test('ends a launch within 10 s after its order is answered, if its job was cancelled meanwhile', async () => {
   const pools = await startWith({}, { startMs: hour });

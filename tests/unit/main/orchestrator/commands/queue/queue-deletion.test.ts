@@ -4,7 +4,7 @@ import { everyJob } from '../../../../../support/every-job.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { bob, type Fleet } from '../../../../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
-import { lastRow } from '../../queue-bench.ts';
+import { lastRow } from '../../audit-rows.ts';
 
 const dayMs = 86_400_000;
 

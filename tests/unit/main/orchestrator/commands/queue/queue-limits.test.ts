@@ -4,7 +4,7 @@ import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { ada, bob, type Fleet } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
-import { lastRow } from '../../queue-bench.ts';
+import { lastRow } from '../../audit-rows.ts';
 
 async function openRigs(more: number) {
   const fleet = await openFleet();

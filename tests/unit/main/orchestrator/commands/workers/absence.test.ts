@@ -26,7 +26,7 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
       return { fleet, rig, job };
     };
 
-    test.each(beats)('keeps the attempt after a single heartbeat that %s', async (_what, beat) => {
+    test.each(beats)('keeps the attempt after a single heartbeat that %s', async (_case, beat) => {
       const { fleet, rig, job } = await start();
       await beat(rig);
       await fleet.clock.advance(60_000);
@@ -71,15 +71,15 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
 });
 
 describe("heartbeats of Trainyard's agent without its job", () => {
-  test.each(beats)('ends the attempt when a second heartbeat %s', async (_what, beat) => {
+  test.each(beats)('ends the attempt when a second heartbeat %s', async (_case, beat) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     await rig.beat();
     await fleet.clock.advance(minGapMs);
     expect((await beat(rig)).ok).toBe(true);
-    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: otherRig.id });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'worker_lost' });
     // The attempt has ended, so a later report about it is refused.
     expect(refusalOf(await rig.report(job, 'running')).code).toBe('attempt_superseded');

@@ -43,13 +43,13 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
     async word => {
       const { fleet, rig, job } = await start();
       await fleet.drain(rig, { deadlineMs: 10_000 });
-      const other = await fleet.addIdleWorker();
+      const otherRig = await fleet.addIdleWorker();
       await fleet.clock.advance(10_000);
       await rig.report(job, word, { signal: 'SIGTERM' });
-      expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: other.id });
+      expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: otherRig.id });
       expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: null });
-      await other.run(job);
-      await other.report(job, 'completed');
+      await otherRig.run(job);
+      await otherRig.report(job, 'completed');
       expect(fleet.job(job)).toMatchObject({ status: 'completed', max_attempts: 1 });
       expect(rig.view().status).toBe('draining');
     },
@@ -85,15 +85,15 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
 
   test('takes the job over when its worker becomes silent instead of confirming the stop', async () => {
     const { fleet, rig, job } = await start();
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     await fleet.drain(rig, { deadlineMs: 10_000 });
     for (let s = 0; s < takeover - 1_000; s += 53_000) {
       await fleet.clock.advance(53_000);
-      await other.beat();
+      await otherRig.beat();
     }
     expect(fleet.job(job).status).toBe('cancelling');
     await fleet.clock.advance(1_000);
-    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', worker_id: other.id });
+    expect(fleet.job(job)).toMatchObject({ status: 'dispatched', worker_id: otherRig.id });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'given_up', cause: null });
     expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job });
   });
@@ -101,7 +101,7 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
   test.each([
     ['a crash', { crash: true }],
     ['an orderly stop', { crash: false }],
-  ])('keeps the drain deadline across %s', async (_what, how) => {
+  ])('keeps the drain deadline across %s', async (_case, how) => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 100_000 });
     await fleet.clock.advance(40_000);
@@ -120,7 +120,7 @@ describe('drain deadline after a restart', () => {
     ['back by years', -10_000 * hour, 60_000],
   ])(
     'limits the remaining time to the whole deadline when the wall clock is set %s',
-    async (_what, ms, deadlineMs) => {
+    async (_case, ms, deadlineMs) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
       const job = await fleet.runJob(rig);

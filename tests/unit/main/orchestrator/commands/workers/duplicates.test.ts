@@ -13,7 +13,7 @@ const others: readonly (readonly [what: string, protocol: 1 | 2, other: AgentOpt
   ['the same host name elsewhere', 1, { address: '10.9.9.9' }],
 ];
 
-describe.each(others)('registering %s (protocol %i)', (_what, protocol, other) => {
+describe.each(others)('registering %s (protocol %i)', (_title, protocol, other) => {
   const open = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol, host: 'incumbent' } });
@@ -86,7 +86,7 @@ describe.each(others)('registering %s (protocol %i)', (_what, protocol, other) =
   test.each<[string, 'goodbye' | 'silence']>([
     ['disconnected', 'goodbye'],
     ['is offline', 'silence'],
-  ])('accepts the other instance once the first %s', async (_how, how) => {
+  ])('accepts the other instance once the first %s', async (_case, how) => {
     const { fleet, rig } = await open();
     if (how === 'goodbye') await rig.disconnect();
     else await fleet.clock.advance(120_000);
@@ -131,7 +131,7 @@ describe.each(others)('registering %s (protocol %i)', (_what, protocol, other) =
 test.each<[string, AgentOptions]>([
   ['another start of its agent', { startId: 'another' }],
   ['another name and address of the same machine', { host: 'another', address: '10.9.9.9' }],
-])('accepts %s as the same instance (protocol 2)', async (_what, agent) => {
+])('accepts %s as the same instance (protocol 2)', async (_case, agent) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await rig.connect(agent);

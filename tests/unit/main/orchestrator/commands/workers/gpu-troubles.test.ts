@@ -239,7 +239,7 @@ test.each<[string, unknown, readonly GpuTrouble[]]>([
     Array.from({ length: 500 }, (_, gpu) => ({ ...lost, gpu })),
     Array.from({ length: 32 }, (_, gpu) => ({ ...lost, gpu })),
   ],
-])('accepts a heartbeat whose GPU problems have %s', async (_what, gpu_troubles, known) => {
+])('accepts a heartbeat whose GPU problems have %s', async (_case, gpu_troubles, known) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const more: Partial<HeartbeatBody> = { gpu_troubles };

@@ -44,13 +44,13 @@ describe('a join token', () => {
   test("makes the joining machine's token the only one of its worker, like a rotation", async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1' });
-    const other = await fleet.addIdleWorker();
+    const otherRig = await fleet.addIdleWorker();
     const outcome = await join(fleet, await createJoinToken(fleet, rig), 'wt_mine');
     expect(valueOf(outcome)).toEqual({ worker_id: rig.id, name: 'rig-1', worker_type: 'persistent' });
     expect(authenticates(fleet, rig, 'wt_mine', rig.token)).toEqual([true, false]);
-    expect(authenticates(fleet, other, other.token)).toEqual([true]);
+    expect(authenticates(fleet, otherRig, otherRig.token)).toEqual([true]);
     expect(rig.stream.ended).toBe(true);
-    expect(other.stream.ended).toBe(false);
+    expect(otherRig.stream.ended).toBe(false);
   });
 
   test('closes the stream of the old token before the join returns', async () => {
@@ -121,7 +121,7 @@ describe('a join token', () => {
       (fleet, rig) => fleet.orchestrator.workers.rotateToken(rig.id, 'after_job', ada),
     ],
     ['the deletion of its worker', (fleet, rig) => fleet.orchestrator.workers.remove(rig.id, ada)],
-  ])('invalidates a used or unused join token after %s', async (_what, act) => {
+  ])('invalidates a used or unused join token after %s', async (_case, act) => {
     const fleet = await openFleet();
     for (const isUsed of [false, true]) {
       const rig = await fleet.addWorker();
@@ -158,7 +158,7 @@ describe('a join token', () => {
     ['of another worker', async fleet => (await fleet.addWorker()).token],
     ['that is the join token itself', async (_fleet, joinToken) => joinToken],
     ['that the worker already has', async () => 'wt_1'],
-  ])('refuses to join with a token %s', async (_what, tokenOf) => {
+  ])('refuses to join with a token %s', async (_case, tokenOf) => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     const joinToken = await createJoinToken(fleet, rig);

@@ -102,10 +102,10 @@ test('starts a cooldown on a report about a job that runs on another worker', as
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
-  const other = await fleet.addIdleWorker();
+  const otherRig = await fleet.addIdleWorker();
   await fleet.clock.advance(170_000);
-  await other.beat();
-  expect(other.lastOffer().job_id).toBe(first);
+  await otherRig.beat();
+  expect(otherRig.lastOffer().job_id).toBe(first);
   const { jobId: second } = await fleet.submit();
   expect(await rig.report(first, 'failed', { exit_code: -15 })).toMatchObject({ ok: false });
   await fleet.clock.advance(499);

@@ -80,7 +80,7 @@ describe('three different jobs in a row that fail to start', () => {
         await rig.report(await fleet.runJob(rig), 'completed');
       },
     ],
-  ])('starts counting again when a job in between %s', async (_what, between) => {
+  ])('starts counting again when a job in between %s', async (_case, between) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -178,7 +178,7 @@ describe('the trial job after ten minutes', () => {
     ['a job that failed here before', true],
   ])(
     'extends the quarantine by ten minutes when the trial job fails to start: %s',
-    async (_what, sameJob) => {
+    async (_case, sameJob) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
       for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -190,11 +190,11 @@ describe('the trial job after ten minutes', () => {
       await pass(fleet, trial, rig);
       expect(rig.lastOffer().job_id).toBe(next);
       await rig.run(next);
-      const { jobId: another } = await fleet.submit();
+      const { jobId: anotherJob } = await fleet.submit();
       await rig.report(next, 'failed', noStart);
       expect(rig.view()).toMatchObject({ quarantine: { since: '2026-01-01T12:10:00.000Z' } });
       await pass(fleet, trial - 1, rig);
-      expect(fleet.job(another).status).toBe('pending');
+      expect(fleet.job(anotherJob).status).toBe('pending');
       expect(fleet.trail(rig.id).filter(type => type === 'worker.quarantined')).toHaveLength(2);
       await fleet.clock.advance(1);
       expect(rig.view().status).toBe('busy');
@@ -218,7 +218,7 @@ describe('the trial job after ten minutes', () => {
     ['set far forward and no stored time', 10_000 * hour, true, 0],
   ])(
     'keeps the time until the trial across a restart with the clocks %s',
-    async (_what, ms, forgetsTime, restMs) => {
+    async (_case, ms, forgetsTime, restMs) => {
       const { fleet, rig } = await openQuarantined();
       const { jobId } = await fleet.submit();
       await pass(fleet, 240_000, rig);

@@ -20,7 +20,7 @@ test("prefers the admin's labels to the agent's, key by key", async () => {
 test.each([
   ['missing', undefined],
   ['empty', {}],
-])('keeps all labels when a registration has a label set that is %s', async (_what, labels) => {
+])('keeps all labels when a registration has a label set that is %s', async (_case, labels) => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker({ labels: { team: 'nlp' } });
   await rig.register({ labels: { disk: 'nvme' } });
@@ -186,7 +186,7 @@ describe('registrations that arrive out of order', () => {
     ['the next one of the same start', { registrationNo: 3 }],
     ['the first one of another start', { registrationNo: 1, startId: 'second-life' }],
     ['one without a number', {}],
-  ])('accepts a registration that is %s', async (_what, changes) => {
+  ])('accepts a registration that is %s', async (_case, changes) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2 } });
     const job = await fleet.runJob(rig);

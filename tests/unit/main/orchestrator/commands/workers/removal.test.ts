@@ -232,7 +232,7 @@ describe('removing an ephemeral worker', () => {
 test.each<[string, boolean]>([
   ['connected and left', true],
   ['never connected', false],
-])('keeps a persistent worker that %s', async (_what, connected) => {
+])('keeps a persistent worker that %s', async (_case, connected) => {
   const fleet = await openFleet();
   const rig = connected ? await fleet.addIdleWorker() : await fleet.addWorker();
   if (connected) await rig.disconnect();

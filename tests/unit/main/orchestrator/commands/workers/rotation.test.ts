@@ -103,7 +103,7 @@ describe('rotating a token after the job', () => {
   test.each([
     ['a crash', { crash: true }],
     ['an orderly stop', { crash: false }],
-  ])('keeps both tokens valid across %s', async (_what, how) => {
+  ])('keeps both tokens valid across %s', async (_case, how) => {
     const { fleet, rig, job } = await start();
     const token = await rotate(fleet, rig, 'after_job');
     await fleet.restart(how);
