@@ -51,22 +51,23 @@ function command(name: string, run: Run, check: (model: FleetModel) => boolean =
   };
 }
 
-const worker = fc.nat({ max: 2 });
-const job = fc.nat({ max: 7 });
+const workerIndex = fc.nat({ max: 2 });
+const anyJobIndex = fc.nat({ max: 7 });
 // Picks a job; null when none exists yet.
 const jobAt = ({ jobs }: RealFleet, index: number): JobId | null =>
   jobs[index % Math.max(1, jobs.length)] ?? null;
+const nameJob = (index: number | null): string => (index === null ? 'no job' : `job ${index}`);
 const workerAt = ({ workers }: RealFleet, index: number): FleetWorker => {
-  const found = workers[index];
-  if (found === undefined) throw new Error(`there is no worker ${index}`);
-  return found;
+  const rig = workers[index];
+  if (rig === undefined) throw new Error(`there is no worker ${index}`);
+  return rig;
 };
 
-function expectThat(isSo: boolean, what: string): void {
-  if (!isSo) throw new Error(what);
+function expectThat(isTrue: boolean, violation: string): void {
+  if (!isTrue) throw new Error(violation);
 }
 
-const byWorker = (
+const workerCommand = (
   index: number,
   name: string,
   run: (rig: FleetWorker, model: FleetModel, real: RealFleet) => Promise<void>,
@@ -82,7 +83,7 @@ const submits = fc
     max_retries: fc.nat({ max: 3 }),
     priority: fc.constantFrom(0, 10, 40),
     timeout_s: fc.constantFrom(undefined, 60),
-    // Rare, because a job that waits for approval does little else.
+    // True in one of six cases, because a job that waits for approval exercises little else.
     requires_approval: fc.nat({ max: 5 }).map(n => n === 0),
     user: fc.constantFrom(ada, bob),
   })
@@ -99,65 +100,66 @@ function recordJob(model: FleetModel, { jobs }: RealFleet, id: JobId): void {
   model.jobs += 1;
 }
 
-// The job is dispatched immediately or leaves no trace.
+// A job with no_wait is dispatched immediately, or is rejected without any event.
 const submitsWithoutWaiting = fc.constantFrom(ada, bob).map(user =>
   command('submit without waiting', async (model, real) => {
     const { fleet } = real;
     const before = fleet.events.length;
     const waiting = fleet.store.pendingJobs().length;
-    const answer = await fleet.trySubmit({ no_wait: true }, user);
-    if (!answer.ok) throw new Error(answer.refusal.detail);
-    if (answer.value.status === 'rejected') {
+    const outcome = await fleet.trySubmit({ no_wait: true }, user);
+    if (!outcome.ok) throw new Error(outcome.refusal.detail);
+    const submission = outcome.value;
+    if (submission.status === 'rejected') {
       expectThat(fleet.events.length === before, 'a rejected job has events');
       expectThat(fleet.store.pendingJobs().length === waiting, 'a rejected job waits in the queue');
       return;
     }
     expectThat(
-      answer.value.status === 'running',
-      `the job is ${answer.value.status}, but must start at once`,
+      submission.status === 'running',
+      `the job is ${submission.status}, but must be dispatched immediately`,
     );
-    recordJob(model, real, answer.value.jobId);
+    recordJob(model, real, submission.jobId);
   }),
 );
 
-const keyed = fc
+const keyedSubmits = fc
   .record({ key: fc.constantFrom('k1', 'k2'), fingerprint: fc.constantFrom('f1', 'f1', 'f2') })
   .map(({ key, fingerprint }) =>
     command(`submit ${fingerprint} as ${key}`, async (model, real) => {
-      const known = model.keyed.get(key);
-      const answer = await real.fleet.trySubmit({}, ada, { key, fingerprint });
-      const code = answer.ok ? null : answer.refusal.code;
-      if (known === undefined) {
-        if (!answer.ok || answer.value.status === 'rejected') throw new Error(`${key} is refused: ${code}`);
-        model.keyed.set(key, { job: answer.value.jobId, fingerprint });
-        recordJob(model, real, answer.value.jobId);
-      } else if (known.fingerprint !== fingerprint) {
+      const first = model.keyed.get(key);
+      const outcome = await real.fleet.trySubmit({}, ada, { key, fingerprint });
+      const code = outcome.ok ? null : outcome.refusal.code;
+      if (first === undefined) {
+        if (!outcome.ok || outcome.value.status === 'rejected') throw new Error(`${key} is refused: ${code}`);
+        model.keyed.set(key, { job: outcome.value.jobId, fingerprint });
+        recordJob(model, real, outcome.value.jobId);
+      } else if (first.fingerprint !== fingerprint) {
         expectThat(code === 'idempotency_key_reused', `${key} with another fingerprint: ${code}`);
-      } else if (model.deletedJobs.has(known.job)) {
+      } else if (model.deletedJobs.has(first.job)) {
         expectThat(code === 'job_not_found', `${key} of a deleted job: ${code}`);
       } else {
-        const isSame = answer.ok && answer.value.status !== 'rejected' && answer.value.jobId === known.job;
+        const isSame = outcome.ok && outcome.value.status !== 'rejected' && outcome.value.jobId === first.job;
         expectThat(isSame, `${key} returns another job the second time`);
       }
     }),
   );
 
 // A user's command for one job. `isAllowed` decides from the job's previous state whether it is allowed.
-const aboutJob = <T>(
+const jobCommand = <T>(
   name: string,
   call: (id: JobId, fleet: Fleet) => Promise<Outcome<T>>,
   isAllowed: (before: JobDetail) => boolean,
-  then: (id: JobId, model: FleetModel, real: RealFleet, answer: T) => void = () => {},
+  onSuccess: (id: JobId, model: FleetModel, real: RealFleet, value: T) => void = () => {},
 ): fc.Arbitrary<Command> =>
-  job.map(index =>
+  anyJobIndex.map(index =>
     command(`${name} job ${index}`, async (model, real) => {
       const id = jobAt(real, index);
       if (id === null) return;
       const before = real.fleet.job(id);
-      const answer = await call(id, real.fleet);
-      const result = answer.ok ? 'is not refused' : answer.refusal.code;
-      expectThat(answer.ok === isAllowed(before), `${name} of ${id}, which is ${before.status}, ${result}`);
-      if (answer.ok) then(id, model, real, answer.value);
+      const outcome = await call(id, real.fleet);
+      const result = outcome.ok ? 'is not refused' : outcome.refusal.code;
+      expectThat(outcome.ok === isAllowed(before), `${name} of ${id}, which is ${before.status}, ${result}`);
+      if (outcome.ok) onSuccess(id, model, real, outcome.value);
     }),
   );
 
@@ -165,24 +167,24 @@ const isPending = ({ status }: JobDetail): boolean => isWaiting(status);
 const isBlocked = ({ status }: JobDetail): boolean => status === 'blocked';
 const hasEnded = ({ status }: JobDetail): boolean => finalStatuses.some(final => final === status);
 
-const approvals = aboutJob(
+const approvals = jobCommand(
   'approval',
   (id, { orchestrator }) => orchestrator.jobs.approve(id, bob),
   isBlocked,
 );
-const rejections = aboutJob(
+const rejections = jobCommand(
   'rejection',
-  (id, { orchestrator }) => orchestrator.jobs.reject(id, 'too dear', bob),
+  (id, { orchestrator }) => orchestrator.jobs.reject(id, 'too expensive', bob),
   isBlocked,
   (id, _model, { fleet }) =>
     expectThat(fleet.job(id).cause === 'rejected', `${id} does not say why it failed`),
 );
-const priorityChanges = aboutJob(
+const priorityChanges = jobCommand(
   'priority',
   (id, { orchestrator }) => orchestrator.jobs.setPriority(id, 30, bob),
   isPending,
 );
-const movesToTop = aboutJob(
+const movesToTop = jobCommand(
   'move to the top',
   (id, { orchestrator }) => orchestrator.jobs.moveToTop(id, bob),
   isPending,
@@ -192,7 +194,7 @@ const movesToTop = aboutJob(
     expectThat(isFirst, `${id} was moved to the top, and is number ${position}`);
   },
 );
-const retries = aboutJob(
+const retries = jobCommand(
   'retry',
   (id, { orchestrator }) => orchestrator.jobs.retry(id, bob),
   hasEnded,
@@ -202,7 +204,7 @@ const retries = aboutJob(
     recordJob(model, real, retry.jobId);
   },
 );
-const jobDeletions = aboutJob(
+const jobDeletions = jobCommand(
   'deletion',
   (id, { orchestrator }) => orchestrator.jobs.remove(id, bob),
   hasEnded,
@@ -215,7 +217,7 @@ const jobDeletions = aboutJob(
 
 const pauses = fc.boolean().map(isPause =>
   command(isPause ? 'pause' : 'resume', async (model, { fleet: { orchestrator } }) => {
-    await (isPause ? orchestrator.queue.pause('mains', bob) : orchestrator.queue.resume(bob));
+    await (isPause ? orchestrator.queue.pause('maintenance', bob) : orchestrator.queue.resume(bob));
     model.isPaused = isPause;
   }),
 );
@@ -230,7 +232,7 @@ const limits = fc.record({ max_concurrent: anyLimit, user_max_concurrent: anyLim
   }),
 );
 
-const cancels = job.map(index =>
+const cancels = anyJobIndex.map(index =>
   command(`cancel job ${index}`, async (_model, real) => {
     const id = jobAt(real, index);
     if (id === null) return;
@@ -245,7 +247,7 @@ const cancels = job.map(index =>
   }),
 );
 
-const releases = job.map(index =>
+const releases = anyJobIndex.map(index =>
   command(`release job ${index}`, async (_model, real) => {
     const id = jobAt(real, index);
     if (id !== null) await real.fleet.release(id);
@@ -253,26 +255,26 @@ const releases = job.map(index =>
 );
 
 const drains = fc
-  .record({ index: worker, deadlineMs: fc.constantFrom(undefined, 0, 20_000) })
+  .record({ index: workerIndex, deadlineMs: fc.constantFrom(undefined, 0, 20_000) })
   .map(({ index, deadlineMs }) =>
-    byWorker(index, `drain within ${deadlineMs ?? 'any time'}`, async (rig, model, { fleet }) => {
+    workerCommand(index, `drain within ${deadlineMs ?? 'any time'}`, async (rig, model, { fleet }) => {
       const { drain } = await fleet.drain(rig, deadlineMs === undefined ? {} : { deadlineMs });
-      expectThat(drain !== null, `${rig.id} was drained, and does not drain`);
+      expectThat(drain !== null, `${rig.id} was drained, but has no drain`);
       model.draining.add(index);
     }),
   );
 
-const undrains = worker.map(index =>
-  byWorker(index, 'undrain', async (rig, model, { fleet }) => {
+const undrains = workerIndex.map(index =>
+  workerCommand(index, 'undrain', async (rig, model, { fleet }) => {
     await fleet.undrain(rig);
     model.draining.delete(index);
   }),
 );
 
 const rotations = fc
-  .record({ index: worker, mode: fc.constantFrom('now' as const, 'after_job' as const) })
+  .record({ index: workerIndex, mode: fc.constantFrom('now' as const, 'after_job' as const) })
   .map(({ index, mode }) =>
-    byWorker(index, `rotation ${mode}`, async (rig, model, { fleet, tokens }) => {
+    workerCommand(index, `rotation ${mode}`, async (rig, model, { fleet, tokens }) => {
       const hasJob = fleet.store.liveJobOf(rig.id) !== null;
       const issued = await fleet.orchestrator.workers.rotateToken(rig.id, mode, ada);
       if (!issued.ok) throw new Error(`the rotation of ${rig.id} was refused`);
@@ -283,8 +285,8 @@ const rotations = fc
     }),
   );
 
-const deletions = worker.map(index =>
-  byWorker(index, 'deletion', async (rig, model, { fleet, tokens }) => {
+const deletions = workerIndex.map(index =>
+  workerCommand(index, 'deletion', async (rig, model, { fleet, tokens }) => {
     const { status } = rig.view();
     const isHeld = fleet.store.liveJobOf(rig.id) !== null;
     const { ok } = await fleet.orchestrator.workers.remove(rig.id, ada);
@@ -296,76 +298,72 @@ const deletions = worker.map(index =>
 );
 
 const registrations = fc
-  .record({ index: worker, jobIndex: fc.option(job), restarts: fc.boolean() })
+  .record({ index: workerIndex, jobIndex: fc.option(anyJobIndex), restarts: fc.boolean() })
   .map(({ index, jobIndex, restarts }) =>
-    byWorker(
-      index,
-      `registration with ${jobIndex === null ? 'nothing' : `job ${jobIndex}`}`,
-      async (rig, model, real) => {
-        const currentJobId = jobIndex === null ? null : jobAt(real, jobIndex);
-        await rig.tryRegister({
-          ...(currentJobId !== null && { currentJobId }),
-          ...(restarts && { startId: `start-${real.fleet.writes}` }),
-        });
-        expectThat(
-          (rig.view().drain !== null) === model.draining.has(index),
-          `${rig.id} registers, and its drain changes`,
-        );
-      },
-    ),
+    workerCommand(index, `registration with ${nameJob(jobIndex)}`, async (rig, model, real) => {
+      const currentJobId = jobIndex === null ? null : jobAt(real, jobIndex);
+      await rig.tryRegister({
+        ...(currentJobId !== null && { currentJobId }),
+        ...(restarts && { startId: `start-${real.fleet.writes}` }),
+      });
+      expectThat(
+        (rig.view().drain !== null) === model.draining.has(index),
+        `a registration of ${rig.id} changes its drain`,
+      );
+    }),
   );
 
-const streams = worker.map(index =>
-  byWorker(
+const streams = workerIndex.map(index =>
+  workerCommand(
     index,
     'new stream',
-    async (rig, _model, { streams: open }) => void open.set(index, await rig.openStream()),
+    async (rig, _model, { streams: openStreams }) => void openStreams.set(index, await rig.openStream()),
   ),
 );
 
-const breaks = worker.map(index =>
-  byWorker(index, 'end of the stream', async (_rig, _model, { streams: open }) => {
-    await open.get(index)?.drop();
-    open.delete(index);
+const streamBreaks = workerIndex.map(index =>
+  workerCommand(index, 'end of the stream', async (_rig, _model, { streams: openStreams }) => {
+    await openStreams.get(index)?.drop();
+    openStreams.delete(index);
   }),
 );
 
-// The job of the newest offer, whatever became of it.
+// The job of the newest offer, even if it has ended.
 const lastOfferedTo = (rig: FleetWorker): JobId | null => rig.commandsOf('job_submit').at(-1)?.job_id ?? null;
 
-const beats = fc
-  .record({ index: worker, jobIndex: fc.option(job), isOwn: fc.boolean() })
+const heartbeats = fc
+  .record({ index: workerIndex, jobIndex: fc.option(anyJobIndex), isOwn: fc.boolean() })
   .map(({ index, jobIndex, isOwn }) =>
-    byWorker(
+    workerCommand(
       index,
-      `beat with ${isOwn ? 'its own job' : jobIndex === null ? 'nothing' : `job ${jobIndex}`}`,
+      `heartbeat with ${isOwn ? 'its own job' : nameJob(jobIndex)}`,
       async (rig, _model, real) => {
-        const other = jobIndex === null ? null : jobAt(real, jobIndex);
-        await rig.beat(isOwn ? lastOfferedTo(rig) : other);
+        const anyJob = jobIndex === null ? null : jobAt(real, jobIndex);
+        await rig.beat(isOwn ? lastOfferedTo(rig) : anyJob);
       },
     ),
   );
 
-// The call may bring its worker back, which may then get the pending job.
+// The call counts as contact. So its worker may be online again and get the pending job.
 const isUnchangedOrDispatched = (before: string, after: string): boolean =>
   after === before || (before === 'pending' && after === 'dispatched');
 
 const statuses = fc.constantFrom('starting', 'running', 'running', 'completed', 'failed', 'cancelled');
 const reports = fc
-  .record({ index: worker, jobIndex: job, status: statuses, code: fc.constantFrom(1, -15) })
+  .record({ index: workerIndex, jobIndex: anyJobIndex, status: statuses, code: fc.constantFrom(1, -15) })
   .map(({ index, jobIndex, status, code }) =>
-    byWorker(index, `"${status}" about job ${jobIndex}`, async (rig, _model, real) => {
+    workerCommand(index, `"${status}" about job ${jobIndex}`, async (rig, _model, real) => {
       const id = jobAt(real, jobIndex);
       if (id === null) return;
       const hadAttempt = real.fleet.store.attempts(id).some(({ workerId }) => workerId === rig.id);
       const before = real.fleet.job(id);
-      const answer: Outcome<unknown> = await rig.report(
+      const outcome: Outcome<unknown> = await rig.report(
         id,
         status,
         status === 'failed' ? { exit_code: code } : {},
       );
       if (hadAttempt) return;
-      expectThat(!answer.ok && answer.refusal.code === 'not_your_job', `${rig.id} may report about ${id}`);
+      expectThat(!outcome.ok && outcome.refusal.code === 'not_your_job', `${rig.id} may report about ${id}`);
       expectThat(
         isUnchangedOrDispatched(before.status, real.fleet.job(id).status),
         `${rig.id} changes ${id}`,
@@ -373,63 +371,69 @@ const reports = fc
     }),
   );
 
-// A worker that follows its commands.
-const works = fc
+// A worker starts or ends the job that was dispatched to it.
+const jobRuns = fc
   .record({
-    index: worker,
+    index: workerIndex,
     status: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const),
   })
   .map(({ index, status }) =>
-    byWorker(index, `work, to "${status}"`, async (rig, _model, { fleet }) => {
-      const held = fleet.store.liveJobOf(rig.id);
-      if (held?.status === 'dispatched') await rig.run(held.id);
-      if (held !== null && status !== 'running') await rig.report(held.id, status);
+    workerCommand(index, `work, to "${status}"`, async (rig, _model, { fleet }) => {
+      const liveJob = fleet.store.liveJobOf(rig.id);
+      if (liveJob?.status === 'dispatched') await rig.run(liveJob.id);
+      if (liveJob !== null && status !== 'running') await rig.report(liveJob.id, status);
     }),
   );
 
 // A repeated final report of an attempt that may have ended long ago.
 const replays = fc
   .record({
-    index: worker,
-    jobIndex: job,
-    which: fc.nat({ max: 3 }),
+    index: workerIndex,
+    jobIndex: anyJobIndex,
+    attemptIndex: fc.nat({ max: 3 }),
     status: fc.constantFrom('running' as const, 'completed' as const, 'failed' as const),
   })
-  .map(({ index, jobIndex, which, status }) =>
-    byWorker(index, `"${status}" about attempt ${which} of job ${jobIndex}`, async (rig, _model, real) => {
-      const id = jobAt(real, jobIndex);
-      const attempts = id === null ? [] : real.fleet.store.attempts(id);
-      const attempt = attempts[which % Math.max(1, attempts.length)];
-      if (id === null || attempt === undefined) return;
-      const isCurrent = attempt === attempts.at(-1) && attempt.workerId === rig.id;
-      const before = real.fleet.job(id).status;
-      const { ok } = await rig.report(id, status, { attempt_id: attempt.id });
-      if (isCurrent) return;
-      expectThat(
-        !ok,
-        `${rig.id} may report about attempt ${attempt.n} of ${id}, which is over or of another worker`,
-      );
-      const after = real.fleet.job(id).status;
-      expectThat(isUnchangedOrDispatched(before, after), `attempt ${attempt.n} of ${id} changes it`);
-    }),
+  .map(({ index, jobIndex, attemptIndex, status }) =>
+    workerCommand(
+      index,
+      `"${status}" about attempt ${attemptIndex} of job ${jobIndex}`,
+      async (rig, _model, real) => {
+        const id = jobAt(real, jobIndex);
+        const attempts = id === null ? [] : real.fleet.store.attempts(id);
+        const attempt = attempts[attemptIndex % Math.max(1, attempts.length)];
+        if (id === null || attempt === undefined) return;
+        const isCurrent = attempt === attempts.at(-1) && attempt.workerId === rig.id;
+        const before = real.fleet.job(id).status;
+        const { ok } = await rig.report(id, status, { attempt_id: attempt.id });
+        if (isCurrent) return;
+        expectThat(
+          !ok,
+          `${rig.id} may report about attempt ${attempt.n} of ${id}, which is over or of another worker`,
+        );
+        const after = real.fleet.job(id).status;
+        expectThat(isUnchangedOrDispatched(before, after), `attempt ${attempt.n} of ${id} changes it`);
+      },
+    ),
   );
 
-const goodbyes = worker.map(index => byWorker(index, 'goodbye', async rig => void (await rig.disconnect())));
+const disconnects = workerIndex.map(index =>
+  workerCommand(index, 'disconnect', async rig => void (await rig.disconnect())),
+);
 
-// Long enough for a late answer, a withdrawn offer, silence and takeover at T = 40 s.
+// With a heartbeat timeout of 40 s, these steps reach the repetition of an offer, its withdrawal, silence and takeover.
 const timeSteps = fc
   .constantFrom(200, 5_000, 16_000, 42_000, 65_000)
   .map(ms => command(`${ms / 1000} s`, async (_model, { fleet }) => fleet.clock.advance(ms)));
 
 const restarts = fc.boolean().map(crash =>
-  command(crash ? 'crash' : 'restart', async (_model, { fleet, streams: open }) => {
-    open.clear();
+  command(crash ? 'crash' : 'restart', async (_model, { fleet, streams: openStreams }) => {
+    openStreams.clear();
     await fleet.restart({ crash });
   }),
 );
 
-const disks = fc.boolean().map(isFull =>
-  command(isFull ? 'full disk' : 'room on the disk', async (model, { fleet }) => {
+const diskChanges = fc.boolean().map(isFull =>
+  command(isFull ? 'full disk' : 'space on the disk', async (model, { fleet }) => {
     model.isDiskFull = isFull;
     await fleet.setDiskFull(isFull);
   }),
@@ -438,19 +442,20 @@ const disks = fc.boolean().map(isFull =>
 export const isKnown = ({ fleet }: RealFleet, token: string): boolean =>
   fleet.orchestrator.workers.byTokenHash(hashOf(token)) !== null;
 
-// Calls of a working fleet have a higher weight than the rest.
+// The number is a weight: a command with 6 is generated six times as often as one with 1. Commands that let
+// jobs make progress have a higher weight than the others.
 const weightedCommands: readonly (readonly [fc.Arbitrary<Command>, number])[] = [
-  [works, 6],
+  [jobRuns, 6],
   [submits, 4],
   [timeSteps, 4],
   [reports, 3],
   [replays, 3],
   [streams, 2],
   [registrations, 2],
-  [beats, 3],
+  [heartbeats, 3],
   [restarts, 1],
   [submitsWithoutWaiting, 1],
-  [keyed, 2],
+  [keyedSubmits, 2],
   [approvals, 2],
   [rejections, 1],
   [priorityChanges, 1],
@@ -465,11 +470,11 @@ const weightedCommands: readonly (readonly [fc.Arbitrary<Command>, number])[] = 
   [undrains, 1],
   [rotations, 1],
   [deletions, 1],
-  [breaks, 1],
-  [goodbyes, 1],
-  [disks, 1],
+  [streamBreaks, 1],
+  [disconnects, 1],
+  [diskChanges, 1],
 ];
 
-export const fleetCommands: fc.Arbitrary<Command>[] = weightedCommands.flatMap(([kind, weight]) =>
-  Array.from({ length: weight }, () => kind),
+export const fleetCommands: fc.Arbitrary<Command>[] = weightedCommands.flatMap(([commands, weight]) =>
+  Array.from({ length: weight }, () => commands),
 );

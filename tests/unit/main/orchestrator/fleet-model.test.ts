@@ -8,7 +8,7 @@ import { createQueueRules } from '../../../support/queue-rules.ts';
 import { bookOf, wholeTrail } from '../../../support/seal.ts';
 import { type FleetModel, fleetCommands, isKnown, type RealFleet } from './fleet-commands.ts';
 
-const isFinal = (status: ShownStatus): boolean => finalStatuses.some(word => word === status);
+const isFinal = (status: ShownStatus): boolean => finalStatuses.some(final => final === status);
 
 async function setUp(): Promise<{ readonly model: FleetModel; readonly real: RealFleet }> {
   const fleet = await createFleet({ heartbeatTimeoutMs: 40_000 });
@@ -45,18 +45,18 @@ async function setUp(): Promise<{ readonly model: FleetModel; readonly real: Rea
 // Checks that hold after every command. Some compare with the state before it.
 function createInvariantCheck(real: () => RealFleet): RealFleet['checkInvariants'] {
   const ended = new Map<JobId, ShownStatus>();
-  let offersSeen: readonly number[] = [];
-  let shutdownsSeen: readonly number[] = [];
-  let drainedBefore: ReadonlySet<number> = new Set();
-  let rowsSeen = 0;
+  let previousOffers: readonly number[] = [];
+  let previousShutdowns: readonly number[] = [];
+  let previouslyDraining: ReadonlySet<number> = new Set();
+  let checkedRows = 0;
   const rules = createQueueRules(id => {
     const job = real().fleet.store.job(JobId.parse(id));
     return (job?.approval ?? null) !== null;
   });
   return model => {
     const { fleet, workers, jobs } = real();
-    const rows = fleet.store.audit.after(rowsSeen, 10_000);
-    rowsSeen += rows.length;
+    const rows = fleet.store.audit.after(checkedRows, 10_000);
+    checkedRows += rows.length;
     expect(rows.flatMap(row => rules.check(row))).toEqual([]);
     const { paused, max_concurrent, user_max_concurrent } = fleet.orchestrator.queue.view();
     expect(paused !== null).toBe(model.isPaused);
@@ -71,25 +71,28 @@ function createInvariantCheck(real: () => RealFleet): RealFleet['checkInvariants
     }
     expect(jobs).toHaveLength(model.jobs);
     const live = fleet.store.liveJobs();
+    // No worker has two jobs.
     expect(new Set(live.map(({ attempt }) => attempt.workerId)).size).toBe(live.length);
+    // Events are numbered from 1 without gaps.
     expect(fleet.events.map(({ seq }) => seq)).toEqual(fleet.events.map((_, index) => index + 1));
     expect(fleet.events).toHaveLength(fleet.store.eventRange().last);
     for (const token of model.revokedTokens) expect(isKnown(real(), token)).toBe(false);
     const offers = workers.map(
       rig => new Set(rig.commandsOf('job_submit').map(offer => offer.attempt_id)).size,
     );
-    for (const index of drainedBefore) {
+    for (const index of previouslyDraining) {
       // The worker is still draining, so it must have no new offer.
-      if (model.draining.has(index)) expect(offers[index]).toBe(offersSeen[index]);
+      if (model.draining.has(index)) expect(offers[index]).toBe(previousOffers[index]);
     }
     const shutdowns = workers.map(rig => rig.commandsOf('shutdown').length);
     for (const [index, rig] of workers.entries()) {
       // No agent is told to shut down during its job.
-      if (fleet.store.liveJobOf(rig.id) !== null) expect(shutdowns[index]).toBe(shutdownsSeen[index] ?? 0);
+      if (fleet.store.liveJobOf(rig.id) !== null)
+        expect(shutdowns[index]).toBe(previousShutdowns[index] ?? 0);
     }
-    shutdownsSeen = shutdowns;
-    offersSeen = offers;
-    drainedBefore = new Set(model.draining);
+    previousShutdowns = shutdowns;
+    previousOffers = offers;
+    previouslyDraining = new Set(model.draining);
   };
 }
 
@@ -133,33 +136,30 @@ async function expectAllEnd({
   await fleet.orchestrator.queue.limit({ max_concurrent: null, user_max_concurrent: null }, ada);
   for (const id of jobs)
     if (fleet.job(id).approval === 'wanted') await fleet.orchestrator.jobs.approve(id, ada);
-  const obedient = await fleet.addIdleWorker();
+  const workingRig = await fleet.addIdleWorker();
   const haveAllEnded = (): boolean => jobs.every(id => isFinal(fleet.job(id).status));
   for (let round = 0; round < maxRounds && !haveAllEnded(); round += 1) {
-    const held = fleet.store.liveJobOf(obedient.id);
-    if (held?.status === 'dispatched') await obedient.run(held.id);
-    await (held === null ? obedient.beat() : obedient.report(held.id, 'completed'));
-    await fleet.clock.advance(held === null ? roundMs : 0);
+    const liveJob = fleet.store.liveJobOf(workingRig.id);
+    if (liveJob?.status === 'dispatched') await workingRig.run(liveJob.id);
+    await (liveJob === null ? workingRig.beat() : workingRig.report(liveJob.id, 'completed'));
+    await fleet.clock.advance(liveJob === null ? roundMs : 0);
   }
-  expect(
-    jobs.map(id => [id, fleet.job(id).status]).filter(([, status]) => !isFinal(status as ShownStatus)),
-  ).toEqual([]);
+  const unfinished = jobs.filter(id => !isFinal(fleet.job(id).status));
+  expect(unfinished).toEqual([]);
 }
 
 test('keeps all invariants in any order of calls, and ends every job', { timeout: 60_000 }, async () => {
   await fc.assert(
-    fc.asyncProperty(fc.commands(fleetCommands, { maxCommands: 50, size: 'max' }), async story => {
-      const world = await setUp();
-      const { fleet } = world.real;
-      await fc.asyncModelRun(() => world, story);
-      await expectAllEnd(world);
+    fc.asyncProperty(fc.commands(fleetCommands, { maxCommands: 50, size: 'max' }), async commands => {
+      const setup = await setUp();
+      const { fleet } = setup.real;
+      await fc.asyncModelRun(() => setup, commands);
+      await expectAllEnd(setup);
       expect(await bookOf(fleet.store.audit).verify(wholeTrail)).toMatchObject({ valid: true });
       // The log may only contain errors about the full disk.
-      fleet.errors.splice(
-        0,
-        fleet.errors.length,
-        ...fleet.errors.filter(error => !error.includes('disk is full')),
-      );
+      const otherErrors = fleet.errors.filter(error => !error.includes('disk is full'));
+      expect(otherErrors).toEqual([]);
+      fleet.errors.splice(0);
       await fleet.close();
     }),
     { numRuns: 50 },

@@ -5,33 +5,38 @@ import type { FailureCause, JobStatus } from '../../../../protocol/job.ts';
 export interface ReferenceJob {
   // The job needs approval.
   readonly blocked: boolean;
-  readonly max: number;
+  readonly maxRetries: number;
   readonly retryOn: readonly FailureCause[];
   readonly status: JobStatus;
   // The number of the newest attempt, or 0.
-  readonly n: number;
-  readonly used: number;
-  // The end of the newest attempt used a retry; the attempt can resume.
+  readonly attemptNo: number;
+  readonly retriesUsed: number;
+  // The end of the newest attempt used a retry.
   readonly charged: boolean;
-  readonly revivable: boolean;
-  // Back-off in ms after the job became pending again.
-  readonly waitMs: number;
-  readonly why: 'cancel' | 'timeout' | 'drain' | 'node' | null;
+  // The newest attempt has ended, but its worker may still resume it.
+  readonly resumable: boolean;
+  readonly backoffMs: number;
+  // The reason for which a cancelling job is stopped.
+  readonly stopReason: 'cancel' | 'timeout' | 'drain' | 'node' | null;
   // Failure of another worker of the attempt, if that is why it is stopped.
   readonly nodeCause: FailureCause | null;
 }
 
-export const fresh = (max: number, retryOn: readonly FailureCause[], blocked: boolean): ReferenceJob => ({
+export const createReferenceJob = (
+  maxRetries: number,
+  retryOn: readonly FailureCause[],
+  blocked: boolean,
+): ReferenceJob => ({
   blocked,
-  max,
+  maxRetries,
   retryOn,
   status: 'pending',
-  n: 0,
-  used: 0,
+  attemptNo: 0,
+  retriesUsed: 0,
   charged: false,
-  revivable: false,
-  waitMs: 0,
-  why: null,
+  resumable: false,
+  backoffMs: 0,
+  stopReason: null,
   nodeCause: null,
 });
 
@@ -45,14 +50,14 @@ export function expectedAfter(job: ReferenceJob, event: JobEvent): ReferenceJob 
     case 'cancelled':
       return null;
     case 'pending':
-      return whenPending(job, event);
+      return afterEventWhilePending(job, event);
     case 'cancelling':
-      return whenCancelling(job, event);
+      return afterEventWhileCancelling(job, event);
     case 'dispatched':
     case 'starting':
     case 'running':
     case 'recovering':
-      return whenHeld(job, event);
+      return afterEventWhileHeld(job, event);
   }
 }
 
@@ -60,47 +65,51 @@ const withStatus = (job: ReferenceJob, status: JobStatus): ReferenceJob => ({
   ...job,
   status,
   charged: false,
-  revivable: false,
-  waitMs: 0,
-  why: null,
+  resumable: false,
+  backoffMs: 0,
+  stopReason: null,
   nodeCause: null,
 });
-const pendingAgain = (job: ReferenceJob, revivable: boolean): ReferenceJob => ({
+const asPending = (job: ReferenceJob, resumable: boolean): ReferenceJob => ({
   ...withStatus(job, 'pending'),
-  revivable,
+  resumable,
 });
 
-// Retries a lost worker and a preemption, and every cause in retryOn, while retries are left.
-function afterEnd(job: ReferenceJob, cause: FailureCause, revivable: boolean): ReferenceJob {
+// A job is retried after the loss of its worker, after a preemption, and after every cause in retryOn, while
+// retries are left.
+function afterFailure(job: ReferenceJob, cause: FailureCause, resumable: boolean): ReferenceJob {
   const isRetryable = cause === 'worker_lost' || cause === 'preempted' || job.retryOn.includes(cause);
-  if (!isRetryable || job.used >= job.max) return withStatus(job, 'failed');
+  if (!isRetryable || job.retriesUsed >= job.maxRetries) return withStatus(job, 'failed');
   return {
-    ...pendingAgain(job, revivable),
-    used: job.used + 1,
+    ...asPending(job, resumable),
+    retriesUsed: job.retriesUsed + 1,
     charged: true,
-    waitMs: backoffsMs[Math.min(job.used, 3)] ?? 0,
+    backoffMs: backoffsMs[Math.min(job.retriesUsed, 3)] ?? 0,
   };
 }
 
-const withRetryReturned = (job: ReferenceJob): ReferenceJob => ({
+const withRetryGivenBack = (job: ReferenceJob): ReferenceJob => ({
   ...job,
-  used: job.used - (job.charged ? 1 : 0),
+  retriesUsed: job.retriesUsed - (job.charged ? 1 : 0),
 });
 
-function whenPending(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+function afterEventWhilePending(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
   if (event.type === 'reject') return job.blocked ? withStatus(job, 'failed') : null;
   if (event.type === 'inputs_lost') return { ...job, status: 'failed' };
-  if (event.type === 'offer') return job.blocked ? null : { ...withStatus(job, 'dispatched'), n: job.n + 1 };
+  if (event.type === 'offer')
+    return job.blocked ? null : { ...withStatus(job, 'dispatched'), attemptNo: job.attemptNo + 1 };
   // Cancelling a pending job does not change the end of its last attempt.
   if (event.type === 'stop') return event.why === 'cancel' ? { ...job, status: 'cancelled' } : null;
-  if (event.type === 'complete') return job.n === 0 ? null : withStatus(withRetryReturned(job), 'completed');
-  if (!job.revivable) return null;
-  if (event.type === 'run' || event.type === 'back') return withStatus(withRetryReturned(job), 'running');
-  if (event.type === 'fail') return afterEnd(withRetryReturned(job), event.end.cause, false);
-  return event.type === 'stopped' ? afterEnd(withRetryReturned(job), 'preempted', false) : null;
+  if (event.type === 'complete')
+    return job.attemptNo === 0 ? null : withStatus(withRetryGivenBack(job), 'completed');
+  if (!job.resumable) return null;
+  if (event.type === 'run' || event.type === 'back') return withStatus(withRetryGivenBack(job), 'running');
+  if (event.type === 'fail') return afterFailure(withRetryGivenBack(job), event.end.cause, false);
+  return event.type === 'stopped' ? afterFailure(withRetryGivenBack(job), 'preempted', false) : null;
 }
 
-function whenHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+// The job has a worker.
+function afterEventWhileHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
   const { status } = job;
   const isOffered = status === 'dispatched';
   switch (event.type) {
@@ -113,23 +122,23 @@ function whenHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
     case 'complete':
       return withStatus(job, 'completed');
     case 'fail':
-      return afterEnd(job, event.end.cause, false);
+      return afterFailure(job, event.end.cause, false);
     case 'stopped':
-      return afterEnd(job, 'preempted', false);
+      return afterFailure(job, 'preempted', false);
     case 'stop':
       return status === 'recovering' && event.why === 'drain'
         ? null
-        : { ...withStatus(job, 'cancelling'), why: event.why, nodeCause: event.end?.cause ?? null };
+        : { ...withStatus(job, 'cancelling'), stopReason: event.why, nodeCause: event.end?.cause ?? null };
     case 'silence':
       return status === 'starting' || status === 'running' ? withStatus(job, 'recovering') : null;
     case 'vanished':
-      return isOffered ? pendingAgain(job, true) : afterEnd(job, 'worker_lost', false);
+      return isOffered ? asPending(job, true) : afterFailure(job, 'worker_lost', false);
     case 'lost':
-      return isOffered ? pendingAgain(job, true) : afterEnd(job, 'worker_lost', true);
+      return isOffered ? asPending(job, true) : afterFailure(job, 'worker_lost', true);
     case 'withdraw':
-      return isOffered ? pendingAgain(job, true) : null;
+      return isOffered ? asPending(job, true) : null;
     case 'release':
-      return status === 'recovering' ? pendingAgain(job, true) : null;
+      return status === 'recovering' ? asPending(job, true) : null;
     case 'offer':
     case 'inputs_lost':
     case 'reject':
@@ -137,23 +146,27 @@ function whenHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
   }
 }
 
-function whenCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+function afterEventWhileCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+  // The trainer of a lost worker or a released job may still run, so that its attempt can resume.
   const mayStillRun = event.type === 'lost' || event.type === 'release';
   switch (event.type) {
     case 'complete':
       return withStatus(job, 'completed');
     case 'stop':
-      return event.why === 'cancel' && job.why !== 'cancel' ? { ...job, why: 'cancel' } : null;
+      return event.why === 'cancel' && job.stopReason !== 'cancel' ? { ...job, stopReason: 'cancel' } : null;
     case 'fail':
     case 'stopped':
     case 'vanished':
     case 'withdraw':
     case 'lost':
     case 'release':
-      if (job.why === 'cancel') return withStatus(job, 'cancelled');
-      if (job.why === 'node' && job.nodeCause !== null) return afterEnd(job, job.nodeCause, mayStillRun);
-      if (job.why === 'node') return pendingAgain(job, mayStillRun);
-      return job.why === 'drain' ? pendingAgain(job, mayStillRun) : afterEnd(job, 'timeout', mayStillRun);
+      if (job.stopReason === 'cancel') return withStatus(job, 'cancelled');
+      if (job.stopReason === 'node' && job.nodeCause !== null)
+        return afterFailure(job, job.nodeCause, mayStillRun);
+      if (job.stopReason === 'node') return asPending(job, mayStillRun);
+      return job.stopReason === 'drain'
+        ? asPending(job, mayStillRun)
+        : afterFailure(job, 'timeout', mayStillRun);
     case 'offer':
     case 'claim':
     case 'run':

@@ -4,12 +4,12 @@ import { openFleet } from '../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../support/fleet-worker.ts';
 
-/** Restarts the worker without its process, which ends the attempt immediately. */
-async function lose(fleet: Fleet, rig: FleetWorker, job: JobId): Promise<void> {
+/** Starts the job, and registers its worker without it. This ends the attempt immediately. */
+async function loseJob(fleet: Fleet, rig: FleetWorker, job: JobId): Promise<void> {
   await rig.run(job);
   await rig.connect({ currentJobId: undefined });
-  const lost = fleet.job(job).attempts.findLast(({ worker_id }) => worker_id === rig.id);
-  expect(lost).toMatchObject({ cause: 'worker_lost' });
+  const attempt = fleet.job(job).attempts.findLast(({ worker_id }) => worker_id === rig.id);
+  expect(attempt).toMatchObject({ cause: 'worker_lost' });
 }
 
 /** Creates a job that two workers have lost. Its back-off is 30 seconds. */
@@ -18,10 +18,10 @@ async function openLostTwice(options: { readonly storeFile?: string } = {}) {
   const first = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
   const second = await fleet.addIdleWorker();
-  await lose(fleet, first, jobId);
+  await loseJob(fleet, first, jobId);
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: second.id });
   await first.disconnect();
-  await lose(fleet, second, jobId);
+  await loseJob(fleet, second, jobId);
   return { fleet, first, second, jobId };
 }
 
@@ -40,7 +40,7 @@ describe('retrying a job after its second lost worker', () => {
     for (let n = 0; n < 4; n++) rigs.push(await fleet.addIdleWorker());
     for (const rig of rigs.slice(0, 3)) {
       expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rig.id });
-      await lose(fleet, rig, jobId);
+      await loseJob(fleet, rig, jobId);
       await rig.disconnect();
     }
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rigs[3]?.id });
@@ -65,8 +65,8 @@ describe('retrying a job after its second lost worker', () => {
 
   it('predicts the end of the back-off as the start of the job', async () => {
     const { fleet, second, jobId } = await openLostTwice();
-    const explained = fleet.orchestrator.jobs.explain(jobId);
-    expect(explained).toMatchObject({
+    const outcome = fleet.orchestrator.jobs.explain(jobId);
+    expect(outcome).toMatchObject({
       ok: true,
       value: {
         reasons: [{ code: 'backoff' }],

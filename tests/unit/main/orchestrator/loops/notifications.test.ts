@@ -7,19 +7,20 @@ import { ada, bob } from '../../../../support/fleet.ts';
 
 const minuteMs = 60_000;
 
-async function openNotified(events: readonly NotificationEvent[], more: object = {}) {
+// Opens a fleet with one channel and one rule that sends these events to it.
+async function openNotified(events: readonly NotificationEvent[], ruleOptions: object = {}) {
   const fleet = await openFleet();
   const target = ChannelTarget.parse({ kind: 'discord', url: 'https://discord.com/x' });
   const { notifications } = fleet.orchestrator;
   const { channel_id } = valueOf(await notifications.createChannel({ name: 'team', target }, ada));
-  const rule = NewRule.parse({ channel_id, events, ...more });
+  const rule = NewRule.parse({ channel_id, events, ...ruleOptions });
   valueOf(await notifications.createRule(rule, ada));
   const deliveries = () => fleet.orchestrator.notifications.listDeliveries(null, 100);
   return { fleet, rule, deliveries, titles: () => deliveries().map(({ title }) => title) };
 }
 
 describe('notifications', () => {
-  test('are stored with the event, and kept when the orchestrator is killed', async () => {
+  test('stores a notification together with its event, so that a crash does not lose it', async () => {
     const { fleet, deliveries } = await openNotified(['job_completed']);
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -29,7 +30,7 @@ describe('notifications', () => {
     expect(deliveries()).toMatchObject([{ event: 'job_completed', job_id: job, state: 'pending' }]);
   });
 
-  test('go once to a channel that two rules name', async () => {
+  test('sends one notification to a channel that two rules name', async () => {
     const { fleet, rule, deliveries } = await openNotified(['job_completed']);
     valueOf(await fleet.orchestrator.notifications.createRule(rule, ada));
     const rig = await fleet.addIdleWorker();
@@ -37,7 +38,7 @@ describe('notifications', () => {
     expect(deliveries()).toHaveLength(1);
   });
 
-  test('are limited to the jobs of the user of the rule', async () => {
+  test('notifies only about the jobs of the user that the rule names', async () => {
     const { fleet, deliveries } = await openNotified(['job_completed'], { user: 'bob' });
     const rig = await fleet.addIdleWorker();
     await rig.report(await fleet.runJob(rig), 'completed');
@@ -47,7 +48,7 @@ describe('notifications', () => {
     expect(deliveries().map(({ job_id: id }) => id)).toEqual([jobId]);
   });
 
-  test('are limited to the jobs with the tag of the rule', async () => {
+  test('notifies only about the jobs with the tag that the rule names', async () => {
     const { fleet, deliveries } = await openNotified(['job_completed'], { tag: 'faces' });
     const rig = await fleet.addIdleWorker();
     await rig.report(await fleet.runJob(rig), 'completed');
@@ -57,7 +58,7 @@ describe('notifications', () => {
     expect(deliveries().map(({ job_id: id }) => id)).toEqual([jobId]);
   });
 
-  test('are not stored for a disabled channel, and stored again once it is enabled', async () => {
+  test('stores no notification for a disabled channel, and stores them again once it is enabled', async () => {
     const { fleet, rule, deliveries } = await openNotified(['job_completed']);
     const { notifications } = fleet.orchestrator;
     const rig = await fleet.addIdleWorker();
@@ -69,66 +70,68 @@ describe('notifications', () => {
     expect(deliveries()).toHaveLength(1);
   });
 
-  test('name a silent worker and its job, but not a worker that said goodbye', async () => {
+  test('notifies about a silent worker, but not about one that disconnected', async () => {
     const { fleet, titles } = await openNotified(['worker_lost']);
-    const [lost, leaving] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
-    await fleet.orchestrator.workers.disconnect(leaving.id);
+    const [silentRig, disconnectedRig] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
+    await fleet.orchestrator.workers.disconnect(disconnectedRig.id);
     await fleet.clock.advance(10 * minuteMs);
-    expect(lost.view().status).toBe('offline');
-    expect(titles()).toEqual([`Worker ${lost.view().name} is offline`]);
+    expect(silentRig.view().status).toBe('offline');
+    expect(titles()).toEqual([`Worker ${silentRig.view().name} is offline`]);
   });
 
-  test('report a job without a new step once for each step', async () => {
+  test('notifies once about a job that stays at the same step, and again when it stays at a later one', async () => {
     const { fleet, titles } = await openNotified(['no_progress'], { stalled_minutes: 10 });
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    const work = async (minutes: number): Promise<void> => {
+    const advanceInContact = async (minutes: number): Promise<void> => {
       for (let minute = 0; minute < minutes; minute += 1) {
         await rig.beat(job);
         await fleet.clock.advance(minuteMs);
       }
     };
-    await work(9);
+    await advanceInContact(9);
     expect(titles()).toEqual([]);
-    await work(8);
+    await advanceInContact(8);
     expect(titles()).toEqual(['inline makes no progress']);
     await rig.report(job, 'running', { progress: { step: 1 } });
-    await work(9);
+    await advanceInContact(9);
     expect(titles()).toHaveLength(1);
-    await work(3);
+    await advanceInContact(3);
     expect(titles()).toHaveLength(2);
   });
 
-  test('report a loss of NaN once for each attempt', async () => {
+  test('notifies once for each attempt whose loss is not a number', async () => {
     const { fleet, titles } = await openNotified(['loss_nan']);
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     const attempt = fleet.store.job(job)?.attempt?.id;
-    if (attempt === undefined) throw new Error('no attempt');
-    for (const n of [0, 1, 2]) {
-      const points = [{ n, elapsed_ms: n, values: { loss: n === 0 ? 1 : null } }];
+    if (attempt === undefined) throw new Error('the job has no attempt');
+    // A loss that is not a number arrives as null.
+    for (const [n, loss] of [1, null, null].entries()) {
+      const points = [{ n, elapsed_ms: n, values: { loss } }];
       valueOf(await fleet.orchestrator.files.reportMetrics(rig.id, job, attempt, points));
     }
     expect(titles()).toEqual(['inline: the loss is not a number']);
   });
 
-  test('are tried less and less often while nothing accepts them', async () => {
+  test('retries a delivery with growing delays while no sender accepts it', async () => {
     const { fleet, deliveries } = await openNotified(['job_completed']);
     const rig = await fleet.addIdleWorker();
     await rig.report(await fleet.runJob(rig), 'completed');
     await fleet.clock.advance(10 * minuteMs);
-    const early = deliveries()[0]?.tries ?? 0;
-    expect(early).toBeGreaterThan(5);
-    expect(early).toBeLessThan(12);
+    const tries = deliveries()[0]?.tries ?? 0;
+    expect(tries).toBeGreaterThan(5);
+    expect(tries).toBeLessThan(12);
     expect(deliveries()).toMatchObject([{ state: 'pending', result: 'Nothing sends notifications here' }]);
   });
 
-  test('are removed with their channel', async () => {
+  test('removes the notifications of a channel together with the channel', async () => {
     const { fleet, rule, deliveries } = await openNotified(['job_completed']);
     const rig = await fleet.addIdleWorker();
     await rig.report(await fleet.runJob(rig), 'completed');
     valueOf(await fleet.orchestrator.notifications.removeChannel(rule.channel_id, ada));
     expect(deliveries()).toEqual([]);
+    // No later attempt to send may log an error.
     await fleet.clock.advance(minuteMs);
   });
 });

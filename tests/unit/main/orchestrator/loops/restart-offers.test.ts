@@ -3,30 +3,30 @@ import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
 
-const takeover = 160_000;
+const takeoverMs = 160_000;
 
-describe.each([1, 2] as const)('offers made before a restart (protocol %i)', protocol => {
-  // The orchestrator crashes after the commit of the offer, whether or not the offer was sent.
+describe.each([1, 2] as const)('offers that were sent before a restart (protocol %i)', protocol => {
+  // Opens a fleet whose orchestrator crashed 40 s after an offer that the worker has not claimed.
   const start = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
     const { jobId: job } = await fleet.submit({ max_retries: 0 });
     await fleet.clock.advance(40_000);
     await fleet.restart({ crash: true });
-    return { fleet, rig, job, first: rig.commandsOf('job_submit').length };
+    return { fleet, rig, job, offersBefore: rig.commandsOf('job_submit').length };
   };
 
   test('repeats the offer on the usual schedule when the worker registers without the job', async () => {
-    const { fleet, rig, job, first } = await start();
-    await fleet.clock.advance(takeover - 1);
+    const { fleet, rig, job, offersBefore } = await start();
+    await fleet.clock.advance(takeoverMs - 1);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
     await rig.connect();
-    const sent = () => rig.commandsOf('job_submit').length - first;
-    expect(sent()).toBe(1);
+    const countNewOffers = () => rig.commandsOf('job_submit').length - offersBefore;
+    expect(countNewOffers()).toBe(1);
     await fleet.clock.advance(15_000);
-    expect(sent()).toBe(2);
+    expect(countNewOffers()).toBe(2);
     await fleet.clock.advance(15_000);
-    expect(sent()).toBe(3);
+    expect(countNewOffers()).toBe(3);
     await fleet.clock.advance(14_999);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
     await fleet.clock.advance(1);
@@ -34,7 +34,7 @@ describe.each([1, 2] as const)('offers made before a restart (protocol %i)', pro
   });
 
   test('claims the offer when the worker registers with the job', async () => {
-    const { fleet, rig, job, first } = await start();
+    const { fleet, rig, job, offersBefore } = await start();
     expect(await rig.register({ currentJobId: job })).toMatchObject({
       resume_job: { job_id: job, attempt_id: 'a_1', status: 'starting' },
     });
@@ -42,7 +42,7 @@ describe.each([1, 2] as const)('offers made before a restart (protocol %i)', pro
     await rig.report(job, 'running');
     await fleet.clock.advance(60_000);
     await rig.beat(job);
-    expect(rig.commandsOf('job_submit')).toHaveLength(first);
+    expect(rig.commandsOf('job_submit')).toHaveLength(offersBefore);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
@@ -55,7 +55,7 @@ describe.each([1, 2] as const)('offers made before a restart (protocol %i)', pro
   test('withdraws the offer at takeover when the worker sends heartbeats but opens no stream', async () => {
     const { fleet, rig, job } = await start();
     const otherRig = await fleet.addIdleWorker();
-    for (let s = 0; s < takeover; s += 20_000) {
+    for (let elapsedMs = 0; elapsedMs < takeoverMs; elapsedMs += 20_000) {
       expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
       await fleet.clock.advance(20_000);
       await rig.beat();
@@ -67,7 +67,7 @@ describe.each([1, 2] as const)('offers made before a restart (protocol %i)', pro
 
   test('withdraws the offer at takeover, without using a retry, when the worker stays silent', async () => {
     const { fleet, job } = await start();
-    await fleet.clock.advance(takeover - 1);
+    await fleet.clock.advance(takeoverMs - 1);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
     await fleet.clock.advance(1);
     expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'withdrawn' }] });
@@ -81,9 +81,9 @@ describe.each([1, 2] as const)('offers made before a restart (protocol %i)', pro
 
   test('restarts the takeover deadline after a second restart', async () => {
     const { fleet, job } = await start();
-    await fleet.clock.advance(takeover - 1);
+    await fleet.clock.advance(takeoverMs - 1);
     await fleet.restart({ crash: true });
-    await fleet.clock.advance(takeover - 1);
+    await fleet.clock.advance(takeoverMs - 1);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 1 });
   });
 });
@@ -94,7 +94,7 @@ test('refuses the claim of an offer withdrawn after a restart, except by the pub
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
     const { jobId: job } = await fleet.submit();
     await fleet.restart({ crash: true });
-    await fleet.clock.advance(takeover);
+    await fleet.clock.advance(takeoverMs);
     const claim = await rig.report(job, 'starting');
     if (protocol === 2) expect(refusalOf(claim)).toEqual({ code: 'attempt_superseded', action: 'stop' });
     else expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
@@ -113,9 +113,9 @@ describe('orderly stop of the orchestrator', () => {
     const streams = [rigs.idle.stream, rigs.busy.stream, rigs.published.stream];
     await fleet.restart();
     expect(streams.map(({ ended }) => ended)).toEqual([true, true, true]);
-    const stopping = { type: 'stopping', reason: 'the orchestrator stops, and will be back' };
-    expect(rigs.idle.stream.commands.at(-1)).toEqual(stopping);
-    expect(rigs.busy.stream.commands.at(-1)).toEqual(stopping);
+    const notification = { type: 'stopping', reason: 'the orchestrator stops, and will be back' };
+    expect(rigs.idle.stream.commands.at(-1)).toEqual(notification);
+    expect(rigs.busy.stream.commands.at(-1)).toEqual(notification);
     expect(rigs.published.commands).toEqual([]);
   });
 

@@ -5,20 +5,20 @@ import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';
 import { valueOf } from '../../../../support/fleet-outcome.ts';
 import { everyJob } from '../../../../support/every-job.ts';
 
-const takeover = 160_000;
+const takeoverMs = 160_000;
 
 describe.each([
   ['a crash', 'a file', { crash: true }],
   ['an orderly stop', 'a file', { crash: false }],
   ['a crash', 'memory', { crash: true }],
-] as const)('restart by %s with the store in %s', (_case, where, how) => {
-  const open = () => openFleet(where === 'memory' ? {} : { storeFile: join(openFolder(), 'trainyard.db') });
+] as const)('restart by %s with the store in %s', (_case, storage, restart) => {
+  const open = () => openFleet(storage === 'memory' ? {} : { storeFile: join(openFolder(), 'trainyard.db') });
 
-  test('keeps a pending job across a restart, and it completes later', async () => {
+  test('keeps a pending job across a restart, so that it can complete later', async () => {
     const fleet = await open();
     const { jobId } = await fleet.submit({ priority: 20, worker_labels: { team: 'n*' } });
     const before = fleet.job(jobId);
-    await fleet.restart(how);
+    await fleet.restart(restart);
     expect(fleet.job(jobId)).toEqual(before);
     const rig = await fleet.addIdleWorker({ labels: { team: 'nlp' } });
     await rig.run(jobId);
@@ -32,7 +32,7 @@ describe.each([
     const otherRig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ max_retries: 0 });
     const offer = rig.lastOffer();
-    await fleet.restart(how);
+    await fleet.restart(restart);
     await otherRig.connect();
     await fleet.clock.advance(100_000);
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1, worker_id: rig.id });
@@ -48,7 +48,7 @@ describe.each([
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await fleet.clock.advance(10_000);
-    await fleet.restart(how);
+    await fleet.restart(restart);
     expect(fleet.job(job).status).toBe('running');
     expect(await rig.register({ currentJobId: job })).toMatchObject({
       resume_job: { job_id: job, attempt_id: 'a_1', status: 'running' },
@@ -59,13 +59,13 @@ describe.each([
     expect(fleet.job(job)).toMatchObject({ status: 'completed', attempt: 1 });
   });
 
-  test('takes no job over before a full takeover span has passed since the restart', async () => {
+  test('takes no job over before the whole takeover time has passed since the restart', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 1 });
     await fleet.clock.advance(115_000);
-    await fleet.restart(how);
-    await fleet.clock.advance(takeover - 1);
+    await fleet.restart(restart);
+    await fleet.clock.advance(takeoverMs - 1);
     expect(fleet.job(job)).toMatchObject({ status: 'recovering', attempt: 1 });
     await fleet.clock.advance(1);
     expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ cause: 'worker_lost' }] });
@@ -75,9 +75,9 @@ describe.each([
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    await fleet.clock.advance(takeover - 1);
-    await fleet.restart(how);
-    await fleet.clock.advance(takeover - 1);
+    await fleet.clock.advance(takeoverMs - 1);
+    await fleet.restart(restart);
+    await fleet.clock.advance(takeoverMs - 1);
     expect(fleet.job(job).status).toBe('recovering');
     await rig.beat(job);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
@@ -90,7 +90,7 @@ describe.each([
     await rig.report(job, 'failed', { signal: 'SIGTERM' });
     await rig.report(job, 'failed', { signal: 'SIGTERM' });
     await fleet.clock.advance(10_000);
-    await fleet.restart(how);
+    await fleet.restart(restart);
     await rig.connect();
     await fleet.clock.advance(19_999);
     expect(fleet.job(job).status).toBe('pending');
@@ -103,7 +103,7 @@ describe.each([
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     await fleet.cancel(job);
-    await fleet.restart(how);
+    await fleet.restart(restart);
     expect(valueOf(await rig.beat(job))).toMatchObject({ cancel: { job_id: job } });
     await rig.openStream();
     expect(rig.stream.commands).toMatchObject([{ type: 'job_cancel', job_id: job }]);
@@ -114,7 +114,7 @@ describe.each([
     const rig = await fleet.addIdleWorker();
     await rig.disconnect();
     const seq = fleet.orchestrator.lifecycle.lastSeq();
-    await fleet.restart(how);
+    await fleet.restart(restart);
     expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'goodbye' });
     expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(seq);
     await fleet.submit();
@@ -124,7 +124,7 @@ describe.each([
   test('dispatches to a worker that opens its stream after a restart without registering', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
-    await fleet.restart(how);
+    await fleet.restart(restart);
     expect(rig.view()).toMatchObject({ status: 'connecting', status_reason: 'no_stream' });
     await rig.openStream();
     expect(await fleet.submit()).toMatchObject({ workerId: rig.id });
@@ -165,12 +165,12 @@ test('limits a back-off to its full length when the elapsed time is unknown afte
   expect(fleet.job(job).status).toBe('dispatched');
 });
 
-test('keeps an answered submit across a crash and drops an unanswered one', async () => {
+test('keeps a submission that was answered before a crash, and drops one that was not', async () => {
   const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
   const { jobId } = await fleet.submit();
-  let answered = false;
+  let isAnswered = false;
   void fleet.submit().then(() => {
-    answered = true;
+    isAnswered = true;
   });
   await fleet.restart({ crash: true });
   const { entries } = fleet.orchestrator.jobs.list({
@@ -180,24 +180,24 @@ test('keeps an answered submit across a crash and drops an unanswered one', asyn
     offset: 0,
   });
   expect(entries.map(({ id }) => id)).toEqual([jobId]);
-  expect(answered).toBe(false);
+  expect(isAnswered).toBe(false);
 });
 
-test('completes and answers a submit that arrives during an orderly stop', async () => {
+test('stores and answers a submission that arrives during an orderly stop', async () => {
   const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
-  const asked = fleet.submit();
+  const submission = fleet.submit();
   await fleet.restart();
-  expect(fleet.job((await asked).jobId).status).toBe('pending');
+  expect(fleet.job((await submission).jobId).status).toBe('pending');
 });
 
-test('sets no timers after it has stopped', async () => {
+test('sets no timers after the orchestrator has stopped', async () => {
   const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const job = await fleet.runJob(rig);
-  // Its commit happens after the stop and would start a cooldown of 50 ms.
-  const reported = rig.report(job, 'completed');
+  // The orchestrator stores this report after the stop. In normal operation it would start a cooldown of 50 ms.
+  const report = rig.report(job, 'completed');
   await fleet.restart();
-  expect((await reported).ok).toBe(true);
+  expect((await report).ok).toBe(true);
   await fleet.clock.advance(1_000);
   expect(fleet.errors).toEqual([]);
 });

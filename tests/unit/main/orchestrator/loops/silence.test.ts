@@ -5,20 +5,21 @@ import { openFleet } from '../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../support/fleet-outcome.ts';
 import type { FleetWorker } from '../../../../support/fleet-worker.ts';
 
-const T = 120_000;
-const takeover = 160_000;
+// The heartbeat timeout T.
+const timeoutMs = 120_000;
+const takeoverMs = 160_000;
 
 describe('detecting an offline worker', () => {
   test.each([
     ['idle', 'idle', {}],
     ['draining', 'draining', { drained: true }],
     ['without a stream', 'connecting', { drop: true }],
-  ])('marks a worker that is %s offline exactly after T of silence', async (_case, status, how) => {
+  ])('marks a worker that is %s offline exactly after T of silence', async (_case, status, setup) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    if ('drained' in how) await fleet.drain(rig);
-    if ('drop' in how) await rig.stream.drop();
-    await fleet.clock.advance(T - 1);
+    if ('drained' in setup) await fleet.drain(rig);
+    if ('drop' in setup) await rig.stream.drop();
+    await fleet.clock.advance(timeoutMs - 1);
     expect(rig.view().status).toBe(status);
     expect(fleet.trail(rig.id)).not.toContain('worker.offline');
     await fleet.clock.advance(1);
@@ -41,13 +42,13 @@ describe('detecting an offline worker', () => {
     ['a report', (rig, job) => rig.report(job, 'running')],
     ['a registration', (rig, job) => rig.register({ currentJobId: job })],
     ['a stream', rig => rig.openStream()],
-  ])('counts %s as contact of the worker', async (_case, call) => {
+  ])('counts %s as contact of the worker', async (_case, makeContact) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    await fleet.clock.advance(T - 1);
-    await call(rig, job);
-    await fleet.clock.advance(T - 1);
+    await fleet.clock.advance(timeoutMs - 1);
+    await makeContact(rig, job);
+    await fleet.clock.advance(timeoutMs - 1);
     expect(rig.view().status).toBe('busy');
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('offline');
@@ -56,8 +57,9 @@ describe('detecting an offline worker', () => {
   test('counts a heartbeat that arrives exactly when the timeout ends', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await fleet.clock.advance(T - 1);
-    // The alarm of the timeout is for the same time and was set earlier, so the heartbeat arrives between the decision and its write.
+    await fleet.clock.advance(timeoutMs - 1);
+    // The orchestrator's timer for the same time was set earlier. So the heartbeat arrives between the decision
+    // and its write to the database.
     fleet.clock.after(1, () => void fleet.orchestrator.workers.heartbeat(rig.id, {}));
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('idle');
@@ -72,7 +74,7 @@ describe('detecting an offline worker', () => {
       await fleet.clock.advance(1_000);
       expect(rig.view().status).toBe('idle');
     }
-    await fleet.clock.advance(T - 2_001);
+    await fleet.clock.advance(timeoutMs - 2_001);
     expect(rig.view().status).toBe('idle');
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('offline');
@@ -81,7 +83,7 @@ describe('detecting an offline worker', () => {
   test('dispatches to an offline worker only after it returns', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await fleet.clock.advance(T);
+    await fleet.clock.advance(timeoutMs);
     const { jobId, reason } = await fleet.submit();
     expect(reason).toBe('No idle workers: 0 of 1 worker can take this job: 1 offline');
     await rig.beat();
@@ -89,11 +91,11 @@ describe('detecting an offline worker', () => {
     expect(fleet.trail(rig.id)).toContain('worker.back');
   });
 
-  test('writes once per worker when many workers go offline at once', async () => {
+  test('writes one transaction per worker when many workers go offline at the same time', async () => {
     const fleet = await openFleet();
     const rigs = await Promise.all(Array.from({ length: 40 }, () => fleet.addIdleWorker()));
     const before = fleet.writes;
-    await fleet.clock.advance(T);
+    await fleet.clock.advance(timeoutMs);
     expect(rigs.map(rig => rig.view().status)).toEqual(rigs.map(() => 'offline'));
     expect(fleet.events.filter(event => 'type' in event && event.type === 'worker.offline')).toHaveLength(40);
     expect(fleet.writes - before).toBe(40);
@@ -104,7 +106,7 @@ describe('an offer to a silent worker', () => {
   test('withdraws the offer to a silent worker 45 s after the dispatch, without using a retry', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await fleet.clock.advance(T - 10_000);
+    await fleet.clock.advance(timeoutMs - 10_000);
     const { jobId } = await fleet.submit({ max_retries: 0 });
     const otherRig = await fleet.addIdleWorker();
     await fleet.clock.advance(44_999);
@@ -121,7 +123,7 @@ describe('an offer to a silent worker', () => {
   test('accepts the claim of a silent worker before its offer is withdrawn', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await fleet.clock.advance(T - 10_000);
+    await fleet.clock.advance(timeoutMs - 10_000);
     const { jobId } = await fleet.submit({ max_retries: 0 });
     await fleet.clock.advance(40_000);
     expect(rig.view().status).toBe('offline');
@@ -133,13 +135,13 @@ describe('an offer to a silent worker', () => {
 describe('a claimed job of a silent worker', () => {
   test.each(['starting', 'running'] as const)(
     'marks a %s job as recovering after T of silence',
-    async word => {
+    async status => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
       const { jobId } = await fleet.submit();
-      await rig.report(jobId, word);
-      await fleet.clock.advance(T - 1);
-      expect(fleet.job(jobId).status).toBe(word);
+      await rig.report(jobId, status);
+      await fleet.clock.advance(timeoutMs - 1);
+      expect(fleet.job(jobId).status).toBe(status);
       await fleet.clock.advance(1);
       expect(fleet.job(jobId)).toMatchObject({ status: 'recovering', attempt: 1, worker_id: rig.id });
     },
@@ -150,12 +152,12 @@ describe('a claimed job of a silent worker', () => {
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     const otherRig = await fleet.addIdleWorker();
-    const keepOther = async (ms: number): Promise<void> => {
+    const advanceWithOther = async (ms: number): Promise<void> => {
       await fleet.clock.advance(ms);
       await otherRig.beat();
     };
-    await keepOther(100_000);
-    await keepOther(takeover - 100_001);
+    await advanceWithOther(100_000);
+    await advanceWithOther(takeoverMs - 100_001);
     expect(fleet.job(job)).toMatchObject({ status: 'recovering', attempt: 1 });
     expect(otherRig.commands).toEqual([]);
     await fleet.clock.advance(1);
@@ -167,7 +169,7 @@ describe('a claimed job of a silent worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
-    await fleet.clock.advance(takeover - 1);
+    await fleet.clock.advance(takeoverMs - 1);
     expect(fleet.job(job).status).toBe('recovering');
     await fleet.clock.advance(1);
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost', attempt: 1 });
@@ -179,7 +181,7 @@ describe('a claimed job of a silent worker', () => {
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await rig.disconnect();
     expect(fleet.job(job).status).toBe('recovering');
-    await fleet.clock.advance(takeover - 1);
+    await fleet.clock.advance(takeoverMs - 1);
     expect(fleet.job(job).status).toBe('recovering');
     await fleet.clock.advance(1);
     expect(fleet.job(job).status).toBe('failed');
@@ -192,16 +194,16 @@ describe('a claimed job of a silent worker', () => {
     ['a repeated claim', (rig, job) => rig.report(job, 'starting')],
   ])(
     'resumes the job without a retry when its worker returns with %s before takeover',
-    async (_case, call) => {
+    async (_case, makeContact) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
       const job = await fleet.runJob(rig, { max_retries: 1 });
       for (let round = 0; round < 3; round++) {
-        await fleet.clock.advance(takeover - 1);
-        await call(rig, job);
+        await fleet.clock.advance(takeoverMs - 1);
+        await makeContact(rig, job);
         expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1, worker_id: rig.id });
       }
-      await fleet.clock.advance(takeover);
+      await fleet.clock.advance(takeoverMs);
       expect(fleet.job(job).status).toBe('pending');
     },
   );
@@ -209,12 +211,12 @@ describe('a claimed job of a silent worker', () => {
   test.each([
     ['completed', 'completed', null],
     ['failed', 'failed', 'trainer_exit'],
-  ] as const)('ends the job when its silent worker returns with “%s”', async (word, status, cause) => {
+  ] as const)('ends the job when its silent worker returns with “%s”', async (reported, status, cause) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    await fleet.clock.advance(takeover - 1);
-    await rig.report(job, word, { exit_code: 1 });
+    await fleet.clock.advance(takeoverMs - 1);
+    await rig.report(job, reported, { exit_code: 1 });
     expect(fleet.job(job)).toMatchObject({ status, cause });
   });
 
@@ -222,17 +224,18 @@ describe('a claimed job of a silent worker', () => {
     [1, 'dispatched'],
     [0, 'failed'],
   ])(
-    'ends the attempt immediately when its worker registers without it (%i retries)',
+    'ends the attempt immediately when its worker registers without it (%i retries left: the job is %s)',
     async (retries, status) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
       const job = await fleet.runJob(rig, { max_retries: retries });
-      await fleet.clock.advance(T);
+      await fleet.clock.advance(timeoutMs);
       await rig.register();
       expect(fleet.job(job)).toMatchObject({
         status,
-        attempts: [{ cause: 'worker_lost' }, ...(retries ? [{}] : [])],
       });
+      expect(fleet.job(job).attempts[0]).toMatchObject({ cause: 'worker_lost' });
+      expect(fleet.job(job).attempts).toHaveLength(1 + retries);
     },
   );
 
@@ -240,7 +243,7 @@ describe('a claimed job of a silent worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    await fleet.clock.advance(T);
+    await fleet.clock.advance(timeoutMs);
     await fleet.cancel(job);
     await rig.register();
     expect(fleet.job(job)).toMatchObject({ status: 'cancelled', error_message: null });
@@ -252,7 +255,7 @@ describe('after takeover', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    await fleet.clock.advance(takeover);
+    await fleet.clock.advance(takeoverMs);
     const otherRig = await fleet.addIdleWorker();
     await otherRig.run(job);
     expect(valueOf(await rig.beat(job))).toMatchObject({ abandon_job: job, cancel: null });
@@ -265,15 +268,15 @@ describe('after takeover', () => {
     ['a registration', (rig, job) => rig.register({ currentJobId: job })],
     ['a report', (rig, job) => rig.report(job, 'running')],
   ])(
-    'resumes the pending job and restores its retry when its former worker returns with %s',
-    async (_case, call) => {
+    'resumes the pending job and gives back its retry when its former worker returns with %s',
+    async (_case, makeContact) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
       const job = await fleet.runJob(rig, { max_retries: 1 });
       for (let round = 0; round < 3; round++) {
-        await fleet.clock.advance(takeover);
+        await fleet.clock.advance(takeoverMs);
         expect(fleet.job(job)).toMatchObject({ status: 'pending', attempts: [{ outcome: 'given_up' }] });
-        await call(rig, job);
+        await makeContact(rig, job);
         expect(fleet.job(job)).toMatchObject({
           status: 'running',
           attempts: [{ outcome: null, ended_at: null }],
@@ -286,7 +289,7 @@ describe('after takeover', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    await fleet.clock.advance(takeover);
+    await fleet.clock.advance(takeoverMs);
     const { jobId: urgent } = await fleet.submit({ priority: 50 });
     await rig.connect();
     expect(rig.lastOffer().job_id).toBe(urgent);

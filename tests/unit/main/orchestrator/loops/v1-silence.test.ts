@@ -1,18 +1,19 @@
-// See docs/internals/worker-contract.md, section 3, item 10: published agents are silent while their trainer prints nothing. T, the heartbeat timeout, is 120 s.
+// See docs/internals/worker-contract.md, section 3, item 10: published agents are silent while their
+// trainer prints nothing. T, the heartbeat timeout, is 120 s.
 import { expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 
 test('applies a longer silence limit to published agents only, and delays their takeover', async () => {
   const fleet = await openFleet({ v1SilenceMs: 600_000 });
-  const published = await fleet.addIdleWorker({ agent: { protocol: 1 } });
-  const job = await fleet.runJob(published, { max_retries: 0 });
-  const own = await fleet.addIdleWorker();
+  const publishedRig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const job = await fleet.runJob(publishedRig, { max_retries: 0 });
+  const trainyardRig = await fleet.addIdleWorker();
   await fleet.clock.advance(120_000);
-  expect(own.view().status).toBe('offline');
+  expect(trainyardRig.view().status).toBe('offline');
   await fleet.clock.advance(479_999);
-  expect(published.view().status).toBe('busy');
+  expect(publishedRig.view().status).toBe('busy');
   await fleet.clock.advance(1);
-  expect(published.view()).toMatchObject({ status: 'offline', status_reason: 'silent' });
+  expect(publishedRig.view()).toMatchObject({ status: 'offline', status_reason: 'silent' });
   expect(fleet.job(job)).toMatchObject({
     status: 'recovering',
     hold: { until: fleet.clock.iso(fleet.clock.wall() + 40_000) },

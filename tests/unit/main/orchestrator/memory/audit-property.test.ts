@@ -1,4 +1,5 @@
-// See docs/internals/faults.md, I5. The disk may become full and the process may end at any time.
+// Runs random scripts on a fleet, and compares the events and the stored state with the audit trail. The disk may
+// become full and the process may end at any time. See docs/internals/faults.md, I5.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AuditRow } from '../../../../../main/orchestrator/ports/index.ts';
@@ -8,30 +9,37 @@ import { finalStatuses } from '../../../../../protocol/job.ts';
 import { createFleet } from '../../../../support/fleet.ts';
 import { brokenQueueRules } from '../../../../support/queue-rules.ts';
 import { bookOf, wholeTrail } from '../../../../support/seal.ts';
-import { expectOnlyDiskErrors, play, type Script, scripts, seldom, type World } from './audit-scripts.ts';
+import {
+  expectOnlyDiskErrors,
+  play,
+  rareScripts,
+  type Script,
+  scripts,
+  type World,
+} from './audit-scripts.ts';
 import { everyJob } from '../../../../support/every-job.ts';
 
 type Recorded = readonly [type: string, id: string, at: string];
 
-// The published events without progress, which is no transition.
-const eventsOf = ({ fleet }: World): readonly Recorded[] =>
+// The published events, without those about progress and outstanding files, which have no audit row.
+const recordedEvents = ({ fleet }: World): readonly Recorded[] =>
   fleet.events.flatMap((event): readonly Recorded[] => {
     if (event.kind === 'reset' || event.kind === 'hidden') throw new Error('the reader missed events');
     if (event.type === 'job.progress' || event.type === 'job.outstanding') return [];
     if (event.kind === 'pool' || event.kind === 'template')
       throw new Error('these scripts have no pools or templates');
-    const id = event.kind === 'queue' ? 'queue' : event.kind === 'job' ? event.job_id : event.worker_id;
-    return [[event.type, id, event.at]];
+    if (event.kind === 'queue') return [[event.type, 'queue', event.at]];
+    return [[event.type, event.kind === 'job' ? event.job_id : event.worker_id, event.at]];
   });
 
 // The audit rows in the same form, without refused reports, which change nothing.
-const rowsOf = ({ fleet }: World): readonly Recorded[] =>
+const recordedRows = ({ fleet }: World): readonly Recorded[] =>
   fleet
     .audit()
     .filter(({ type }) => type !== 'job.report_refused')
     .map((row): Recorded => [row.type, row.target_id, fleet.clock.iso(wallTimeOf(row))]);
 
-// A row keeps the latest time and stores its clock offset when the clock was set back.
+// When the clock was set back, a row has the time of the row before it, and stores how far the clock is behind.
 const offsetOf = (row: AuditRow): number => Number(detailsOf(row)['clock_offset_ms'] ?? 0);
 
 const wallTimeOf = (row: AuditRow): number => row.at + offsetOf(row);
@@ -42,13 +50,13 @@ interface Replayed {
   readonly workerId: unknown;
 }
 
-const isFinal = (status: string): boolean => finalStatuses.some(word => word === status);
+const isFinal = (status: string): boolean => finalStatuses.some(final => final === status);
 
 const detailsOf = (row: AuditRow): Readonly<Record<string, unknown>> =>
   JSON.parse(row.details) as Readonly<Record<string, unknown>>;
 
-// Events after which a job is pending.
-const pendingWords: ReadonlySet<string> = new Set([
+// Events after which a job is pending. Any other event is called like the status that it leads to.
+const pendingEvents: ReadonlySet<string> = new Set([
   'submitted',
   'requeued',
   'approved',
@@ -59,7 +67,8 @@ const pendingWords: ReadonlySet<string> = new Set([
   'boosted',
 ]);
 
-const movesNothing: ReadonlySet<string> = new Set([
+// Rows after which a job has the same status as before.
+const rowsWithoutTransition: ReadonlySet<string> = new Set([
   'job.report_refused',
   'job.late_result',
   'job.asked',
@@ -81,12 +90,12 @@ function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
       expect(deleted).toBeLessThanOrEqual(ended.size);
       for (const id of [...ended].slice(0, deleted)) forget(id);
     }
-    if (row.target_type !== 'job' || movesNothing.has(row.type)) continue;
+    if (row.target_type !== 'job' || rowsWithoutTransition.has(row.type)) continue;
     const { from, to, attempt, worker_id } = detailsOf(row);
-    const word = row.type.slice('job.'.length);
-    const status = pendingWords.has(word) ? 'pending' : word;
+    const event = row.type.slice('job.'.length);
+    const status = pendingEvents.has(event) ? 'pending' : event;
     const before = jobs.get(row.target_id);
-    if (word === 'deleted') {
+    if (event === 'deleted') {
       expect(before?.status).toSatisfy(isFinal);
       forget(row.target_id);
       continue;
@@ -95,7 +104,7 @@ function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
       ended.delete(row.target_id);
       ended.add(row.target_id);
     }
-    if (word === 'submitted') expect(before).toBeUndefined();
+    if (event === 'submitted') expect(before).toBeUndefined();
     else expect([from, to]).toEqual([before?.status, status]);
     jobs.set(row.target_id, { status, attempt: Number(attempt), workerId: worker_id });
   }
@@ -104,13 +113,13 @@ function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
 
 function expectJobsAsReplayed({ fleet }: World): void {
   const stored = fleet.store.jobs({ ...everyJob, includeFinal: true, limit: 1_000, offset: 0 });
-  const seen = stored.map((job): readonly [string, Replayed] => [
-    job.id,
-    { status: job.status, attempt: job.attempt?.n ?? 0, workerId: job.attempt?.workerId ?? null },
-  ]);
-  expect(new Map(seen)).toEqual(replayJobs(fleet.audit()));
+  const states = new Map<string, Replayed>();
+  for (const { id, status, attempt } of stored)
+    states.set(id, { status, attempt: attempt?.n ?? 0, workerId: attempt?.workerId ?? null });
+  expect(states).toEqual(replayJobs(fleet.audit()));
 }
 
+// For each property of a worker, the types of the rows that change it.
 const connections = ['worker.created', 'worker.registered', 'worker.back', 'worker.offline'];
 const drains = ['worker.created', 'worker.draining', 'worker.undrained'];
 const quarantines = ['worker.created', 'worker.quarantined', 'worker.unquarantined'];
@@ -122,38 +131,40 @@ function expectWorkersAsReplayed({ fleet }: World): void {
   const rows = fleet.audit().filter(row => row.target_type === 'worker');
   const newest = (id: string, types: readonly string[]): string | undefined =>
     rows.findLast(row => row.target_id === id && types.includes(row.type))?.type;
-  const there = new Set(rows.map(row => row.target_id));
-  for (const { target_id: id } of rows.filter(({ type }) => type === 'worker.deleted')) there.delete(id);
+  const existing = new Set(rows.map(row => row.target_id));
+  for (const { target_id: id } of rows.filter(({ type }) => type === 'worker.deleted')) existing.delete(id);
   const stored = fleet.store.workers();
-  expect(new Set<string>(stored.map(({ id }) => id))).toEqual(there);
+  expect(new Set<string>(stored.map(({ id }) => id))).toEqual(existing);
   for (const { id, gone, drain, quarantine, agent } of stored) {
     const isTroubled = (agent?.gpuTroubles ?? []).length > 0;
     expect(isTroubled, `${id} has trouble`).toBe(newest(id, troubles) === 'worker.gpu_trouble');
     expect((agent?.closed ?? null) !== null, `${id} is closed`).toBe(
       newest(id, closings) === 'worker.closed',
     );
-    expect(gone !== null, `${id} is gone`).toBe(newest(id, connections) === 'worker.offline');
+    expect(gone !== null, `${id} is offline`).toBe(newest(id, connections) === 'worker.offline');
     expect(drain !== null, `${id} drains`).toBe(newest(id, drains) === 'worker.draining');
-    expect(quarantine !== null, `${id} is held back`).toBe(newest(id, quarantines) === 'worker.quarantined');
+    expect(quarantine !== null, `${id} is quarantined`).toBe(
+      newest(id, quarantines) === 'worker.quarantined',
+    );
   }
 }
 
 // Compares the queue with the rows about it.
 function expectQueueAsReplayed({ fleet }: World): void {
   const rows = fleet.audit().filter(row => row.target_type === 'queue');
-  const turned = rows.findLast(({ type }) => type === 'queue.paused' || type === 'queue.resumed');
-  const limited = rows.findLast(({ type }) => type === 'queue.limits_changed');
+  const lastPauseOrResume = rows.findLast(({ type }) => type === 'queue.paused' || type === 'queue.resumed');
+  const lastLimits = rows.findLast(({ type }) => type === 'queue.limits_changed');
   const { paused, ...queue } = fleet.orchestrator.queue.view();
-  expect(paused !== null).toBe(turned?.type === 'queue.paused');
-  const { clock_offset_ms: _offset, ...limits } = limited
-    ? detailsOf(limited)
+  expect(paused !== null).toBe(lastPauseOrResume?.type === 'queue.paused');
+  const { clock_offset_ms: _offset, ...limits } = lastLimits
+    ? detailsOf(lastLimits)
     : { max_concurrent: null, user_max_concurrent: null };
   expect(queue).toMatchObject(limits);
 }
 
 async function expectWholeTrail(world: World): Promise<void> {
   const { fleet } = world;
-  expect(rowsOf(world)).toEqual(eventsOf(world));
+  expect(recordedRows(world)).toEqual(recordedEvents(world));
   const times = fleet.audit().map(({ at }) => at);
   expect(times).toEqual(times.toSorted((a, b) => a - b));
   const verdict = await bookOf(fleet.store.audit).verify(wholeTrail);
@@ -167,37 +178,37 @@ async function expectWholeTrail(world: World): Promise<void> {
   expect(JSON.stringify(fleet.audit())).not.toMatch(/wt_|tj_/);
 }
 
-// T is short because the clock ticks for every second that a script waits.
-async function run(script: Script, reached: Set<string>): Promise<void> {
+// The heartbeat timeout is short, because the orchestrator does work for every simulated second.
+async function run(script: Script, reachedTypes: Set<string>): Promise<void> {
   const fleet = await createFleet({ heartbeatTimeoutMs: 6_000 });
   const world: World = { fleet, workers: [], jobs: [] };
   for (const step of script) await play(world, step);
   await fleet.setDiskFull(false);
   await expectWholeTrail(world);
-  for (const { type } of fleet.audit()) reached.add(type);
+  for (const { type } of fleet.audit()) reachedTypes.add(type);
   expectOnlyDiskErrors(fleet);
   await fleet.close();
 }
 
 test('writes one valid audit row per event, from which the stored state can be replayed', async () => {
-  const reached = new Set<string>();
+  const reachedTypes = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(scripts, script => run(script, reached)),
-    { numRuns: 120, examples: seldom.map(script => [script]) },
+    fc.asyncProperty(scripts, script => run(script, reachedTypes)),
+    { numRuns: 120, examples: rareScripts.map(script => [script]) },
   );
   // The scripts must cover every type, or the test proves too little.
   const types = [...JobEventType.options, ...WorkerEventType.options, ...QueueEventType.options];
-  const all = [...types, 'job.report_refused'];
-  expect(all.filter(type => !reached.has(type))).toEqual([
+  const allTypes = [...types, 'job.report_refused'];
+  expect(allTypes.filter(type => !reachedTypes.has(type))).toEqual([
     'job.progress',
-    // Its own test covers jobs on several workers.
+    // several-workers.test.ts covers jobs on several workers.
     'job.node_changed',
     'job.node_ended',
     'job.outstanding',
-    // The tests of dependencies cover jobs that wait for others.
+    // dependencies.test.ts covers jobs that wait for others.
     'job.dependencies_met',
     'job.parent_changed',
-    // The tests of updates cover updates of workers.
+    // updates.test.ts covers updates of workers.
     ...WorkerEventType.options.filter(type => type.startsWith('worker.update_')),
   ]);
 }, 60_000);

@@ -1,4 +1,4 @@
-// Scripts of what users, workers, the disk and the process may do to a fleet, in any order, permitted or not.
+// Random scripts for a fleet: calls of users and workers, permitted or not, and events of disk, clock and process.
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { AttemptId, type JobId } from '../../../../../protocol/ids.ts';
@@ -12,70 +12,70 @@ export interface World {
   readonly jobs: JobId[];
 }
 
-// One act. The numbers choose among the existing workers and jobs.
+// One action. The numbers choose among the existing workers and jobs.
 interface Step {
-  readonly act: Act;
+  readonly action: ActionName;
   readonly worker: number;
   readonly job: number;
 }
 
 export type Script = readonly Step[];
 
-type Does = (world: World, step: Step) => Promise<unknown>;
-type OfWorker = (worker: FleetWorker, world: World, step: Step) => Promise<unknown>;
-type OfJob = (job: JobId, world: World) => Promise<unknown>;
+type Action = (world: World, step: Step) => Promise<unknown>;
+type WorkerAction = (worker: FleetWorker, world: World, step: Step) => Promise<unknown>;
+type JobAction = (job: JobId, world: World) => Promise<unknown>;
 
 const hourMs = 3_600_000;
 
-const pick = <T>(all: readonly T[], number: number): T | undefined => all[number % all.length];
+const pick = <T>(items: readonly T[], number: number): T | undefined => items[number % items.length];
 
-const toWorker =
-  (act: OfWorker): Does =>
+const onWorker =
+  (action: WorkerAction): Action =>
   async (world, step) => {
     const worker = pick(world.workers, step.worker);
-    if (worker !== undefined) await act(worker, world, step);
+    if (worker !== undefined) await action(worker, world, step);
   };
 
-const toJob =
-  (act: OfJob): Does =>
+const onJob =
+  (action: JobAction): Action =>
   async (world, step) => {
     const job = pick(world.jobs, step.job);
-    if (job !== undefined) await act(job, world);
+    if (job !== undefined) await action(job, world);
   };
 
-// Most likely the job that the worker was last offered, else any job.
-const about = (worker: FleetWorker, { jobs }: World, { job }: Step): JobId | undefined =>
+// Chooses the job that the worker was last offered, or any job in one of four cases.
+const chooseJob = (worker: FleetWorker, { jobs }: World, { job }: Step): JobId | undefined =>
   job % 4 === 0 ? pick(jobs, job) : (worker.commandsOf('job_submit').at(-1)?.job_id ?? pick(jobs, job));
 
 const reports = (
   ...report: Parameters<FleetWorker['report']> extends [JobId, ...infer R] ? R : never
-): Does =>
-  toWorker(async (worker, world, step) => {
-    const job = about(worker, world, step);
+): Action =>
+  onWorker(async (worker, world, step) => {
+    const job = chooseJob(worker, world, step);
     if (job !== undefined) await worker.report(job, ...report);
   });
 
 // Creates a join token and uses it twice. The second use changes nothing.
-const joinAgain: OfWorker = async (worker, { fleet: { orchestrator } }) => {
+const joinTwice: WorkerAction = async (worker, { fleet: { orchestrator } }) => {
   const { token } = valueOf(await orchestrator.workers.createJoinToken(worker.id, hourMs, ada));
-  const own = hashOf(`wt_for_${token}`);
-  for (let time = 0; time < 2; time += 1)
-    valueOf(await orchestrator.workers.join(hashOf(token), own, '10.0.0.9'));
+  const tokenHash = hashOf(`wt_for_${token}`);
+  for (let n = 0; n < 2; n += 1)
+    valueOf(await orchestrator.workers.join(hashOf(token), tokenHash, '10.0.0.9'));
 };
 
 const submits =
-  (...job: Parameters<Fleet['submit']>): Does =>
+  (...job: Parameters<Fleet['submit']>): Action =>
   async ({ fleet, jobs }) => {
     jobs.push((await fleet.submit(...job)).jobId);
   };
 
-const queue =
-  (act: (orchestrator: Fleet['orchestrator']) => Promise<unknown>): Does =>
+const onQueue =
+  (action: (orchestrator: Fleet['orchestrator']) => Promise<unknown>): Action =>
   ({ fleet }) =>
-    act(fleet.orchestrator);
+    action(fleet.orchestrator);
 
 const adds =
-  (type: 'persistent' | 'ephemeral', protocol: 1 | 2): Does =>
+  (type: 'persistent' | 'ephemeral', protocol: 1 | 2): Action =>
   async ({ fleet, workers }) => {
     if (workers.length >= 4) return;
     const worker = await fleet.addWorker({ type });
@@ -83,30 +83,30 @@ const adds =
     await worker.connect({ protocol });
   };
 
-// Interrupts the process like kill -9: a started write is then committed or lost.
-const cutOff =
-  (does: Does): Does =>
+// Starts the action and kills the process at the same time. A write that has begun is then committed or lost.
+const crashDuring =
+  (action: Action): Action =>
   async (world, step) => {
-    void does(world, step).catch(() => {});
+    void action(world, step).catch(() => {});
     await world.fleet.restart({ crash: true });
   };
 
 const submit = submits({ max_retries: 1 });
-const run = toWorker(async (worker, world) => {
+const run = onWorker(async (worker, world) => {
   const { fleet, jobs } = world;
   const { jobId, workerId } = await fleet.submit();
   jobs.push(jobId);
   if (workerId === worker.id) await worker.run(jobId);
 });
 // Requests the action twice. The second request changes nothing.
-const ask = toWorker(async (worker, { fleet, jobs }) => {
+const ask = onWorker(async (worker, { fleet, jobs }) => {
   const config = { $requests: { save: { signal: 'SIGUSR1' } } };
   const { jobId, workerId } = await fleet.submit({ config });
   jobs.push(jobId);
   if (workerId === worker.id) await worker.run(jobId);
-  for (let time = 0; time < 2; time += 1) await fleet.orchestrator.jobs.requestAction(jobId, 'save', bob);
+  for (let n = 0; n < 2; n += 1) await fleet.orchestrator.jobs.requestAction(jobId, 'save', bob);
 });
-const failToStart = toWorker(async (worker, { fleet, jobs }) => {
+const failToStart = onWorker(async (worker, { fleet, jobs }) => {
   for (let job = 0; job < 3; job++) {
     const { jobId, workerId } = await fleet.submit({ max_retries: 0 });
     jobs.push(jobId);
@@ -115,113 +115,116 @@ const failToStart = toWorker(async (worker, { fleet, jobs }) => {
     await worker.report(jobId, 'failed', { cause: 'start_failed' });
   }
 });
-const cancel = toJob((job, { fleet }) => fleet.cancel(job));
-const retry = toJob(async (job, { fleet, jobs }) => {
-  const again = await fleet.orchestrator.jobs.retry(job, ada);
-  if (again.ok && again.value.status !== 'rejected') jobs.push(again.value.jobId);
+const cancel = onJob((job, { fleet }) => fleet.cancel(job));
+const retry = onJob(async (job, { fleet, jobs }) => {
+  const outcome = await fleet.orchestrator.jobs.retry(job, ada);
+  if (outcome.ok && outcome.value.status !== 'rejected') jobs.push(outcome.value.jobId);
 });
-const submitAgain: Does = async ({ fleet, jobs }, { job }) => {
+// Submits with one of three idempotency keys, so that scripts repeat keys.
+const submitWithKey: Action = async ({ fleet, jobs }, { job }) => {
   const key = { key: `key-${job % 3}`, fingerprint: `f-${job % 4}` };
-  const answer = await fleet.trySubmit({}, job % 2 === 0 ? ada : bob, key);
-  if (answer.ok && answer.value.status !== 'rejected') jobs.push(answer.value.jobId);
+  const outcome = await fleet.trySubmit({}, job % 2 === 0 ? ada : bob, key);
+  if (outcome.ok && outcome.value.status !== 'rejected') jobs.push(outcome.value.jobId);
 };
-const endAll: Does = async ({ fleet, jobs }) => {
+const endAll: Action = async ({ fleet, jobs }) => {
   for (const job of jobs) await fleet.cancel(job);
 };
-const pauseQueue = queue(orchestrator => orchestrator.queue.pause('mains', bob));
+const pauseQueue = onQueue(orchestrator => orchestrator.queue.pause('maintenance', bob));
 const submitBlocked = submits({ requires_approval: true });
-const approve = toJob((job, { fleet }) => fleet.orchestrator.jobs.approve(job, bob));
-const isRunning = reports('running');
+const approve = onJob((job, { fleet }) => fleet.orchestrator.jobs.approve(job, bob));
+const reportRunning = reports('running');
 
-const acts = {
+const actions = {
   add: adds('persistent', 2),
   addV1: adds('persistent', 1),
   addEphemeral: adds('ephemeral', 2),
-  register: toWorker(worker => worker.tryRegister()),
-  registerHolding: toWorker((worker, world, step) =>
-    worker.tryRegister({ currentJobId: about(worker, world, step) }),
+  register: onWorker(worker => worker.tryRegister()),
+  registerWithJob: onWorker((worker, world, step) =>
+    worker.tryRegister({ currentJobId: chooseJob(worker, world, step) }),
   ),
-  registerElsewhere: toWorker((worker, _world, { job }) =>
+  registerElsewhere: onWorker((worker, _world, { job }) =>
     worker.tryRegister({ instanceId: `machine-${job}`, host: `host-${job}`, address: `10.0.1.${job}` }),
   ),
-  stream: toWorker(worker => worker.openStream()),
-  drop: toWorker(worker => worker.stream.drop()),
-  goodbye: toWorker(worker => worker.disconnect()),
-  beat: toWorker(worker => worker.beat()),
-  beatHolding: toWorker((worker, world, step) => worker.beat(about(worker, world, step))),
-  beatProgress: toWorker((worker, world, step) =>
-    worker.beat(about(worker, world, step), { job_progress: { step: step.job } }),
+  stream: onWorker(worker => worker.openStream()),
+  drop: onWorker(worker => worker.stream.drop()),
+  disconnect: onWorker(worker => worker.disconnect()),
+  heartbeat: onWorker(worker => worker.beat()),
+  heartbeatWithJob: onWorker((worker, world, step) => worker.beat(chooseJob(worker, world, step))),
+  heartbeatWithProgress: onWorker((worker, world, step) =>
+    worker.beat(chooseJob(worker, world, step), { job_progress: { step: step.job } }),
   ),
-  gpuTrouble: toWorker((worker, world, step) =>
-    worker.beat(about(worker, world, step), {
+  gpuTrouble: onWorker((worker, world, step) =>
+    worker.beat(chooseJob(worker, world, step), {
       gpu_troubles: [{ gpu: 0, kind: 'held', detail: `process ${step.job} holds it` }],
     }),
   ),
-  gpusWell: toWorker((worker, world, step) => worker.beat(about(worker, world, step), { gpu_troubles: [] })),
-  close: toWorker((worker, world, step) =>
-    worker.beat(about(worker, world, step), {
+  gpuTroubleOver: onWorker((worker, world, step) =>
+    worker.beat(chooseJob(worker, world, step), { gpu_troubles: [] }),
+  ),
+  close: onWorker((worker, world, step) =>
+    worker.beat(chooseJob(worker, world, step), {
       closed: { reason: 'hours', detail: `opens at ${step.job}`, opens_at: null },
     }),
   ),
-  reopen: toWorker((worker, world, step) => worker.beat(about(worker, world, step), { closed: null })),
+  reopen: onWorker((worker, world, step) => worker.beat(chooseJob(worker, world, step), { closed: null })),
   starting: reports('starting'),
-  running: isRunning,
+  running: reportRunning,
   progress: reports('running', { progress: { step: 7 } }),
   completed: reports('completed', { progress: { step: 9 } }),
   failed: reports('failed', { exit_code: 1 }),
   preempted: reports('failed', { signal: 'SIGTERM' }),
   cancelled: reports('cancelled'),
-  stale: toWorker((worker, { jobs }, { job }) => {
-    const other = pick(jobs, job);
+  reportStale: onWorker((worker, { jobs }, { job }) => {
+    const id = pick(jobs, job);
     const attempt_id = AttemptId.parse(`a_${job + 1}`);
-    return other === undefined ? Promise.resolve() : worker.report(other, 'completed', { attempt_id });
+    return id === undefined ? Promise.resolve() : worker.report(id, 'completed', { attempt_id });
   }),
   submit,
   submitShort: submits({ timeout_s: 2, retry_on: ['timeout'] }),
-  submitOther: submits({ max_retries: 1 }, bob),
+  submitAsBob: submits({ max_retries: 1 }, bob),
   submitBlocked,
-  submitOrLeave: submits({ no_wait: true }),
-  submitAgain,
+  submitNoWait: submits({ no_wait: true }),
+  submitWithKey,
   run,
   ask,
   failToStart,
   cancel,
   approve,
-  reject: toJob((job, { fleet }) => fleet.orchestrator.jobs.reject(job, 'too dear', bob)),
-  setPriority: toJob((job, { fleet }) => fleet.orchestrator.jobs.setPriority(job, 20, bob)),
-  edit: toJob((job, { fleet }) => fleet.orchestrator.jobs.edit(job, { name: `Job ${job}`, notes: 'n' }, bob)),
-  move: toJob((job, { fleet, jobs }) => {
-    const id = jobs.find(each => each !== job);
+  reject: onJob((job, { fleet }) => fleet.orchestrator.jobs.reject(job, 'too expensive', bob)),
+  setPriority: onJob((job, { fleet }) => fleet.orchestrator.jobs.setPriority(job, 20, bob)),
+  edit: onJob((job, { fleet }) => fleet.orchestrator.jobs.edit(job, { name: `Job ${job}`, notes: 'n' }, bob)),
+  move: onJob((job, { fleet, jobs }) => {
+    const id = jobs.find(candidate => candidate !== job);
     return id === undefined
       ? Promise.resolve()
       : fleet.orchestrator.jobs.move(job, { id, side: 'before' }, bob);
   }),
-  moveToTop: toJob((job, { fleet }) => fleet.orchestrator.jobs.moveToTop(job, bob)),
+  moveToTop: onJob((job, { fleet }) => fleet.orchestrator.jobs.moveToTop(job, bob)),
   retry,
-  deleteJob: toJob((job, { fleet }) => fleet.orchestrator.jobs.remove(job, bob)),
-  cleanUp: queue(orchestrator => orchestrator.queue.cleanUp(0, bob)),
+  deleteJob: onJob((job, { fleet }) => fleet.orchestrator.jobs.remove(job, bob)),
+  cleanUp: onQueue(orchestrator => orchestrator.queue.cleanUp(0, bob)),
   pauseQueue,
-  resumeQueue: queue(orchestrator => orchestrator.queue.resume(bob)),
-  limitOne: queue(orchestrator => orchestrator.queue.limit({ max_concurrent: 1 }, bob)),
-  limitUsers: queue(orchestrator => orchestrator.queue.limit({ user_max_concurrent: 1 }, bob)),
-  limitNone: queue(orchestrator =>
+  resumeQueue: onQueue(orchestrator => orchestrator.queue.resume(bob)),
+  limitOne: onQueue(orchestrator => orchestrator.queue.limit({ max_concurrent: 1 }, bob)),
+  limitUsers: onQueue(orchestrator => orchestrator.queue.limit({ user_max_concurrent: 1 }, bob)),
+  limitNone: onQueue(orchestrator =>
     orchestrator.queue.limit({ max_concurrent: null, user_max_concurrent: null }, bob),
   ),
-  processQueue: queue(orchestrator => orchestrator.queue.process()),
-  rename: toWorker((worker, { fleet }, { job }) =>
+  processQueue: onQueue(orchestrator => orchestrator.queue.process()),
+  rename: onWorker((worker, { fleet }, { job }) =>
     fleet.orchestrator.workers.update(worker.id, { name: `rig ${job}`, labels: { team: `t${job}` } }, bob),
   ),
-  release: toJob((job, { fleet }) => fleet.release(job)),
-  drain: toWorker((worker, { fleet }) => fleet.drain(worker, { reason: 'dust' })),
-  drainSoon: toWorker((worker, { fleet }) => fleet.drain(worker, { deadlineMs: 1_000 })),
-  undrain: toWorker((worker, { fleet }) => fleet.undrain(worker)),
-  unquarantine: toWorker((worker, { fleet }) => fleet.orchestrator.workers.unquarantine(worker.id, ada)),
-  rotate: toWorker((worker, { fleet }) => fleet.orchestrator.workers.rotateToken(worker.id, 'now', ada)),
-  rotateLater: toWorker((worker, { fleet }) =>
+  release: onJob((job, { fleet }) => fleet.release(job)),
+  drain: onWorker((worker, { fleet }) => fleet.drain(worker, { reason: 'maintenance' })),
+  drainSoon: onWorker((worker, { fleet }) => fleet.drain(worker, { deadlineMs: 1_000 })),
+  undrain: onWorker((worker, { fleet }) => fleet.undrain(worker)),
+  unquarantine: onWorker((worker, { fleet }) => fleet.orchestrator.workers.unquarantine(worker.id, ada)),
+  rotate: onWorker((worker, { fleet }) => fleet.orchestrator.workers.rotateToken(worker.id, 'now', ada)),
+  rotateLater: onWorker((worker, { fleet }) =>
     fleet.orchestrator.workers.rotateToken(worker.id, 'after_job', ada),
   ),
-  join: toWorker(joinAgain),
-  remove: toWorker((worker, { fleet }) => fleet.orchestrator.workers.remove(worker.id, ada)),
+  join: onWorker(joinTwice),
+  remove: onWorker((worker, { fleet }) => fleet.orchestrator.workers.remove(worker.id, ada)),
   endAll,
   second: ({ fleet }) => fleet.clock.advance(1_000),
   hour: ({ fleet }) => fleet.clock.advance(hourMs),
@@ -229,40 +232,40 @@ const acts = {
   takeover: ({ fleet }) => fleet.clock.advance(8_500),
   pause: ({ fleet }) => fleet.clock.pause(10_000),
   clockBack: async ({ fleet }) => fleet.clock.shiftWall(-hourMs),
-  clockOn: async ({ fleet }) => fleet.clock.shiftWall(hourMs),
+  clockForward: async ({ fleet }) => fleet.clock.shiftWall(hourMs),
   restart: ({ fleet }) => fleet.restart(),
   crash: ({ fleet }) => fleet.restart({ crash: true }),
-  crashInSubmit: cutOff(submit),
-  crashInCancel: cutOff(cancel),
-  crashInPause: cutOff(pauseQueue),
-  crashInApproval: cutOff(approve),
-  crashInRetry: cutOff(retry),
-  crashInReport: cutOff(isRunning),
-  full: ({ fleet }) => fleet.setDiskFull(true),
-  room: ({ fleet }) => fleet.setDiskFull(false),
-} satisfies Readonly<Record<string, Does>>;
+  crashInSubmit: crashDuring(submit),
+  crashInCancel: crashDuring(cancel),
+  crashInPause: crashDuring(pauseQueue),
+  crashInApproval: crashDuring(approve),
+  crashInRetry: crashDuring(retry),
+  crashInReport: crashDuring(reportRunning),
+  fillDisk: ({ fleet }) => fleet.setDiskFull(true),
+  freeDisk: ({ fleet }) => fleet.setDiskFull(false),
+} satisfies Readonly<Record<string, Action>>;
 
-type Act = keyof typeof acts;
+type ActionName = keyof typeof actions;
 
-// Acts that scripts need often to make progress.
-const often: readonly Act[] = [
+// Actions that scripts need often to make progress.
+const frequentActions: readonly ActionName[] = [
   'add',
   'submit',
   'run',
   'running',
   'completed',
-  'room',
+  'freeDisk',
   'resumeQueue',
   'limitNone',
-  'beatHolding',
+  'heartbeatWithJob',
 ];
 // `hour` is slow: it takes hundreds of health checks.
-const anyAct = (Object.keys(acts) as Act[]).filter(act => act !== 'hour');
+const anyAction = (Object.keys(actions) as ActionName[]).filter(name => name !== 'hour');
 
 const anyStep: fc.Arbitrary<Step> = fc.record({
-  act: fc.oneof(
-    { weight: 3, arbitrary: fc.constantFrom(...anyAct) },
-    { weight: 1, arbitrary: fc.constantFrom(...often) },
+  action: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...anyAction) },
+    { weight: 1, arbitrary: fc.constantFrom(...frequentActions) },
   ),
   worker: fc.nat(3),
   job: fc.nat(15),
@@ -271,16 +274,16 @@ const anyStep: fc.Arbitrary<Step> = fc.record({
 // Each script starts with a worker.
 export const scripts: fc.Arbitrary<Script> = fc
   .array(anyStep, { minLength: 20, maxLength: 60 })
-  .map(steps => [{ act: 'add', worker: 0, job: 0 }, ...steps]);
+  .map(steps => [{ action: 'add', worker: 0, job: 0 }, ...steps]);
 
-const script = (...steps: readonly (readonly [Act, number])[]): Script =>
-  steps.map(([act, worker]) => ({ act, worker, job: 1 }));
+const script = (...steps: readonly (readonly [ActionName, number])[]): Script =>
+  steps.map(([action, worker]) => ({ action, worker, job: 1 }));
 
-// Rare sequences, such as a quarantine that ends, a deleted worker, or a late result.
-export const seldom: readonly Script[] = [
+// Sequences that random scripts rarely contain, such as a quarantine that ends, a deleted worker, or a late result.
+export const rareScripts: readonly Script[] = [
   script(['add', 0], ['failToStart', 0], ['unquarantine', 0], ['drain', 0], ['undrain', 0]),
-  script(['add', 0], ['goodbye', 0], ['remove', 0]),
-  script(['add', 0], ['gpuTrouble', 0], ['submit', 0], ['gpusWell', 0], ['gpusWell', 0]),
+  script(['add', 0], ['disconnect', 0], ['remove', 0]),
+  script(['add', 0], ['gpuTrouble', 0], ['submit', 0], ['gpuTroubleOver', 0], ['gpuTroubleOver', 0]),
   script(['add', 0], ['close', 0], ['submit', 0], ['reopen', 0], ['close', 0], ['register', 0]),
   script(['add', 0], ['join', 0]),
   script(['add', 0], ['ask', 0]),
@@ -299,7 +302,7 @@ export const seldom: readonly Script[] = [
   // A job that ends while the clock is ahead expires early, even if the clock is set back.
   script(
     ['add', 0],
-    ['clockOn', 0],
+    ['clockForward', 0],
     ['submit', 0],
     ['endAll', 0],
     ['clockBack', 0],
@@ -308,19 +311,19 @@ export const seldom: readonly Script[] = [
   ),
 ];
 
-// The permitted failures of a call: a refusal, or a full disk.
-const allowed = /^(refused: |the job was rejected: |database or disk is full$|the worker has had no )/;
+// The permitted failures of an action: a refusal, a full disk, or a missing offer or stream.
+const allowedErrors = /^(refused: |the job was rejected: |database or disk is full$|the worker has had no )/;
 
 export async function play(world: World, step: Step): Promise<void> {
   try {
-    await acts[step.act](world, step);
+    await actions[step.action](world, step);
   } catch (cause) {
-    if (!(cause instanceof Error) || !allowed.test(cause.message)) throw cause;
+    if (!(cause instanceof Error) || !allowedErrors.test(cause.message)) throw cause;
   }
   await world.fleet.clock.settle();
 }
 
-// Only the orchestrator's own commands that failed on the full disk may be in the log.
+// The log may only contain commands that the orchestrator ran itself and that failed because of the full disk.
 export function expectOnlyDiskErrors(fleet: Fleet): void {
   for (const error of fleet.errors.splice(0))
     expect(error).toMatch(/^command\.failed: StorageError: database or disk is full/);

@@ -15,8 +15,8 @@ test('writes one audit row with its actor for each event except progress', async
   expect(rows.map(({ type }) => type).toReversed()).toEqual(
     eventTypes.filter(type => type !== 'job.progress'),
   );
-  const by = Object.fromEntries(rows.map(row => [row.type, row.actor_id ?? row.actor_type]));
-  expect(by).toMatchObject({
+  const actors = Object.fromEntries(rows.map(row => [row.type, row.actor_id ?? row.actor_type]));
+  expect(actors).toMatchObject({
     'worker.created': 'ada',
     'worker.registered': rig.id,
     'job.submitted': 'ada',

@@ -3,44 +3,45 @@ import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../support/fleet.ts';
 
-const T = 120_000;
-const takeover = 160_000;
-const hour = 3_600_000;
-const tenYears = 10 * 365 * 24 * hour;
+// The heartbeat timeout T.
+const timeoutMs = 120_000;
+const takeoverMs = 160_000;
+const hourMs = 3_600_000;
+const tenYearsMs = 10 * 365 * 24 * hourMs;
 
 /** Creates a worker with a job, an idle worker, and a job in back-off. */
 async function openBusyFleet(): Promise<Fleet> {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const otherRig = await fleet.addIdleWorker();
-  const tried = await fleet.runJob(rig);
-  await rig.report(tried, 'failed', { signal: 'SIGTERM' });
-  await otherRig.report(tried, 'starting');
-  await otherRig.report(tried, 'failed', { signal: 'SIGTERM' });
+  const failing = await fleet.runJob(rig);
+  await rig.report(failing, 'failed', { signal: 'SIGTERM' });
+  await otherRig.report(failing, 'starting');
+  await otherRig.report(failing, 'failed', { signal: 'SIGTERM' });
   await fleet.submit({ timeout_s: 7_200 });
   await rig.run(rig.lastOffer().job_id);
   return fleet;
 }
 
-const transitions = (fleet: Fleet): readonly string[] =>
+const eventTypes = (fleet: Fleet): readonly string[] =>
   fleet.events.flatMap(event => ('type' in event ? [event.type] : []));
 
 describe('a paused orchestrator process', () => {
   test.each([
-    ['shorter than a late tick', 5_500],
-    ['longer than a late tick', 20_000],
-    ['longer than T', T + 10_000],
-    ['longer than the takeover', takeover + 10_000],
-    ['a night', 10 * hour],
-  ])('marks no worker offline after a pause: %s', async (_case, ms) => {
+    ['short enough to count as a late timer', 5_500],
+    ['too long to count as a late timer', 20_000],
+    ['longer than T', timeoutMs + 10_000],
+    ['longer than the takeover', takeoverMs + 10_000],
+    ['a night', 10 * hourMs],
+  ])('marks no worker offline after a pause: %s', async (_case, pauseMs) => {
     const fleet = await openBusyFleet();
-    const before = transitions(fleet);
+    const before = eventTypes(fleet);
     await fleet.clock.advance(100_000);
-    const inBackoff = transitions(fleet);
-    await fleet.clock.pause(ms);
-    expect(transitions(fleet)).toEqual(inBackoff);
-    expect(inBackoff.slice(0, before.length)).toEqual(before);
-    expect(inBackoff).not.toContain('worker.offline');
+    const beforePause = eventTypes(fleet);
+    await fleet.clock.pause(pauseMs);
+    expect(eventTypes(fleet)).toEqual(beforePause);
+    expect(beforePause.slice(0, before.length)).toEqual(before);
+    expect(beforePause).not.toContain('worker.offline');
   });
 
   test('counts a short pause as silence', async () => {
@@ -48,7 +49,7 @@ describe('a paused orchestrator process', () => {
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(100_000);
     await fleet.clock.pause(5_500);
-    await fleet.clock.advance(T - 105_500 - 1);
+    await fleet.clock.advance(timeoutMs - 105_500 - 1);
     expect(rig.view().status).toBe('idle');
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('offline');
@@ -60,13 +61,13 @@ describe('a paused orchestrator process', () => {
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await fleet.clock.advance(100_000);
     await fleet.clock.pause(31_000);
-    // One tick of the pause counts.
-    await fleet.clock.advance(T - 101_000 - 1);
+    // One second of the pause, the interval of the orchestrator's timer, counts.
+    await fleet.clock.advance(timeoutMs - 101_000 - 1);
     expect(rig.view().status).toBe('busy');
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('offline');
     await fleet.clock.pause(31_000);
-    await fleet.clock.advance(takeover - T - 1_001);
+    await fleet.clock.advance(takeoverMs - timeoutMs - 1_001);
     expect(fleet.job(job).status).toBe('recovering');
     await fleet.clock.advance(1);
     expect(fleet.job(job).status).toBe('failed');
@@ -76,15 +77,15 @@ describe('a paused orchestrator process', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
-    await fleet.clock.advance(T - 1);
+    await fleet.clock.advance(timeoutMs - 1);
     await fleet.clock.pause(61_001);
-    await fleet.clock.advance(T - 1);
+    await fleet.clock.advance(timeoutMs - 1);
     expect(rig.view().status).toBe('busy');
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('offline');
-    await fleet.clock.advance(takeover - T - 1_001);
+    await fleet.clock.advance(takeoverMs - timeoutMs - 1_001);
     await fleet.clock.pause(61_001);
-    await fleet.clock.advance(takeover - 1);
+    await fleet.clock.advance(takeoverMs - 1);
     expect(fleet.job(job).status).toBe('recovering');
   });
 
@@ -92,10 +93,10 @@ describe('a paused orchestrator process', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
-    await fleet.clock.advance(takeover - 1_000);
+    await fleet.clock.advance(takeoverMs - 1_000);
     expect(fleet.job(job).status).toBe('recovering');
-    fleet.clock.shiftWall(8 * hour);
-    await fleet.clock.advance(takeover - 1_000);
+    fleet.clock.shiftWall(8 * hourMs);
+    await fleet.clock.advance(takeoverMs - 1_000);
     expect(fleet.job(job).status).toBe('recovering');
     await rig.beat(job);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
@@ -105,10 +106,10 @@ describe('a paused orchestrator process', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
-    await fleet.clock.advance(T - 1_000);
+    await fleet.clock.advance(timeoutMs - 1_000);
     fleet.clock.shiftWall(5_000);
     fleet.orchestrator.lifecycle.noteWake();
-    await fleet.clock.advance(T - 1);
+    await fleet.clock.advance(timeoutMs - 1);
     expect(rig.view().status).toBe('busy');
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('offline');
@@ -119,7 +120,7 @@ describe('a paused orchestrator process', () => {
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ max_retries: 0 });
     await fleet.clock.advance(43_000);
-    await fleet.clock.pause(T);
+    await fleet.clock.pause(timeoutMs);
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1 });
     await rig.run(jobId);
     expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
@@ -130,7 +131,7 @@ describe('a paused orchestrator process', () => {
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
     await fleet.clock.advance(50_000);
-    await fleet.clock.pause(hour);
+    await fleet.clock.pause(hourMs);
     await rig.beat(job);
     await fleet.clock.advance(48_999);
     expect(fleet.job(job).status).toBe('running');
@@ -141,21 +142,21 @@ describe('a paused orchestrator process', () => {
 
 describe('a changed wall clock', () => {
   test.each([
-    ['an hour back', -hour],
-    ['an hour forward', hour],
-    ['ten years forward', tenYears],
-    ['ten years back', -tenYears],
+    ['an hour back', -hourMs],
+    ['an hour forward', hourMs],
+    ['ten years forward', tenYearsMs],
+    ['ten years back', -tenYearsMs],
   ])('changes no status when the wall clock is set %s', async (_case, ms) => {
     const fleet = await openBusyFleet();
     const [rig, other] = fleet.orchestrator.workers.list(undefined);
     await fleet.addWorker({ type: 'ephemeral' });
-    const leaver = await fleet.addIdleWorker({ type: 'ephemeral', agent: { gpus: 0 } });
-    await leaver.disconnect();
+    const leavingRig = await fleet.addIdleWorker({ type: 'ephemeral', agent: { gpus: 0 } });
+    await leavingRig.disconnect();
     await fleet.clock.advance(1_000);
-    const before = transitions(fleet);
+    const before = eventTypes(fleet);
     fleet.clock.shiftWall(ms);
     await fleet.clock.advance(1_000);
-    expect(transitions(fleet)).toEqual(before);
+    expect(eventTypes(fleet)).toEqual(before);
     expect(fleet.orchestrator.workers.list(undefined).map(({ status }) => status)).toEqual([
       rig?.status,
       other?.status,
@@ -165,8 +166,8 @@ describe('a changed wall clock', () => {
   });
 
   test.each([
-    ['back', -hour],
-    ['forward', hour],
+    ['back', -hourMs],
+    ['forward', hourMs],
   ])('keeps a back-off and shows its end by the new clock when the clock is set %s', async (_case, ms) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();

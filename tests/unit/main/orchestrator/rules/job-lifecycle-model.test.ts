@@ -1,11 +1,12 @@
-// A job must change only as docs/internals/semantics.md allows, in any order of events.
+// Sends random sequences of events to a job, and compares it with a reference model after each event. See
+// docs/internals/semantics.md, section 2.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { advance, type JobEvent } from '../../../../../main/orchestrator/rules/job-lifecycle.ts';
 import { isLive, type Job } from '../../../../../main/orchestrator/model.ts';
 import { FailureCause, JobStatus } from '../../../../../protocol/job.ts';
 import { attemptId, freezeDeep, makeAttempt, makePending, makeSpec, workerId } from '../builders.ts';
-import { expectedAfter, fresh, type ReferenceJob } from '../job-lifecycle-reference.ts';
+import { createReferenceJob, expectedAfter, type ReferenceJob } from '../job-lifecycle-reference.ts';
 
 interface Model {
   job: ReferenceJob;
@@ -16,63 +17,64 @@ interface Real {
   now: number;
 }
 
-// Pairs of status and event that occurred.
-type Reached = Set<string>;
+// Pairs of status and event that the sequences have covered.
+type CoveredPairs = Set<string>;
 
-class Happens implements fc.Command<Model, Real> {
+class EventCommand implements fc.Command<Model, Real> {
   readonly type: JobEvent['type'];
   private readonly event: (job: Job) => JobEvent;
-  private readonly reached: Reached;
+  private readonly covered: CoveredPairs;
 
-  constructor(type: JobEvent['type'], event: (job: Job) => JobEvent, reached: Reached) {
+  constructor(type: JobEvent['type'], event: (job: Job) => JobEvent, covered: CoveredPairs) {
     this.type = type;
     this.event = event;
-    this.reached = reached;
+    this.covered = covered;
   }
 
   // Every event may arrive at any time, legal or not.
   check = (): boolean => true;
 
   run(model: Model, real: Real): void {
-    const was = real.job.status;
-    meet(model, real, this.event(real.job), this.reached);
-    if (real.job.status === was) return;
-    // Some events would rarely meet a rare state by chance.
-    for (const event of everyEvent(real.job)) meet({ ...model }, { ...real }, event, this.reached);
+    const statusBefore = real.job.status;
+    applyToBoth(model, real, this.event(real.job), this.covered);
+    if (real.job.status === statusBefore) return;
+    // Tries every event on copies, because random sequences rarely send some events to a job in a rare state.
+    for (const event of everyEvent(real.job)) applyToBoth({ ...model }, { ...real }, event, this.covered);
   }
 
   toString = (): string => this.type;
 }
 
-function meet(model: Model, real: Real, event: JobEvent, reached: Reached): void {
-  const was = real.job;
-  const step = advance(was, freezeDeep(event), (real.now += 1_000));
+function applyToBoth(model: Model, real: Real, event: JobEvent, covered: CoveredPairs): void {
+  const before = real.job;
+  real.now += 1_000;
+  const step = advance(before, freezeDeep(event), real.now);
   const expected = expectedAfter(model.job, event);
-  reached.add(`${was.status} ${event.type}`);
-  expect(step.kind === 'moved', `${was.status} × ${event.type}`).toBe(expected !== null);
+  covered.add(`${before.status} ${event.type}`);
+  expect(step.kind === 'moved', `${before.status} × ${event.type}`).toBe(expected !== null);
   if (step.kind !== 'moved' || expected === null) return;
   model.job = expected;
   real.job = freezeDeep(step.job);
-  expectAsExpected(real, expected);
+  expectSameState(real, expected);
 }
 
-function expectAsExpected({ job, now }: Real, expected: ReferenceJob): void {
+function expectSameState({ job, now }: Real, expected: ReferenceJob): void {
   const { status, retriesUsed, attempt } = job;
   expect({ status, retriesUsed, n: attempt?.n ?? 0 }).toEqual({
     status: expected.status,
-    retriesUsed: expected.used,
-    n: expected.n,
+    retriesUsed: expected.retriesUsed,
+    n: expected.attemptNo,
   });
   expect(retriesUsed).toBeLessThanOrEqual(job.spec.maxRetries);
   expect(retriesUsed).toBeGreaterThanOrEqual(0);
   // Exactly the live jobs have a live attempt.
   expect(attempt !== null && attempt.end === null).toBe(isLive(job));
   expect(attempt?.end?.charged ?? false).toBe(expected.charged);
-  if (job.status === 'pending') expect(job.notBefore - now).toBe(expected.waitMs);
-  if (job.status === 'cancelling') expect(job.stop.why).toBe(expected.why);
+  if (job.status === 'pending') expect(job.notBefore - now).toBe(expected.backoffMs);
+  if (job.status === 'cancelling') expect(job.stop.why).toBe(expected.stopReason);
 }
 
-function offerOf(job: Job): JobEvent {
+function makeOffer(job: Job): JobEvent {
   const n = (job.attempt?.n ?? 0) + 1;
   const attempt = makeAttempt({
     id: attemptId(`a${n}`),
@@ -83,13 +85,14 @@ function offerOf(job: Job): JobEvent {
   return { type: 'offer', attempt };
 }
 
-const end = fc.record({
+const randomEnd = fc.record({
   cause: fc.constantFrom(...FailureCause.options),
   error: fc.constantFrom(null, 'boom'),
   exitCode: fc.constantFrom(null, 1, -15),
   signal: fc.constantFrom(null, 'SIGKILL'),
 });
-const bare = [
+// The events that have no properties other than their type.
+const bareTypes = [
   'claim',
   'run',
   'stopped',
@@ -101,43 +104,43 @@ const bare = [
   'withdraw',
 ] as const;
 
-const anyEnd = { cause: 'trainer_exit', error: 'boom', exitCode: 1, signal: null } as const;
+const fixedEnd = { cause: 'trainer_exit', error: 'boom', exitCode: 1, signal: null } as const;
 const everyEvent = (job: Job): readonly JobEvent[] => [
-  ...bare.map(type => ({ type })),
-  offerOf(job),
+  ...bareTypes.map(type => ({ type })),
+  makeOffer(job),
   { type: 'stop', why: 'cancel' },
-  { type: 'fail', end: anyEnd },
-  { type: 'complete', end: anyEnd },
+  { type: 'fail', end: fixedEnd },
+  { type: 'complete', end: fixedEnd },
 ];
 
-function commandsFor(reached: Reached): fc.Arbitrary<Happens>[] {
-  const happens = (event: JobEvent): Happens => new Happens(event.type, () => event, reached);
-  const offers = fc.constant(null).map(() => new Happens('offer', offerOf, reached));
+function commandsFor(covered: CoveredPairs): fc.Arbitrary<EventCommand>[] {
+  const toCommand = (event: JobEvent): EventCommand => new EventCommand(event.type, () => event, covered);
+  const offers = fc.constant(null).map(() => new EventCommand('offer', makeOffer, covered));
   return [
-    // More offers keep stories from ending early.
+    // Offers and claims are frequent, so that jobs run more than once in a sequence.
     ...Array.from({ length: 6 }, () => offers),
-    ...Array.from({ length: 3 }, () => fc.constantFrom('claim', 'lost').map(type => happens({ type }))),
-    ...bare.map(type => fc.constant(null).map(() => happens({ type }))),
+    ...Array.from({ length: 3 }, () => fc.constantFrom('claim', 'lost').map(type => toCommand({ type }))),
+    ...bareTypes.map(type => fc.constant(null).map(() => toCommand({ type }))),
     fc
       .constantFrom('cancel' as const, 'timeout' as const, 'drain' as const)
-      .map(why => happens({ type: 'stop', why })),
-    fc.option(end).map(ended => happens({ type: 'stop', why: 'node', end: ended })),
-    fc.constantFrom(null, 'too dear').map(reason => happens({ type: 'reject', by: 'ada', reason })),
-    end.map(ended => happens({ type: 'fail', end: ended })),
-    fc.option(end).map(ended => happens({ type: 'complete', end: ended })),
+      .map(why => toCommand({ type: 'stop', why })),
+    fc.option(randomEnd).map(end => toCommand({ type: 'stop', why: 'node', end })),
+    fc.constantFrom(null, 'too expensive').map(reason => toCommand({ type: 'reject', by: 'ada', reason })),
+    randomEnd.map(end => toCommand({ type: 'fail', end })),
+    fc.option(randomEnd).map(end => toCommand({ type: 'complete', end })),
   ];
 }
 
-test('changes a job as its model does in every sequence of events', () => {
-  const reached: Reached = new Set();
+test('changes a job in the same way as the reference model in every sequence of events', () => {
+  const covered: CoveredPairs = new Set();
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 4 }),
       fc.subarray([...FailureCause.options]),
-      // Rare, because an unapproved job does little else.
+      // True in one of ten cases, because most events do not change a job that needs approval.
       fc.nat({ max: 9 }).map(n => n === 0),
-      fc.commands(commandsFor(reached), { maxCommands: 60, size: 'max' }),
-      (maxRetries, retryOn, blocked, story) => {
+      fc.commands(commandsFor(covered), { maxCommands: 60, size: 'max' }),
+      (maxRetries, retryOn, blocked, commands) => {
         const job = makePending({
           attempt: null,
           approval: blocked ? 'wanted' : null,
@@ -146,17 +149,18 @@ test('changes a job as its model does in every sequence of events', () => {
           spec: makeSpec({ maxRetries, retryOn }),
         });
         const setup = () => ({
-          model: { job: fresh(maxRetries, retryOn, blocked) },
+          model: { job: createReferenceJob(maxRetries, retryOn, blocked) },
           real: { job: freezeDeep<Job>(job), now: 0 },
         });
-        fc.modelRun(setup, story);
+        fc.modelRun(setup, commands);
       },
     ),
     { numRuns: 1_500 },
   );
   // The sequences must cover every event in every status, or the test proves too little.
-  const all = JobStatus.options.flatMap(status =>
-    [...bare, 'offer', 'stop', 'fail', 'complete'].map(type => `${status} ${type}`),
-  );
-  expect(all.filter(pair => !reached.has(pair))).toEqual([]);
+  const missing: string[] = [];
+  for (const status of JobStatus.options)
+    for (const type of [...bareTypes, 'offer', 'stop', 'fail', 'complete'])
+      if (!covered.has(`${status} ${type}`)) missing.push(`${status} ${type}`);
+  expect(missing).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { JobId } from '../../../../../protocol/ids.ts';
 import type { FleetWorker } from '../../../../support/fleet-worker.ts';
 import type { Fleet } from '../../../../support/fleet.ts';
 import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';
-import { startWith } from '../pool-fixture.ts';
+import { openPool } from '../pool-fixture.ts';
 
 const hourMs = 3_600_000;
 const electricity = { price_per_kwh: 0.5, currency: 'EUR' };
@@ -168,7 +168,7 @@ describe('usage of a job', () => {
 
 describe('cost of a pool', () => {
   test('is the price of its machines from start to end, without their electricity', async () => {
-    const pools = await startWith({ price_per_gpu_hour: 6 }, { electricity });
+    const pools = await openPool({ price_per_gpu_hour: 6 }, { electricity });
     pools.habits.jobMs = hourMs;
     const { jobId } = await pools.fleet.submit({ gpu_count: 1 });
     await pools.fleet.clock.advance(hourMs / 2);
@@ -182,7 +182,7 @@ describe('cost of a pool', () => {
   });
 
   test('is unknown without a price, even with a price of electricity', async () => {
-    const pools = await startWith({}, { electricity });
+    const pools = await openPool({}, { electricity });
     pools.habits.jobMs = hourMs;
     const { jobId } = await pools.fleet.submit({ gpu_count: 1 });
     await pools.fleet.clock.advance(hourMs / 2);

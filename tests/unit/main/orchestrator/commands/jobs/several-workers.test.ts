@@ -10,12 +10,13 @@ const onTwo = { num_nodes: 2, gpu_count: 1 } as const;
 const multiNode = { isMultiNode: true } as const;
 const addRig = (fleet: Fleet, name: string): Promise<FleetWorker> =>
   fleet.addIdleWorker({ name, agent: multiNode });
+// The part of a report with which a worker announces that its trainer can start.
 const ready = (address: string | null, port = 29_500) => ({ ready: { address, port } });
 const nodesOf = (fleet: Fleet, id: JobId) => fleet.job(id).attempts.at(-1)?.nodes ?? [];
 const statesOf = (fleet: Fleet, id: JobId) => nodesOf(fleet, id).map(({ state }) => state);
 
-// Two rigs that have both been offered the job.
-async function startPair(options: Parameters<Fleet['submit']>[0] = {}) {
+// Offers a job to two rigs.
+async function offerToPair(options: Parameters<Fleet['submit']>[0] = {}) {
   const fleet = await openFleet();
   const first = await addRig(fleet, 'rig-1');
   const second = await addRig(fleet, 'rig-2');
@@ -23,9 +24,9 @@ async function startPair(options: Parameters<Fleet['submit']>[0] = {}) {
   return { fleet, first, second, jobId };
 }
 
-// Both rigs train.
+// Offers a job to two rigs and lets both train.
 async function runPair(options?: Parameters<Fleet['submit']>[0]) {
-  const pair = await startPair(options);
+  const pair = await offerToPair(options);
   const { fleet, first, second, jobId } = pair;
   for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting'));
   valueOf(await first.report(jobId, 'starting', ready('10.0.0.1')));
@@ -55,7 +56,7 @@ describe('the dispatch of a job on two workers', () => {
     expect(second.view()).toMatchObject({ status: 'busy', current_job_id: jobId });
   });
 
-  test('never uses workers whose agents cannot train together', async () => {
+  test('offers the job to no worker whose agent cannot train together with others', async () => {
     const fleet = await openFleet();
     const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
     await addRig(fleet, 'rig-3');
@@ -64,7 +65,7 @@ describe('the dispatch of a job on two workers', () => {
     expect(rigs.flatMap(rig => rig.commandsOf('job_submit'))).toEqual([]);
   });
 
-  test('keeps an idle worker from jobs behind it while the other worker is busy', async () => {
+  test('reserves an idle worker for the job while the second worker is busy', async () => {
     const fleet = await openFleet();
     const busy = await addRig(fleet, 'rig-1');
     const running = await fleet.runJob(busy);
@@ -79,7 +80,7 @@ describe('the dispatch of a job on two workers', () => {
     expect(fleet.job(single).status).toBe('pending');
   });
 
-  test('lets jobs behind it start when too few workers exist for it, or only offline ones', async () => {
+  test('reserves no worker when too few others are online', async () => {
     const fleet = await openFleet();
     const rig = await addRig(fleet, 'rig-1');
     const otherRig = await addRig(fleet, 'rig-2');
@@ -89,7 +90,7 @@ describe('the dispatch of a job on two workers', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rig.id });
   });
 
-  test('lets a job with a higher priority take the worker that is kept', async () => {
+  test('lets a job with a higher priority take the reserved worker', async () => {
     const fleet = await openFleet();
     await fleet.runJob(await addRig(fleet, 'rig-1'));
     const idle = await addRig(fleet, 'rig-2');
@@ -100,8 +101,8 @@ describe('the dispatch of a job on two workers', () => {
 });
 
 describe('the start of the trainers', () => {
-  test('waits until all workers are ready, and tells all of them where the first one is', async () => {
-    const { fleet, first, second, jobId } = await startPair();
+  test('waits until all workers are ready, and then sends the address of the first one to all of them', async () => {
+    const { fleet, first, second, jobId } = await offerToPair();
     for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting'));
     valueOf(await second.report(jobId, 'starting', ready('10.0.0.2')));
     expect([first, second].flatMap(rig => rig.commandsOf('job_rendezvous'))).toEqual([]);
@@ -113,8 +114,8 @@ describe('the start of the trainers', () => {
     expect(statesOf(fleet, jobId)).toEqual(['ready', 'ready']);
   });
 
-  test('repeats the address in heartbeats until the trainers run', async () => {
-    const { first, second, jobId } = await startPair();
+  test('repeats the address in heartbeat responses until the trainers run', async () => {
+    const { first, second, jobId } = await offerToPair();
     for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting'));
     expect(valueOf(await first.beat(jobId)).rendezvous).toBeUndefined();
     for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting', ready(null)));
@@ -124,8 +125,8 @@ describe('the start of the trainers', () => {
     for (const rig of [first, second]) expect(valueOf(await rig.beat(jobId)).rendezvous).toBeUndefined();
   });
 
-  test('sends the address again on a stream that was cut meanwhile', async () => {
-    const { first, second, jobId } = await startPair();
+  test('sends the address to a worker that reconnects after its stream broke', async () => {
+    const { first, second, jobId } = await offerToPair();
     for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting'));
     await second.stream.drop();
     for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting', ready('10.0.0.1')));
@@ -135,7 +136,7 @@ describe('the start of the trainers', () => {
   });
 });
 
-describe('the end of one worker', () => {
+describe('one of two workers ends', () => {
   test('completes the job when the first worker completes, and frees the other after its own end', async () => {
     const { fleet, first, second, jobId } = await runPair();
     valueOf(await first.report(jobId, 'completed', { exit_code: 0 }));
@@ -148,7 +149,7 @@ describe('the end of one worker', () => {
     expect(nodesOf(fleet, jobId)[1]).toMatchObject({ state: 'ended', outcome: 'completed' });
   });
 
-  test('frees the second worker when it completes first, and the job goes on', async () => {
+  test('frees the second worker when it completes first, and keeps the job running', async () => {
     const { fleet, first, second, jobId } = await runPair();
     valueOf(await second.report(jobId, 'completed', { exit_code: 0 }));
     expect(second.view().status).toBe('idle');
@@ -186,7 +187,8 @@ describe('the end of one worker', () => {
 
   test('ends the attempt when the second worker is lost, and requeues the job', async () => {
     const { fleet, first, second, jobId } = await runPair();
-    for (let beats = 0; beats < 40 && fleet.job(jobId).status === 'running'; beats++) {
+    // Only the first worker stays in contact.
+    for (let n = 0; n < 40 && fleet.job(jobId).status === 'running'; n++) {
       await fleet.clock.advance(20_000);
       await first.beat(jobId);
     }
@@ -205,7 +207,7 @@ describe('the end of one worker', () => {
     expect(fleet.job(jobId).attempts[0]).toMatchObject({ cause: 'worker_lost' });
   });
 
-  test('goes on when the second worker was only away for a while', async () => {
+  test('keeps the job running when the second worker loses its connection for a minute', async () => {
     const { fleet, first, second, jobId } = await runPair();
     await second.stream.drop();
     await fleet.clock.advance(60_000);
@@ -217,20 +219,20 @@ describe('the end of one worker', () => {
   });
 
   test('uses no retry when the second worker never acknowledges its offer', async () => {
-    const { fleet, first, second, jobId } = await startPair({ max_retries: 0 });
+    const { fleet, first, second, jobId } = await offerToPair({ max_retries: 0 });
     const { attempt_id: attempt } = second.lastOffer();
     valueOf(await first.report(jobId, 'starting'));
     await fleet.clock.advance(45_000);
     expect(fleet.job(jobId).status).toBe('cancelling');
     valueOf(await first.report(jobId, 'cancelled'));
     expect(fleet.job(jobId).attempts[0]).toMatchObject({ used_retry: false, cause: null });
-    const late = await second.report(jobId, 'starting', { attempt_id: attempt });
-    expect(refusalOf(late)).toMatchObject({ code: 'attempt_superseded' });
+    const outcome = await second.report(jobId, 'starting', { attempt_id: attempt });
+    expect(refusalOf(outcome)).toMatchObject({ code: 'attempt_superseded' });
   });
 });
 
-describe('a stop', () => {
-  test('by a user reaches both workers, and the job ends with the confirmation of the first', async () => {
+describe('stopping a job on two workers', () => {
+  test('sends a cancel to both workers, and ends the job when the first one confirms it', async () => {
     const { fleet, first, second, jobId } = await runPair();
     valueOf(await fleet.cancel(jobId));
     for (const rig of [first, second]) expect(rig.commandsOf('job_cancel')).toHaveLength(1);
@@ -243,8 +245,8 @@ describe('a stop', () => {
     expect(second.view().status).toBe('idle');
   });
 
-  test('before the rendezvous stops both workers, too', async () => {
-    const { fleet, first, second, jobId } = await startPair();
+  test('stops both workers before the rendezvous, too', async () => {
+    const { fleet, first, second, jobId } = await offerToPair();
     valueOf(await second.report(jobId, 'starting'));
     valueOf(await fleet.cancel(jobId));
     for (const rig of [first, second]) valueOf(await rig.report(jobId, 'cancelled'));
@@ -252,7 +254,7 @@ describe('a stop', () => {
     expect([first, second].map(rig => rig.view().status)).toEqual(['idle', 'idle']);
   });
 
-  test('by the drain of the second worker requeues the job at the deadline without a retry', async () => {
+  test('requeues the job without a retry at the drain deadline of the second worker', async () => {
     const { fleet, first, second, jobId } = await runPair();
     await fleet.drain(second, { deadlineMs: 10_000 });
     expect(fleet.job(jobId).status).toBe('running');
@@ -275,7 +277,7 @@ describe('a stop', () => {
     expect(fleet.job(next).status).toBe('dispatched');
   });
 
-  test('leaves no worker held after the job is deleted and the worker has confirmed', async () => {
+  test('frees both workers when the job is deleted after the second worker confirmed its end', async () => {
     const { fleet, first, second, jobId } = await runPair();
     valueOf(await first.report(jobId, 'completed'));
     valueOf(await second.report(jobId, 'cancelled'));
@@ -299,9 +301,10 @@ describe('a restart of the orchestrator', () => {
     expect(second.commandsOf('job_cancel')).toHaveLength(1);
   });
 
-  test('does not continue an attempt that was given up, because the other worker has stopped', async () => {
+  test('does not resume an attempt after its takeover, because the second worker has stopped', async () => {
     const { fleet, first, second, jobId } = await runPair();
-    for (let beats = 0; beats < 40 && fleet.job(jobId).status !== 'pending'; beats++) {
+    // Only the second worker stays in contact.
+    for (let n = 0; n < 40 && fleet.job(jobId).status !== 'pending'; n++) {
       await fleet.clock.advance(20_000);
       await second.beat(jobId);
     }

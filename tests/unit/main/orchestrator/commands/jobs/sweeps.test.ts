@@ -6,42 +6,42 @@ import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 
 const request = SweepRequest.parse({ config: {}, sweep: [{ key: 'lr', values: [1, 2, 3] }] });
 const key = { key: 'k', fingerprint: 'f' };
-const submitted = (fleet: Fleet): number =>
+const countSubmissions = (fleet: Fleet): number =>
   fleet.events.filter(event => 'type' in event && event.type === 'job.submitted').length;
 
-test('keeps all jobs of a sweep and their key after a crash', async () => {
+test('keeps all jobs of a sweep and its idempotency key after a crash', async () => {
   const fleet = await openFleet();
   const first = valueOf(await fleet.orchestrator.jobs.sweep(request, ada, key));
   await fleet.restart({ crash: true });
-  const again = valueOf(await fleet.orchestrator.jobs.sweep(request, ada, key));
-  expect(again).toEqual({ ...first, isRepeat: true });
+  const repeat = valueOf(await fleet.orchestrator.jobs.sweep(request, ada, key));
+  expect(repeat).toEqual({ ...first, isRepeat: true });
   expect(first.jobs.map(({ sweep }) => sweep)).toEqual([{ lr: 1 }, { lr: 2 }, { lr: 3 }]);
 });
 
-test('submits a sweep once when the same key arrives twice at the same time', async () => {
+test('submits a sweep once when two requests with the same idempotency key arrive at the same time', async () => {
   const fleet = await openFleet();
-  const [one, two] = await Promise.all([
+  const [first, second] = await Promise.all([
     fleet.orchestrator.jobs.sweep(request, ada, key),
     fleet.orchestrator.jobs.sweep(request, ada, key),
   ]);
-  expect(valueOf(two).jobs).toEqual(valueOf(one).jobs);
-  expect(submitted(fleet)).toBe(3);
+  expect(valueOf(second).jobs).toEqual(valueOf(first).jobs);
+  expect(countSubmissions(fleet)).toBe(3);
 });
 
-test('keeps the keys of users apart, and forgets them after a day', async () => {
+test('keeps the idempotency keys of users apart, and forgets them after a day', async () => {
   const fleet = await openFleet();
   await fleet.orchestrator.jobs.sweep(request, ada, key);
   expect(valueOf(await fleet.orchestrator.jobs.sweep(request, bob, key)).isRepeat).toBe(false);
   await fleet.clock.advance(24 * 3_600_000 + 1);
   expect(valueOf(await fleet.orchestrator.jobs.sweep(request, ada, key)).isRepeat).toBe(false);
-  expect(submitted(fleet)).toBe(9);
+  expect(countSubmissions(fleet)).toBe(9);
 });
 
-test('refuses the key when all jobs that it stands for were deleted', async () => {
+test('refuses the idempotency key of a sweep when all its jobs were deleted', async () => {
   const fleet = await openFleet();
   const { jobs } = valueOf(await fleet.orchestrator.jobs.sweep(request, ada, key));
   for (const { id } of jobs) {
-    if (id === null) throw new Error('a dry run');
+    if (id === null) throw new Error('the sweep was a dry run');
     await fleet.orchestrator.jobs.cancel(id, ada);
     await fleet.orchestrator.jobs.remove(id, ada);
   }

@@ -4,12 +4,12 @@ import { openFleet } from '../../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
-const takeover = 160_000;
-const hour = 3_600_000;
-const limit = 'the attempt ran longer than its timeout of 100 s';
+const takeoverMs = 160_000;
+const hourMs = 3_600_000;
+const timeoutMessage = 'the attempt ran longer than its timeout of 100 s';
 
 // Advances the clock while the workers stay in contact.
-async function pass(fleet: Fleet, ms: number, ...rigs: readonly FleetWorker[]): Promise<void> {
+async function advanceInContact(fleet: Fleet, ms: number, ...rigs: readonly FleetWorker[]): Promise<void> {
   for (let left = ms; left > 0; left -= 30_000) {
     await fleet.clock.advance(Math.min(left, 30_000));
     for (const rig of rigs) await rig.beat(rig.view().current_job_id);
@@ -17,14 +17,14 @@ async function pass(fleet: Fleet, ms: number, ...rigs: readonly FleetWorker[]): 
 }
 
 describe.each([1, 2] as const)('timeout of an attempt (protocol %i)', protocol => {
-  const start = async (more: { readonly retry_on?: ['timeout']; readonly max_retries?: number } = {}) => {
+  const start = async (options: { readonly retry_on?: ['timeout']; readonly max_retries?: number } = {}) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
-    const { jobId: job } = await fleet.submit({ timeout_s: 100, ...more });
+    const { jobId: job } = await fleet.submit({ timeout_s: 100, ...options });
     return { fleet, rig, job };
   };
 
-  test('counts the timeout from the claim, not from the offer or the first step', async () => {
+  test('counts the timeout from the report “starting”, not from the offer or from “running”', async () => {
     const { fleet, rig, job } = await start();
     await fleet.clock.advance(40_000);
     await rig.report(job, 'starting');
@@ -39,12 +39,16 @@ describe.each([1, 2] as const)('timeout of an attempt (protocol %i)', protocol =
 
   test.each(['cancelled', 'failed'] as const)(
     'fails the job with cause timeout when its worker confirms the stop with “%s”',
-    async word => {
+    async status => {
       const { fleet, rig, job } = await start();
       await rig.run(job);
       await fleet.clock.advance(100_000);
-      await rig.report(job, word, { signal: 'SIGTERM', error: 'Training exited with code -15' });
-      expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'timeout', error_message: limit });
+      await rig.report(job, status, { signal: 'SIGTERM', error: 'Training exited with code -15' });
+      expect(fleet.job(job)).toMatchObject({
+        status: 'failed',
+        cause: 'timeout',
+        error_message: timeoutMessage,
+      });
       expect(fleet.job(job).attempts).toMatchObject([{ outcome: 'failed', cause: 'timeout' }]);
     },
   );
@@ -57,16 +61,16 @@ describe.each([1, 2] as const)('timeout of an attempt (protocol %i)', protocol =
     expect(fleet.job(job)).toMatchObject({ status: 'completed', cause: null });
   });
 
-  test('retries a job with retry_on timeout, each attempt with its full time', async () => {
+  test('retries a job with retry_on "timeout", and gives each attempt the full timeout', async () => {
     const { fleet, rig, job } = await start({ retry_on: ['timeout'], max_retries: 1 });
     await rig.run(job);
-    await pass(fleet, 100_000, rig);
+    await advanceInContact(fleet, 100_000, rig);
     await rig.report(job, 'cancelled');
     await fleet.clock.advance(1_000);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2 });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'timeout' });
     await rig.run(job);
-    await pass(fleet, 99_999, rig);
+    await advanceInContact(fleet, 99_999, rig);
     expect(fleet.job(job).status).toBe('running');
     await fleet.clock.advance(1);
     await rig.report(job, 'cancelled');
@@ -76,15 +80,16 @@ describe.each([1, 2] as const)('timeout of an attempt (protocol %i)', protocol =
   test('fails a timed-out job of a silent worker at takeover instead of requeuing it', async () => {
     const { fleet, rig, job } = await start();
     await rig.run(job);
+    // The timeout passes after 100 s, before the heartbeat timeout of 120 s.
     await fleet.clock.advance(119_999);
     expect(fleet.job(job).status).toBe('cancelling');
-    await fleet.clock.advance(takeover - 120_000);
+    await fleet.clock.advance(takeoverMs - 120_000);
     expect(fleet.job(job).status).toBe('cancelling');
     await fleet.clock.advance(1);
     expect(fleet.job(job)).toMatchObject({
       status: 'failed',
       cause: 'timeout',
-      error_message: `${limit}; not confirmed: the trainer may still run on worker ${rig.id}`,
+      error_message: `${timeoutMessage}; not confirmed: the trainer may still run on worker ${rig.id}`,
     });
   });
 
@@ -107,7 +112,7 @@ describe('elapsed time of an attempt', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 200 });
-    await fleet.clock.advance(takeover);
+    await fleet.clock.advance(takeoverMs);
     expect(fleet.job(job).status).toBe('pending');
     await rig.beat(job);
     expect(fleet.job(job).status).toBe('running');
@@ -121,10 +126,10 @@ describe('elapsed time of an attempt', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 200 });
-    await fleet.clock.advance(takeover);
+    await fleet.clock.advance(takeoverMs);
     const otherRig = await fleet.addIdleWorker();
     await otherRig.run(job);
-    await pass(fleet, 199_999, otherRig);
+    await advanceInContact(fleet, 199_999, otherRig);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 2 });
     await fleet.clock.advance(1);
     expect(fleet.job(job).status).toBe('cancelling');
@@ -133,12 +138,12 @@ describe('elapsed time of an attempt', () => {
   test.each([
     ['a crash', { crash: true }],
     ['an orderly stop', { crash: false }],
-  ])('keeps the elapsed time across %s', async (_case, how) => {
+  ])('keeps the elapsed time across %s', async (_case, restart) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
     await fleet.clock.advance(60_000);
-    await fleet.restart(how);
+    await fleet.restart(restart);
     await rig.connect({ currentJobId: job });
     await fleet.clock.advance(39_999);
     expect(fleet.job(job).status).toBe('running');
@@ -150,7 +155,7 @@ describe('elapsed time of an attempt', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
-    await fleet.restart({ awayMs: hour });
+    await fleet.restart({ awayMs: hourMs });
     expect(fleet.job(job).status).toBe('cancelling');
     await rig.connect({ currentJobId: job });
     await rig.report(job, 'cancelled');
@@ -158,8 +163,8 @@ describe('elapsed time of an attempt', () => {
   });
 
   test.each([
-    ['a day ahead', 24 * hour],
-    ['ten hours back', -10 * hour],
+    ['a day ahead', 24 * hourMs],
+    ['ten hours back', -10 * hourMs],
   ])('keeps the timeout when the clock is set %s before a restart', async (_case, ms) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();

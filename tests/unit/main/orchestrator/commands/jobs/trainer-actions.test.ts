@@ -9,12 +9,12 @@ import { lastRow } from '../../audit-rows.ts';
 const config = { $requests: { save: { signal: 'SIGUSR1' }, sample: { file: 'sample.now' } } };
 
 // Creates a running job whose trainer accepts actions.
-async function openRunning(parts: { readonly config?: object; readonly protocol?: 1 | 2 } = {}) {
+async function openRunning(options: { readonly config?: object; readonly protocol?: 1 | 2 } = {}) {
   const fleet = await openFleet();
-  const rig = await fleet.addIdleWorker({ agent: { protocol: parts.protocol ?? 2 } });
-  const job = await fleet.runJob(rig, { config: { ...(parts.config ?? config) } });
-  const request = async (what: 'save' | 'sample' = 'save', by = bob) => {
-    const outcome = await fleet.orchestrator.jobs.requestAction(job, what, by);
+  const rig = await fleet.addIdleWorker({ agent: { protocol: options.protocol ?? 2 } });
+  const job = await fleet.runJob(rig, { config: { ...(options.config ?? config) } });
+  const request = async (action: 'save' | 'sample' = 'save', user = bob) => {
+    const outcome = await fleet.orchestrator.jobs.requestAction(job, action, user);
     await fleet.clock.settle();
     return outcome;
   };
@@ -65,7 +65,7 @@ describe('requestAction', () => {
     if (fleet.job(job).status === 'pending') await fleet.clock.advance(60_000);
     await rig.run(job);
     expect(valueOf(await request('save'))).toMatchObject({ duplicate: false });
-    expect(new Set(rig.commandsOf('job_ask').map(each => each.attempt_id)).size).toBe(2);
+    expect(new Set(rig.commandsOf('job_ask').map(({ attempt_id: id }) => id)).size).toBe(2);
   });
 });
 
@@ -80,8 +80,9 @@ describe('actions that a job supports', () => {
   test('keeps the supported actions when the job is retried', async () => {
     const { fleet, rig, job } = await openRunning();
     await rig.report(job, 'completed');
-    const again = valueOf(await fleet.orchestrator.jobs.retry(job, ada));
-    expect(again.status === 'rejected' ? [] : fleet.job(again.jobId).requests).toEqual(['save', 'sample']);
+    const retry = valueOf(await fleet.orchestrator.jobs.retry(job, ada));
+    if (retry.status === 'rejected') throw new Error('the retry was rejected');
+    expect(fleet.job(retry.jobId).requests).toEqual(['save', 'sample']);
   });
 
   test.each([
@@ -91,11 +92,11 @@ describe('actions that a job supports', () => {
     ['the self-test', { trainer: 'selftest' }, []],
   ])(
     'derives the supported actions of a config without $requests from its trainer: %s',
-    async (_case, given, kinds) => {
+    async (_trainer, jobConfig, actions) => {
       const fleet = await openFleet();
       await fleet.addIdleWorker({ agent: { gpus: 1 } });
-      const answer = await fleet.submit({ config: given });
-      expect(fleet.job(answer.jobId).requests).toEqual(kinds);
+      const answer = await fleet.submit({ config: jobConfig });
+      expect(fleet.job(answer.jobId).requests).toEqual(actions);
     },
   );
 
@@ -133,18 +134,18 @@ describe('refused trainer actions', () => {
     const fleet = await openFleet();
     const { jobId: job } = await fleet.submit({ config });
     const statuses: string[] = [];
-    const refused = async () => {
+    const requestSave = async () => {
       statuses.push(fleet.job(job).status);
       return refusalOf(await fleet.orchestrator.jobs.requestAction(job, 'save', ada)).code;
     };
-    const codes = [await refused()];
+    const codes = [await requestSave()];
     const rig = await fleet.addIdleWorker();
-    codes.push(await refused());
+    codes.push(await requestSave());
     await rig.report(job, 'starting');
-    codes.push(await refused());
+    codes.push(await requestSave());
     await rig.report(job, 'running');
     await fleet.orchestrator.jobs.cancel(job, ada);
-    codes.push(await refused());
+    codes.push(await requestSave());
     expect(statuses).toEqual(['pending', 'dispatched', 'starting', 'cancelling']);
     expect(new Set(codes)).toEqual(new Set(['job_not_running']));
     expect(rig.commandsOf('job_ask')).toEqual([]);

@@ -7,7 +7,7 @@ import { createFleetWorker } from '../../../../../support/fleet-worker.ts';
 import { ada, type Fleet } from '../../../../../support/fleet.ts';
 
 /** Connects an idle local worker with this many GPUs. */
-async function connectHere(fleet: Fleet, gpus: number) {
+async function connectLocalWorker(fleet: Fleet, gpus: number) {
   const { workerId, token } = await fleet.orchestrator.workers.local('workstation');
   const worker = createFleetWorker({
     id: workerId,
@@ -22,16 +22,16 @@ async function connectHere(fleet: Fleet, gpus: number) {
 
 async function openLocal(gpus = 4) {
   const fleet = await openFleet({ runsLocally: true });
-  return { fleet, worker: await connectHere(fleet, gpus) };
+  return { fleet, worker: await connectLocalWorker(fleet, gpus) };
 }
 
 async function limit(fleet: Fleet, limits: ConcurrencyChange) {
-  const answer = await fleet.orchestrator.queue.limit(limits, ada);
+  const concurrency = await fleet.orchestrator.queue.limit(limits, ada);
   await fleet.clock.settle();
-  return answer;
+  return concurrency;
 }
 
-const checksOf = (fleet: Fleet, id: Parameters<Fleet['job']>[0]) =>
+const ineligibilityReasons = (fleet: Fleet, id: Parameters<Fleet['job']>[0]) =>
   valueOf(fleet.orchestrator.jobs.explain(id)).workers.flatMap(({ reasons }) => reasons);
 
 describe('GPU limit of the local machine', () => {
@@ -41,7 +41,9 @@ describe('GPU limit of the local machine', () => {
     const { jobId, status } = await fleet.submit({ target: 'local', gpu_count: 2 });
     expect(status).toBe('queued');
     expect(fleet.job(jobId).reason).toContain('1 where a job may not use 2 GPUs');
-    expect(checksOf(fleet, jobId)).toMatchObject([{ code: 'gpu_limit', wanted: '2', there: '1' }]);
+    expect(ineligibilityReasons(fleet, jobId)).toMatchObject([
+      { code: 'gpu_limit', wanted: '2', there: '1' },
+    ]);
     await limit(fleet, { local_gpu_max_concurrent: null });
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: worker.id });
   });
@@ -49,12 +51,12 @@ describe('GPU limit of the local machine', () => {
   it('counts the GPUs that the config names, not their highest index', async () => {
     const { fleet } = await openLocal();
     await limit(fleet, { local_gpu_max_concurrent: 1 });
-    const named = (devices: readonly number[]) => ({
+    const onDevices = (devices: readonly number[]) => ({
       target: 'local' as const,
       config: { accelerate_visible_devices: [...devices] },
     });
-    expect((await fleet.submit(named([2, 3]))).status).toBe('queued');
-    expect((await fleet.submit(named([3]))).status).toBe('running');
+    expect((await fleet.submit(onDevices([2, 3]))).status).toBe('queued');
+    expect((await fleet.submit(onDevices([3]))).status).toBe('running');
   });
 
   it('does not apply the local GPU limit to other workers', async () => {
@@ -66,7 +68,7 @@ describe('GPU limit of the local machine', () => {
 });
 
 describe('job limit of the local machine', () => {
-  it('dispatches no local job at limit 0, and running ones continue', async () => {
+  it('dispatches no local job at limit 0, and keeps running jobs', async () => {
     const { fleet, worker } = await openLocal();
     const first = await fleet.submit({ target: 'local' });
     await limit(fleet, { local_job_max_concurrent: 0 });
@@ -106,7 +108,7 @@ describe('job limit of the local machine', () => {
       local_gpu_max_concurrent: 6,
     });
     await fleet.restart();
-    await connectHere(fleet, 4);
+    await connectLocalWorker(fleet, 4);
     expect((await fleet.submit({ target: 'local' })).status).toBe('queued');
     expect(fleet.orchestrator.queue.concurrency()).toMatchObject({
       local_gpu_max_concurrent: 6,
@@ -194,14 +196,16 @@ describe('gpuAllocation and localGpus', () => {
     const { gpus, gpu_inventory: inventory } = fleet.orchestrator.queue.localGpus();
     expect(gpus).toMatchObject([{ index: 0, utilization_percent: 40 }]);
     expect(inventory).toMatchObject({ count: 1 });
-    const two = await openLocal(2);
-    valueOf(await two.worker.beat(null, { gpu_utilization: 40, vram_used_gb: 30 }));
-    expect(two.fleet.orchestrator.queue.localGpus().gpus).toMatchObject([
+    const twoGpus = await openLocal(2);
+    valueOf(await twoGpus.worker.beat(null, { gpu_utilization: 40, vram_used_gb: 30 }));
+    expect(twoGpus.fleet.orchestrator.queue.localGpus().gpus).toMatchObject([
       { index: 0, utilization_percent: null, memory_percent: null },
       { index: 1, utilization_percent: null, memory_percent: null },
     ]);
-    valueOf(await two.worker.beat(null, { gpu_figures: [{ index: 1, utilization: 97, vram_used_gb: 6 }] }));
-    expect(two.fleet.orchestrator.queue.localGpus().gpus).toMatchObject([
+    valueOf(
+      await twoGpus.worker.beat(null, { gpu_figures: [{ index: 1, utilization: 97, vram_used_gb: 6 }] }),
+    );
+    expect(twoGpus.fleet.orchestrator.queue.localGpus().gpus).toMatchObject([
       { index: 0, utilization_percent: null, memory_percent: null },
       { index: 1, utilization_percent: 97, memory_percent: 7.5 },
     ]);
@@ -224,7 +228,7 @@ describe('gpuAllocation and localGpus', () => {
 
 describe('changing the limits', () => {
   it("accepts the body from SimpleTuner's documentation", () => {
-    const documented = {
+    const body = {
       max_concurrent: 10,
       user_max_concurrent: 3,
       team_max_concurrent: 10,
@@ -232,7 +236,7 @@ describe('changing the limits', () => {
       local_gpu_max_concurrent: 6,
       local_job_max_concurrent: 2,
     };
-    expect(ConcurrencyChange.parse(documented)).toEqual(documented);
+    expect(ConcurrencyChange.parse(body)).toEqual(body);
   });
 
   it('keeps limits that the change omits', async () => {

@@ -8,8 +8,10 @@ import { lastRow } from '../../audit-rows.ts';
 
 const dayMs = 86_400_000;
 
-const all = (fleet: Fleet) => fleet.store.jobs({ ...everyJob, limit: 1_000, offset: 0 }).map(({ id }) => id);
+const jobIds = (fleet: Fleet) =>
+  fleet.store.jobs({ ...everyJob, limit: 1_000, offset: 0 }).map(({ id }) => id);
 
+// Opens a fleet with a completed job.
 async function openEnded() {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
@@ -38,21 +40,21 @@ describe('deleting an ended job', () => {
     });
     expect(fleet.audit().filter(({ target_id }) => target_id === job)).toHaveLength(6);
     await fleet.restart({ crash: true });
-    expect(all(fleet)).toEqual([]);
+    expect(jobIds(fleet)).toEqual([]);
   });
 
   test.each(['completed', 'failed', 'running', 'starting'] as const)(
     'returns job_not_found when a worker reports "%s" about a deleted job',
-    async word => {
+    async status => {
       const { fleet, rig, job, attempt } = await openEnded();
       await fleet.orchestrator.jobs.remove(job, bob);
       const before = fleet.events.length;
       const rows = fleet.audit().length;
-      const answer = await rig.report(job, word, { attempt_id: attempt });
-      expect(refusalOf(answer)).toEqual({ code: 'job_not_found', action: 'stop' });
+      const outcome = await rig.report(job, status, { attempt_id: attempt });
+      expect(refusalOf(outcome)).toEqual({ code: 'job_not_found', action: 'stop' });
       expect(fleet.events).toHaveLength(before);
       expect(fleet.audit().length).toBe(rows);
-      expect(all(fleet)).toEqual([]);
+      expect(jobIds(fleet)).toEqual([]);
     },
   );
 
@@ -63,7 +65,7 @@ describe('deleting an ended job', () => {
     await rig.openStream();
     const { jobId: next } = await fleet.submit();
     await rig.beat(job);
-    expect(all(fleet)).toEqual([next]);
+    expect(jobIds(fleet)).toEqual([next]);
   });
 
   test('returns job_not_found when a job is deleted twice', async () => {
@@ -79,7 +81,7 @@ describe('deleting an ended job', () => {
     await fleet.orchestrator.jobs.remove(job, bob);
     const { jobId: first } = await fleet.submit({ gpu_count: 8 });
     const { jobId: second } = await fleet.submit({ gpu_count: 8 });
-    expect(all(fleet)).toEqual([second, first]);
+    expect(jobIds(fleet)).toEqual([second, first]);
     expect([first, second].map(id => fleet.job(id).position)).toEqual([1, 2]);
   });
 });
@@ -89,8 +91,8 @@ test.each(['pending', 'blocked', 'dispatched', 'running', 'recovering', 'cancell
   async status => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    const waits = status === 'pending' ? { gpu_count: 8 } : { requires_approval: status === 'blocked' };
-    const { jobId } = await fleet.submit(waits);
+    const request = status === 'pending' ? { gpu_count: 8 } : { requires_approval: status === 'blocked' };
+    const { jobId } = await fleet.submit(request);
     if (['running', 'recovering', 'cancelling'].includes(status)) await rig.run(jobId);
     if (status === 'recovering') await rig.disconnect();
     if (status === 'cancelling') await fleet.cancel(jobId);
@@ -105,19 +107,19 @@ test.each(['pending', 'blocked', 'dispatched', 'running', 'recovering', 'cancell
 describe('cleaning up ended jobs', () => {
   test('deletes only jobs that ended at least the given number of days ago', async () => {
     const fleet = await openFleet();
-    const ended = async () => {
+    const endJob = async () => {
       const { jobId } = await fleet.submit({ gpu_count: 8 });
       await fleet.cancel(jobId);
       return jobId;
     };
-    const old = await ended();
+    const old = await endJob();
     await fleet.clock.pause(dayMs);
-    const young = await ended();
+    const young = await endJob();
     const { jobId: waiting } = await fleet.submit({ gpu_count: 8 });
     await fleet.clock.pause(dayMs + 1);
     expect(await fleet.orchestrator.queue.cleanUp(2, bob)).toBe(1);
     await fleet.clock.settle();
-    expect(all(fleet)).toEqual([waiting, young]);
+    expect(jobIds(fleet)).toEqual([waiting, young]);
     expect(fleet.trail(old)).toEqual(['job.submitted', 'job.cancelled']);
     expect(fleet.events.at(-1)).toMatchObject({ kind: 'queue', type: 'queue.cleaned' });
     expect(lastRow(fleet)).toMatchObject({
@@ -133,9 +135,8 @@ describe('cleaning up ended jobs', () => {
 
   test('deletes many jobs in several transactions, each with an event and an audit row', async () => {
     const fleet = await openFleet();
-    const answers = await Promise.all(Array.from({ length: 450 }, () => fleet.trySubmit({ gpu_count: 8 })));
-    const jobs = answers.map(answer => valueOf(answer)).flatMap(job => ('jobId' in job ? [job.jobId] : []));
-    await Promise.all(jobs.map(id => fleet.cancel(id)));
+    const submissions = await Promise.all(Array.from({ length: 450 }, () => fleet.submit({ gpu_count: 8 })));
+    await Promise.all(submissions.map(({ jobId }) => fleet.cancel(jobId)));
     await fleet.clock.advance(1);
     expect(await fleet.orchestrator.queue.cleanUp(0, bob)).toBe(450);
     await fleet.clock.settle();
@@ -144,6 +145,6 @@ describe('cleaning up ended jobs', () => {
       [200, 200, 50].map(deleted => JSON.stringify({ days: 0, deleted })),
     );
     expect(fleet.events.filter(event => event.kind === 'queue')).toHaveLength(3);
-    expect(all(fleet)).toEqual([]);
+    expect(jobIds(fleet)).toEqual([]);
   });
 });

@@ -6,27 +6,28 @@ import { ada, bob, type Fleet } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 import { lastRow } from '../../audit-rows.ts';
 
+// Opens a fleet with one idle rig and this number of further ones.
 async function openRigs(more: number) {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const rigs: [FleetWorker, ...FleetWorker[]] = [rig];
   for (let n = 0; n < more; n++) rigs.push(await fleet.addIdleWorker());
   const rigOf = (id: string | null): FleetWorker => {
-    const found = rigs.find(one => one.id === id);
-    if (found === undefined) throw new Error(`${id} is none of these rigs`);
-    return found;
+    const match = rigs.find(candidate => candidate.id === id);
+    if (match === undefined) throw new Error(`${id} is none of these rigs`);
+    return match;
   };
   return { fleet, rig, rigs, rigOf };
 }
 
 // Sets the limits and waits for their effects.
 async function limit(fleet: Fleet, limits: Parameters<Fleet['orchestrator']['queue']['limit']>[0]) {
-  const answer = await fleet.orchestrator.queue.limit(limits, bob);
+  const concurrency = await fleet.orchestrator.queue.limit(limits, bob);
   await fleet.clock.settle();
-  return answer;
+  return concurrency;
 }
 
-const live = (fleet: Fleet): readonly JobId[] => fleet.store.liveJobs().map(({ id }) => id);
+const liveJobIds = (fleet: Fleet): readonly JobId[] => fleet.store.liveJobs().map(({ id }) => id);
 
 describe('limit on all running jobs', () => {
   test('holds jobs above the limit and dispatches them when a job ends', async () => {
@@ -40,7 +41,7 @@ describe('limit on all running jobs', () => {
     const rig = rigOf(first.workerId);
     await rig.run(first.jobId);
     await rig.report(first.jobId, 'completed');
-    expect(live(fleet)).toEqual([second.jobId, third.jobId]);
+    expect(liveJobIds(fleet)).toEqual([second.jobId, third.jobId]);
   });
 
   test('records an event and an audit row for a new limit, which survives a crash', async () => {
@@ -88,11 +89,11 @@ describe('limit on all running jobs', () => {
     const { fleet } = await openRigs(3);
     await limit(fleet, { max_concurrent: 0 });
     for (let n = 0; n < 4; n++) await fleet.submit();
-    expect(live(fleet)).toHaveLength(0);
+    expect(liveJobIds(fleet)).toHaveLength(0);
     await limit(fleet, { max_concurrent: 3 });
-    expect(live(fleet)).toHaveLength(3);
+    expect(liveJobIds(fleet)).toHaveLength(3);
     await limit(fleet, { max_concurrent: null });
-    expect(live(fleet)).toHaveLength(4);
+    expect(liveJobIds(fleet)).toHaveLength(4);
   });
 
   test('counts jobs that were running before a restart', async () => {
@@ -104,7 +105,7 @@ describe('limit on all running jobs', () => {
     expect(await fleet.submit()).toMatchObject({ status: 'queued' });
     await rig.connect({ currentJobId: job });
     await rig.report(job, 'completed');
-    expect(live(fleet)).toHaveLength(1);
+    expect(liveJobIds(fleet)).toHaveLength(1);
   });
 });
 
@@ -114,8 +115,8 @@ describe('limit on the running jobs of each user', () => {
     await limit(fleet, { user_max_concurrent: 1 });
     const first = await fleet.submit();
     const held = await fleet.submit({ priority: 50 });
-    const other = await fleet.submit({}, bob);
-    expect([first, held, other].map(({ status }) => status)).toEqual(['running', 'queued', 'running']);
+    const jobOfBob = await fleet.submit({}, bob);
+    expect([first, held, jobOfBob].map(({ status }) => status)).toEqual(['running', 'queued', 'running']);
     expect(held.position).toBe(1);
     const rig = rigOf(first.workerId);
     await rig.run(first.jobId);
@@ -137,10 +138,10 @@ describe('limit on the running jobs of each user', () => {
       const { jobId: next } = await fleet.submit();
       expect(fleet.job(next).status).toBe('pending');
       if (status === 'recovering') await fleet.release(jobId);
-      else await (status === 'cancelling' ? rig.report(jobId, 'cancelled') : fleet.cancel(jobId));
-      if (status === 'dispatched') await rig.report(jobId, 'cancelled');
+      if (status === 'dispatched') await fleet.cancel(jobId);
+      if (status !== 'recovering') await rig.report(jobId, 'cancelled');
       // One of the two jobs may run, but never both.
-      expect(live(fleet)).toHaveLength(1);
+      expect(liveJobIds(fleet)).toHaveLength(1);
     },
   );
 
@@ -150,17 +151,17 @@ describe('limit on the running jobs of each user', () => {
     const { jobId } = await fleet.submit({ gpu_count: 8 });
     await fleet.cancel(jobId);
     await fleet.submit();
-    const again = await fleet.orchestrator.jobs.retry(jobId, bob);
-    expect(again).toMatchObject({ ok: true, value: { status: 'queued' } });
+    const retry = await fleet.orchestrator.jobs.retry(jobId, bob);
+    expect(retry).toMatchObject({ ok: true, value: { status: 'queued' } });
     expect(fleet.store.pendingJobs().map(({ user }) => user)).toEqual(['bob']);
   });
 });
 
 describe('pausing the queue', () => {
-  test('dispatches nothing while paused, and running jobs continue', async () => {
+  test('dispatches nothing while the queue is paused, and keeps running jobs', async () => {
     const { fleet, rig } = await openRigs(1);
     const running = await fleet.runJob(rig);
-    await fleet.orchestrator.queue.pause('mains work', bob);
+    await fleet.orchestrator.queue.pause('power outage', bob);
     const { jobId, status } = await fleet.submit();
     expect(status).toBe('queued');
     await rig.report(running, 'running', { progress: { step: 3 } });
@@ -172,11 +173,11 @@ describe('pausing the queue', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'pending', position: 1 });
   });
 
-  test('stores who paused, when and why, and a second pause replaces it', async () => {
+  test('stores who paused the queue, when and why, and replaces this at the next pause', async () => {
     const { fleet } = await openRigs(0);
-    const paused = await fleet.orchestrator.queue.pause('mains work', bob);
+    const paused = await fleet.orchestrator.queue.pause('power outage', bob);
     expect(paused.paused).toEqual({
-      note: 'mains work',
+      note: 'power outage',
       by: 'bob',
       since: fleet.clock.iso(fleet.clock.wall()),
     });
@@ -184,17 +185,17 @@ describe('pausing the queue', () => {
       type: 'queue.paused',
       actor_id: 'bob',
       target_id: 'queue',
-      details: { note: 'mains work' },
+      details: { note: 'power outage' },
     });
     expect(fleet.events.at(-1)).toMatchObject({ type: 'queue.paused', queue: { paused: { by: 'bob' } } });
     await fleet.clock.advance(1_000);
-    const again = await fleet.orchestrator.queue.pause(null, ada);
-    expect(again.paused).toEqual({ note: null, by: 'ada', since: fleet.clock.iso(fleet.clock.wall()) });
+    const secondPause = await fleet.orchestrator.queue.pause(null, ada);
+    expect(secondPause.paused).toEqual({ note: null, by: 'ada', since: fleet.clock.iso(fleet.clock.wall()) });
   });
 
   test('keeps the pause and its note after a restart', async () => {
     const { fleet, rig } = await openRigs(0);
-    const { paused } = await fleet.orchestrator.queue.pause('mains work', bob);
+    const { paused } = await fleet.orchestrator.queue.pause('power outage', bob);
     const { jobId } = await fleet.submit();
     await fleet.clock.advance(5_000);
     await fleet.restart({ crash: true });
@@ -203,7 +204,7 @@ describe('pausing the queue', () => {
     expect(fleet.job(jobId).status).toBe('pending');
   });
 
-  test('dispatches before a resume returns, and records one event for it', async () => {
+  test('dispatches before the resume call returns, and records no event when the queue is not paused', async () => {
     const { fleet, rigs } = await openRigs(1);
     await fleet.orchestrator.queue.pause(null, bob);
     const jobs = [await fleet.submit(), await fleet.submit()];
@@ -248,8 +249,8 @@ describe('updating the name and labels of a worker', () => {
     const { fleet, rig } = await openRigs(0);
     const { jobId } = await fleet.submit({ worker_labels: { team: 'nlp*' } });
     expect(fleet.job(jobId).status).toBe('pending');
-    const answer = await fleet.orchestrator.workers.update(rig.id, { labels: { team: 'nlp-2' } }, bob);
-    expect(answer).toMatchObject({
+    const outcome = await fleet.orchestrator.workers.update(rig.id, { labels: { team: 'nlp-2' } }, bob);
+    expect(outcome).toMatchObject({
       ok: true,
       value: { labels: { team: 'nlp-2' }, name: rig.view().name, current_job_id: jobId },
     });

@@ -12,18 +12,18 @@ async function addUser(
   fleet: Fleet,
   name: string,
   team: string | null,
-  may: NewToken['permissions'] = ['queue.submit'],
+  userPermissions: NewToken['permissions'] = ['queue.submit'],
 ): Promise<Actor> {
-  const wanted = NewToken.parse({ name, team, permissions: may });
-  valueOf(await fleet.orchestrator.access.createToken(wanted, permissions, ada));
+  const token = NewToken.parse({ name, team, permissions: userPermissions });
+  valueOf(await fleet.orchestrator.access.createToken(token, permissions, ada));
   await fleet.clock.settle();
   return { type: 'admin', id: name, address: null };
 }
 
 async function limit(fleet: Fleet, limits: Partial<Concurrency>): Promise<Concurrency> {
-  const answer = await fleet.orchestrator.queue.limit(limits, ada);
+  const concurrency = await fleet.orchestrator.queue.limit(limits, ada);
   await fleet.clock.settle();
-  return answer;
+  return concurrency;
 }
 
 async function openTeams(options: { readonly storeFile?: string } = {}) {
@@ -71,7 +71,7 @@ describe('concurrency limit of a team', () => {
     await rig.run(first.jobId);
     const second = await fleet.submit({}, nlp);
     const token = fleet.orchestrator.access.listTokens().find(({ name }) => name === 'nina');
-    if (token === undefined) throw new Error('there is no token');
+    if (token === undefined) throw new Error('nina has no token');
     valueOf(await fleet.orchestrator.access.revokeToken(token.id, ada));
     await fleet.restart();
     await fleet.addIdleWorker();
@@ -139,7 +139,7 @@ describe('fair share', () => {
     expect(await startOrder({ enable_fair_share: false })).toEqual(Array.from({ length: 6 }, () => 'nlp'));
   });
 
-  it('keeps the turn of a job without a team', async () => {
+  it('dispatches a job without a team in submission order', async () => {
     const { fleet, nlp, vision } = await openTeams();
     const jobs = [await fleet.submit({}, nlp), await fleet.submit(), await fleet.submit({}, nlp)];
     jobs.push(await fleet.submit({}, vision));
@@ -170,15 +170,15 @@ describe('approval required by the queue', () => {
 
   it('blocks jobs of all users who may not manage the queue when set to *', async () => {
     const { fleet, nlp } = await openTeams();
-    const boss = await addUser(fleet, 'boss', null, ['queue.submit', 'queue.manage']);
+    const manager = await addUser(fleet, 'manager', null, ['queue.submit', 'queue.manage']);
     await limit(fleet, { approval_required_for: ['*'] });
     const statuses = [];
     const admin: Actor = { type: 'admin', id: 'admin', address: null };
-    for (const by of [nlp, ada, boss, admin]) statuses.push((await fleet.submit({}, by)).status);
+    for (const user of [nlp, ada, manager, admin]) statuses.push((await fleet.submit({}, user)).status);
     expect(statuses).toEqual(['blocked', 'blocked', 'queued', 'queued']);
   });
 
-  it('blocks retries and dry runs of the named users', async () => {
+  it('blocks retries of the named users', async () => {
     const { fleet, nlp } = await openTeams();
     const { jobId } = await fleet.submit({}, nlp);
     await fleet.cancel(jobId);
@@ -188,8 +188,8 @@ describe('approval required by the queue', () => {
 
   it('audits who set the required approval', async () => {
     const { fleet } = await openTeams();
-    const set = { approval_required_for: ['*', 'nina'], team_limits: { nlp: 2 } };
-    expect(await limit(fleet, set)).toMatchObject(set);
+    const limits = { approval_required_for: ['*', 'nina'], team_limits: { nlp: 2 } };
+    expect(await limit(fleet, limits)).toMatchObject(limits);
     const row = fleet.audit().findLast(({ type }) => type === 'queue.limits_changed');
     expect(row).toMatchObject({ actor_id: 'ada', details: expect.stringContaining('"nina"') });
   });

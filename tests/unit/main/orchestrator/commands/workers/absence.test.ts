@@ -7,7 +7,7 @@ import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
 const minGapMs = 20_000;
 // Heartbeats that do not name the job.
-const beats: readonly (readonly [string, (rig: FleetWorker) => ReturnType<FleetWorker['beat']>])[] = [
+const heartbeats: readonly (readonly [string, (rig: FleetWorker) => ReturnType<FleetWorker['beat']>])[] = [
   ['names no job', rig => rig.beat()],
   ['names another job', rig => rig.beat('j_9' as JobId)],
 ];
@@ -26,13 +26,16 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
       return { fleet, rig, job };
     };
 
-    test.each(beats)('keeps the attempt after a single heartbeat that %s', async (_case, beat) => {
-      const { fleet, rig, job } = await start();
-      await beat(rig);
-      await fleet.clock.advance(60_000);
-      expect(fleet.job(job)).toMatchObject({ status, attempt: 1 });
-      expect(rig.stream.ended).toBe(false);
-    });
+    test.each(heartbeats)(
+      'keeps the attempt after a single heartbeat that %s',
+      async (_case, sendHeartbeat) => {
+        const { fleet, rig, job } = await start();
+        await sendHeartbeat(rig);
+        await fleet.clock.advance(60_000);
+        expect(fleet.job(job)).toMatchObject({ status, attempt: 1 });
+        expect(rig.stream.ended).toBe(false);
+      },
+    );
 
     test('keeps the attempt after heartbeats that are too close together', async () => {
       const { fleet, rig, job } = await start();
@@ -45,12 +48,12 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
 
     test('keeps the attempt when the worker names it between two heartbeats without it', async () => {
       const { fleet, rig, job } = await start();
-      for (const [index, word] of ['beat', 'report', 'registration', 'beat'].entries()) {
+      for (const [index, message] of ['heartbeat', 'report', 'registration', 'heartbeat'].entries()) {
         await rig.beat();
         await fleet.clock.advance(minGapMs / 2);
-        if (word === 'beat') await rig.beat(job);
-        if (word === 'report') await rig.report(job, status === 'starting' ? 'starting' : 'running');
-        if (word === 'registration') await rig.register({ currentJobId: job });
+        if (message === 'heartbeat') await rig.beat(job);
+        if (message === 'report') await rig.report(job, status === 'starting' ? 'starting' : 'running');
+        if (message === 'registration') await rig.register({ currentJobId: job });
         await fleet.clock.advance(minGapMs / 2);
         await rig.beat();
         expect([index, fleet.job(job).attempt, rig.stream.ended]).toEqual([index, 1, false]);
@@ -71,14 +74,14 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
 });
 
 describe("heartbeats of Trainyard's agent without its job", () => {
-  test.each(beats)('ends the attempt when a second heartbeat %s', async (_case, beat) => {
+  test.each(heartbeats)('ends the attempt when a second heartbeat %s', async (_case, sendHeartbeat) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     const otherRig = await fleet.addIdleWorker();
     await rig.beat();
     await fleet.clock.advance(minGapMs);
-    expect((await beat(rig)).ok).toBe(true);
+    expect((await sendHeartbeat(rig)).ok).toBe(true);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: otherRig.id });
     expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: 'worker_lost' });
     // The attempt has ended, so a later report about it is refused.

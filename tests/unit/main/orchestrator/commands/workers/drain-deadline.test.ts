@@ -1,10 +1,10 @@
-// See docs/internals/semantics.md, section 5. Moving a job at the deadline uses no retry.
+// See docs/internals/semantics.md, section 5. A job that is requeued at the deadline uses no retry.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { valueOf } from '../../../../../support/fleet-outcome.ts';
 
-const takeover = 160_000;
-const hour = 3_600_000;
+const takeoverMs = 160_000;
+const hourMs = 3_600_000;
 
 test('shows the deadline of a drain', async () => {
   const fleet = await openFleet();
@@ -40,12 +40,12 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
 
   test.each(['cancelled', 'failed'] as const)(
     'requeues the job immediately, without a retry, when its worker reports “%s”',
-    async word => {
+    async status => {
       const { fleet, rig, job } = await start();
       await fleet.drain(rig, { deadlineMs: 10_000 });
       const otherRig = await fleet.addIdleWorker();
       await fleet.clock.advance(10_000);
-      await rig.report(job, word, { signal: 'SIGTERM' });
+      await rig.report(job, status, { signal: 'SIGTERM' });
       expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: otherRig.id });
       expect(fleet.job(job).attempts[0]).toMatchObject({ outcome: 'requeued', cause: null });
       await otherRig.run(job);
@@ -63,10 +63,10 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
     expect(fleet.job(job).status).toBe('completed');
   });
 
-  test('takes the job of a silent worker over, which may use a retry', async () => {
+  test('takes the job over at the takeover time when its worker is silent, and counts that as a loss', async () => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 130_000 });
-    await fleet.clock.advance(takeover - 1);
+    await fleet.clock.advance(takeoverMs - 1);
     expect(fleet.job(job).status).toBe('recovering');
     await fleet.clock.advance(1);
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
@@ -87,7 +87,8 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
     const { fleet, rig, job } = await start();
     const otherRig = await fleet.addIdleWorker();
     await fleet.drain(rig, { deadlineMs: 10_000 });
-    for (let s = 0; s < takeover - 1_000; s += 53_000) {
+    // The other worker stays in contact: 3 × 53 s are just below the takeover time.
+    for (let elapsedMs = 0; elapsedMs < takeoverMs - 1_000; elapsedMs += 53_000) {
       await fleet.clock.advance(53_000);
       await otherRig.beat();
     }
@@ -101,11 +102,11 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
   test.each([
     ['a crash', { crash: true }],
     ['an orderly stop', { crash: false }],
-  ])('keeps the drain deadline across %s', async (_case, how) => {
+  ])('keeps the drain deadline across %s', async (_case, restart) => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 100_000 });
     await fleet.clock.advance(40_000);
-    await fleet.restart(how);
+    await fleet.restart(restart);
     await rig.connect({ currentJobId: job });
     await fleet.clock.advance(59_999);
     expect(fleet.job(job).status).toBe('running');
@@ -116,8 +117,8 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
 
 describe('drain deadline after a restart', () => {
   test.each([
-    ['back', -hour, 60_000],
-    ['back by years', -10_000 * hour, 60_000],
+    ['back', -hourMs, 60_000],
+    ['back by years', -10_000 * hourMs, 60_000],
   ])(
     'limits the remaining time to the whole deadline when the wall clock is set %s',
     async (_case, ms, deadlineMs) => {
@@ -140,7 +141,7 @@ describe('drain deadline after a restart', () => {
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     await fleet.drain(rig, { deadlineMs: 60_000 });
-    await fleet.restart({ awayMs: hour });
+    await fleet.restart({ awayMs: hourMs });
     expect(fleet.job(job).status).toBe('cancelling');
     expect(valueOf(await rig.beat(job)).cancel).toMatchObject({ job_id: job });
   });

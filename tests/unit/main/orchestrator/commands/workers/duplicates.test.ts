@@ -1,31 +1,32 @@
-// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F19. T, the heartbeat timeout, is 120 s: the first machine counts as present for 45 s.
+// See docs/internals/semantics.md, section 1, and docs/internals/faults.md, F19. The first
+// machine counts as present for 3T/8 after its last contact. T, the heartbeat timeout, is 120 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../../support/fleet-outcome.ts';
 import type { AgentOptions } from '../../../../../support/fleet-worker.ts';
 
-const incumbency = 45_000;
+const presenceMs = 45_000;
 
 /** Registrations of another machine with the same token. */
-const others: readonly (readonly [what: string, protocol: 1 | 2, other: AgentOptions])[] = [
+const otherAgents: readonly (readonly [title: string, protocol: 1 | 2, other: AgentOptions])[] = [
   ['another instance', 2, { instanceId: 'another' }],
   ['another host', 1, { host: 'another' }],
   ['the same host name elsewhere', 1, { address: '10.9.9.9' }],
 ];
 
-describe.each(others)('registering %s (protocol %i)', (_title, protocol, other) => {
-  const open = async () => {
+describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, otherAgent) => {
+  const openWithFirst = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol, host: 'incumbent' } });
     return { fleet, rig };
   };
 
-  test('rejects the duplicate while the first instance is in contact, and leaves that one alone', async () => {
-    const { fleet, rig } = await open();
+  test('rejects the duplicate while the first instance is in contact, and does not change the first instance', async () => {
+    const { fleet, rig } = await openWithFirst();
     const job = await fleet.runJob(rig);
-    await fleet.clock.advance(incumbency - 1);
+    await fleet.clock.advance(presenceMs - 1);
     const before = { ...rig.view(), duplicate: null };
-    expect(refusalOf(await rig.tryRegister({ ...other, currentJobId: job }))).toEqual({
+    expect(refusalOf(await rig.tryRegister({ ...otherAgent, currentJobId: job }))).toEqual({
       code: 'duplicate_registration',
     });
     expect({ ...rig.view(), duplicate: null }).toEqual(before);
@@ -36,9 +37,9 @@ describe.each(others)('registering %s (protocol %i)', (_title, protocol, other) 
   });
 
   test('records an event and an audit row with the address of the duplicate, and shows it', async () => {
-    const { fleet, rig } = await open();
-    await rig.tryRegister({ host: 'intruder', address: '10.6.6.6', ...other });
-    const { host = 'intruder', address = '10.6.6.6' } = other;
+    const { fleet, rig } = await openWithFirst();
+    await rig.tryRegister({ host: 'intruder', address: '10.6.6.6', ...otherAgent });
+    const { host = 'intruder', address = '10.6.6.6' } = otherAgent;
     expect(fleet.trail(rig.id).at(-1)).toBe('worker.duplicate');
     expect(fleet.audit().at(-1)).toMatchObject({
       type: 'worker.duplicate',
@@ -54,77 +55,77 @@ describe.each(others)('registering %s (protocol %i)', (_title, protocol, other) 
   });
 
   test('does not count the attempts of a duplicate as contact', async () => {
-    const { fleet, rig } = await open();
-    for (let s = 0; s < 44; s += 4) {
+    const { fleet, rig } = await openWithFirst();
+    for (let seconds = 0; seconds < 44; seconds += 4) {
       await fleet.clock.advance(4_000);
-      expect((await rig.tryRegister(other)).ok).toBe(false);
+      expect((await rig.tryRegister(otherAgent)).ok).toBe(false);
     }
     expect(rig.view().last_contact_age_s).toBe(44);
     await fleet.clock.advance(1_000);
-    expect((await rig.tryRegister(other)).ok).toBe(true);
+    expect((await rig.tryRegister(otherAgent)).ok).toBe(true);
   });
 
-  test.each([incumbency, incumbency + 1, 119_999])(
+  test.each([presenceMs, presenceMs + 1, 119_999])(
     'accepts the other instance when the first was silent for %d ms',
     async ms => {
-      const { fleet, rig } = await open();
+      const { fleet, rig } = await openWithFirst();
       await fleet.clock.advance(ms);
-      await rig.register(other);
+      await rig.register(otherAgent);
       expect(rig.view()).toMatchObject({ status: 'idle', last_contact_age_s: 0 });
       expect(fleet.trail(rig.id)).not.toContain('worker.duplicate');
     },
   );
 
   test('treats the accepted instance as the first one from then on', async () => {
-    const { fleet, rig } = await open();
-    await fleet.clock.advance(incumbency);
-    await rig.register(other);
-    const back = { instanceId: `instance-of-${rig.id}`, host: 'incumbent', address: '10.0.0.7' };
-    expect(refusalOf(await rig.tryRegister(back)).code).toBe('duplicate_registration');
+    const { fleet, rig } = await openWithFirst();
+    await fleet.clock.advance(presenceMs);
+    await rig.register(otherAgent);
+    const firstInstance = { instanceId: `instance-of-${rig.id}`, host: 'incumbent', address: '10.0.0.7' };
+    expect(refusalOf(await rig.tryRegister(firstInstance)).code).toBe('duplicate_registration');
   });
 
   test.each<[string, 'goodbye' | 'silence']>([
     ['disconnected', 'goodbye'],
     ['is offline', 'silence'],
-  ])('accepts the other instance once the first %s', async (_case, how) => {
-    const { fleet, rig } = await open();
-    if (how === 'goodbye') await rig.disconnect();
+  ])('accepts the other instance once the first %s', async (_case, reason) => {
+    const { fleet, rig } = await openWithFirst();
+    if (reason === 'goodbye') await rig.disconnect();
     else await fleet.clock.advance(120_000);
-    await rig.connect(other);
+    await rig.connect(otherAgent);
     expect(rig.view()).toMatchObject({ status: 'idle', duplicate: null });
   });
 
   test('ends the attempt of the first instance when the other one registers without the job', async () => {
-    const { fleet, rig } = await open();
+    const { fleet, rig } = await openWithFirst();
     const job = await fleet.runJob(rig, { max_retries: 0 });
-    await fleet.clock.advance(incumbency);
-    await rig.register(other);
+    await fleet.clock.advance(presenceMs);
+    await rig.register(otherAgent);
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
   test('accepts the first of two instances that register at the same time after a silence', async () => {
-    const { fleet, rig } = await open();
-    await fleet.clock.advance(incumbency);
+    const { fleet, rig } = await openWithFirst();
+    await fleet.clock.advance(presenceMs);
     const [first, second] = await Promise.all([
-      rig.tryRegister(other),
+      rig.tryRegister(otherAgent),
       rig.tryRegister({ instanceId: 'a-third', host: 'a-third' }),
     ]);
     expect(first.ok).toBe(true);
     expect(refusalOf(second).code).toBe('duplicate_registration');
   });
 
-  test('accepts the other instance right after a restart while the first was not heard yet', async () => {
-    const { fleet, rig } = await open();
+  test('accepts the other instance after a restart while the first has not been in contact yet', async () => {
+    const { fleet, rig } = await openWithFirst();
     await fleet.restart({ crash: true });
-    await rig.connect(other);
+    await rig.connect(otherAgent);
     expect(rig.view()).toMatchObject({ status: 'idle', duplicate: null });
   });
 
   test('rejects the duplicate after a restart once the first instance is back', async () => {
-    const { fleet, rig } = await open();
+    const { fleet, rig } = await openWithFirst();
     await fleet.restart();
     await rig.beat();
-    expect(refusalOf(await rig.tryRegister(other)).code).toBe('duplicate_registration');
+    expect(refusalOf(await rig.tryRegister(otherAgent)).code).toBe('duplicate_registration');
   });
 });
 

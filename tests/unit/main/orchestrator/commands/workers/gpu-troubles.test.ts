@@ -6,33 +6,33 @@ import { valueOf } from '../../../../../support/fleet-outcome.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
-const lost: GpuTrouble = { gpu: 1, kind: 'missing', detail: 'nvidia-smi does not list it any more' };
+const missing: GpuTrouble = { gpu: 1, kind: 'missing', detail: 'nvidia-smi does not list it any more' };
 const held: GpuTrouble = { gpu: 0, kind: 'held', detail: 'process 4711 (blender) uses 9 GiB of its memory' };
-const all = { missing: true, errors: true, held: true } as const;
+const holdBackForAll = { missing: true, errors: true, held: true } as const;
 
 const report = async (rig: FleetWorker, ...gpu_troubles: readonly GpuTrouble[]): Promise<void> => {
   valueOf(await rig.beat(null, { gpu_troubles }));
 };
 
-const events = (fleet: Fleet, rig: FleetWorker): readonly string[] =>
+const gpuEvents = (fleet: Fleet, rig: FleetWorker): readonly string[] =>
   fleet.trail(rig.id).filter(type => type.includes('gpu'));
 
-test('offers no job to a worker with a missing GPU, and explains why, until it is back', async () => {
+test('offers no job to a worker with a missing GPU, and explains why, until two heartbeats report no trouble', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ name: 'rig-3' });
-  await report(rig, lost);
+  await report(rig, missing);
   expect(rig.view()).toMatchObject({
     status: 'idle',
     status_reason: 'gpu_trouble',
-    gpu_troubles: [lost],
+    gpu_troubles: [missing],
   });
   const { jobId, workerId, reason } = await fleet.submit();
   expect(workerId).toBeNull();
   expect(reason).toBe(
     'No idle workers: 0 of 1 worker can take this job: 1 with GPU trouble (rig-3: GPU 1 is missing)',
   );
-  const explained = valueOf(fleet.orchestrator.jobs.explain(jobId)).workers[0];
-  expect(explained).toMatchObject({
+  const explanation = valueOf(fleet.orchestrator.jobs.explain(jobId)).workers[0];
+  expect(explanation).toMatchObject({
     fits: false,
     reasons: [
       {
@@ -51,20 +51,20 @@ test('offers no job to a worker with a missing GPU, and explains why, until it i
 
 test('dispatches the job to another worker while one has a GPU problem', async () => {
   const fleet = await openFleet();
-  const bad = await fleet.addIdleWorker();
-  const good = await fleet.addIdleWorker();
-  await report(bad, lost);
+  const faultyRig = await fleet.addIdleWorker();
+  const soundRig = await fleet.addIdleWorker();
+  await report(faultyRig, missing);
   const { jobId } = await fleet.submit();
-  expect(good.lastOffer().job_id).toBe(jobId);
-  expect(bad.commands).toEqual([]);
+  expect(soundRig.lastOffer().job_id).toBe(jobId);
+  expect(faultyRig.commands).toEqual([]);
 });
 
 test('keeps a running job on a worker that reports a GPU problem', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
-  valueOf(await rig.beat(job, { gpu_troubles: [lost] }));
-  expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: job, gpu_troubles: [lost] });
+  valueOf(await rig.beat(job, { gpu_troubles: [missing] }));
+  expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: job, gpu_troubles: [missing] });
   expect(rig.commandsOf('job_cancel')).toEqual([]);
   await rig.report(job, 'completed');
   expect(valueOf(fleet.orchestrator.jobs.get(job)).status).toBe('completed');
@@ -74,42 +74,41 @@ describe('recording GPU problems', () => {
   test('records a GPU problem once when it starts and once when it ends', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    const writes = (): number => fleet.writes;
-    await report(rig, lost);
-    const before = writes();
-    for (let beat = 0; beat < 5; beat += 1) await report(rig, lost);
-    expect(writes()).toBe(before);
-    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
-    await report(rig, lost, held);
-    for (let beat = 0; beat < 5; beat += 1) await report(rig);
-    expect(events(fleet, rig)).toEqual([
+    await report(rig, missing);
+    const before = fleet.writes;
+    for (let n = 0; n < 5; n += 1) await report(rig, missing);
+    expect(fleet.writes).toBe(before);
+    expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
+    await report(rig, missing, held);
+    for (let n = 0; n < 5; n += 1) await report(rig);
+    expect(gpuEvents(fleet, rig)).toEqual([
       'worker.gpu_trouble',
       'worker.gpu_trouble',
       'worker.gpu_trouble_over',
     ]);
     const rows = fleet.audit().filter(({ type }) => type.startsWith('worker.gpu'));
     expect(rows.map(({ actor_type, details }) => [actor_type, JSON.parse(details) as unknown])).toEqual([
-      ['worker', { troubles: [lost] }],
+      ['worker', { troubles: [missing] }],
       ['worker', { troubles: [held] }],
-      ['worker', { troubles: [held, lost] }],
+      ['worker', { troubles: [held, missing] }],
     ]);
   });
 
   test('records a GPU problem once when it flaps from heartbeat to heartbeat', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    for (let beat = 0; beat < 20; beat += 1) await report(rig, ...(beat % 2 === 0 ? [lost] : []));
-    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
+    for (let n = 0; n < 20; n += 1) await report(rig, ...(n % 2 === 0 ? [missing] : []));
+    expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
   });
 
   test('updates the details of a GPU problem without a new event', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await report(rig, held);
-    const other = { ...held, detail: 'process 4712 (blender)' };
-    await report(rig, other);
-    expect(rig.view().gpu_troubles).toEqual([other]);
-    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
+    const sameKind = { ...held, detail: 'process 4712 (blender)' };
+    await report(rig, sameKind);
+    expect(rig.view().gpu_troubles).toEqual([sameKind]);
+    expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
   });
 });
 
@@ -118,10 +117,10 @@ test('answers heartbeats while the disk is full, and records GPU problems afterw
   const rig = await fleet.addIdleWorker();
   await fleet.setDiskFull(true);
   await fleet.submit().catch(() => {});
-  for (let beat = 0; beat < 3; beat += 1) await report(rig, lost);
+  for (let n = 0; n < 3; n += 1) await report(rig, missing);
   await fleet.setDiskFull(false);
-  await report(rig, lost);
-  expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
+  await report(rig, missing);
+  expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
 });
 
 describe('GPU problems in a registration', () => {
@@ -129,9 +128,9 @@ describe('GPU problems in a registration', () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await fleet.submit();
-    await rig.connect({ gpuTroubles: [lost] });
+    await rig.connect({ gpuTroubles: [missing] });
     expect(rig.commands).toEqual([]);
-    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble']);
+    expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
   });
 
   test('keeps a known GPU problem when a restarted agent does not report it at registration', async () => {
@@ -148,22 +147,22 @@ describe('GPU problems in a registration', () => {
 
   test('ends a GPU problem when an older agent registers that cannot report it', async () => {
     const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker({ agent: { gpuTroubles: [lost] } });
-    expect(rig.view().gpu_troubles).toEqual([lost]);
+    const rig = await fleet.addIdleWorker({ agent: { gpuTroubles: [missing] } });
+    expect(rig.view().gpu_troubles).toEqual([missing]);
     await rig.connect({ startId: 'older', gpuTroubles: undefined });
     expect(rig.view().gpu_troubles).toEqual([]);
-    expect(events(fleet, rig)).toEqual(['worker.gpu_trouble', 'worker.gpu_trouble_over']);
+    expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble', 'worker.gpu_trouble_over']);
   });
 });
 
 test('dispatches nothing to a worker with a known GPU problem after a restart', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
-  await report(rig, lost);
+  await report(rig, missing);
   await fleet.submit();
   await fleet.restart();
   await rig.openStream();
-  expect(rig.view()).toMatchObject({ gpu_troubles: [lost] });
+  expect(rig.view()).toMatchObject({ gpu_troubles: [missing] });
   expect(rig.commandsOf('job_submit')).toEqual([]);
 });
 
@@ -174,7 +173,7 @@ describe('GpuTroublePolicy', () => {
     await report(rig, held);
     await fleet.submit();
     expect(rig.commandsOf('job_submit')).toEqual([]);
-    fleet.orchestrator.lifecycle.holdBackFor({ ...all, held: false });
+    fleet.orchestrator.lifecycle.holdBackFor({ ...holdBackForAll, held: false });
     await fleet.clock.settle();
     expect(rig.commandsOf('job_submit')).toHaveLength(1);
     expect(rig.view().gpu_troubles).toEqual([held]);
@@ -184,9 +183,9 @@ describe('GpuTroublePolicy', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     fleet.orchestrator.lifecycle.holdBackFor({ missing: false, errors: false, held: false });
-    await report(rig, held, lost);
+    await report(rig, held, missing);
     expect(rig.view().status_reason).toBeNull();
-    fleet.orchestrator.lifecycle.holdBackFor(all);
+    fleet.orchestrator.lifecycle.holdBackFor(holdBackForAll);
     await fleet.clock.settle();
     await fleet.submit();
     expect(rig.commandsOf('job_submit')).toEqual([]);
@@ -201,11 +200,11 @@ test('dispatches nothing to a worker with a GPU problem when its quarantine ends
     const job = await fleet.runJob(rig);
     await rig.report(job, 'failed', { cause: 'start_failed', error: 'no python' });
   }
-  await report(rig, lost);
+  await report(rig, missing);
   await fleet.submit();
   for (let minute = 0; minute < 11; minute += 1) {
     await fleet.clock.advance(60_000);
-    await report(rig, lost);
+    await report(rig, missing);
   }
   expect(rig.commandsOf('job_submit')).toHaveLength(3);
   await report(rig);
@@ -215,9 +214,9 @@ test('dispatches nothing to a worker with a GPU problem when its quarantine ends
 
 test('counts workers with GPU problems by kind in the queue figures', async () => {
   const fleet = await openFleet();
-  const [one, other] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
-  await report(one, lost, held);
-  await report(other, lost);
+  const [first, second] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
+  await report(first, missing, held);
+  await report(second, missing);
   expect(fleet.orchestrator.queue.figures().gpuTroubles).toEqual({ missing: 2, errors: 0, held: 1 });
 });
 
@@ -228,21 +227,21 @@ test.each<[string, unknown, readonly GpuTrouble[]]>([
     [null, 7, { gpu: -1, kind: 'held', detail: '' }, { gpu: 0, kind: 'tired', detail: '' }],
     [],
   ],
-  ['a valid entry among invalid ones', [{ gpu: '0', kind: 'held' }, lost], [lost]],
+  ['a valid entry among invalid ones', [{ gpu: '0', kind: 'held' }, missing], [missing]],
   [
     'a detail that is too long and has control characters',
-    [{ ...lost, detail: `a\nb\u202e${'x'.repeat(500)}` }],
-    [{ ...lost, detail: `a b ${'x'.repeat(196)}` }],
+    [{ ...missing, detail: `a\nb\u202e${'x'.repeat(500)}` }],
+    [{ ...missing, detail: `a b ${'x'.repeat(196)}` }],
   ],
   [
     'too many entries',
-    Array.from({ length: 500 }, (_, gpu) => ({ ...lost, gpu })),
-    Array.from({ length: 32 }, (_, gpu) => ({ ...lost, gpu })),
+    Array.from({ length: 500 }, (_, gpu) => ({ ...missing, gpu })),
+    Array.from({ length: 32 }, (_, gpu) => ({ ...missing, gpu })),
   ],
-])('accepts a heartbeat whose GPU problems have %s', async (_case, gpu_troubles, known) => {
+])('accepts a heartbeat whose GPU problems have %s', async (_case, gpu_troubles, accepted) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
-  const more: Partial<HeartbeatBody> = { gpu_troubles };
-  expect(await rig.beat(null, more)).toMatchObject({ ok: true });
-  expect(rig.view().gpu_troubles).toEqual(known);
+  const body: Partial<HeartbeatBody> = { gpu_troubles };
+  expect(await rig.beat(null, body)).toMatchObject({ ok: true });
+  expect(rig.view().gpu_troubles).toEqual(accepted);
 });

@@ -4,10 +4,10 @@ import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import { ada, type Fleet, hashOf } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
-const hour = 3_600_000;
+const hourMs = 3_600_000;
 
-async function createJoinToken(fleet: Fleet, rig: FleetWorker, lastsMs = hour): Promise<string> {
-  const issuedToken = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, lastsMs, ada));
+async function createJoinToken(fleet: Fleet, rig: FleetWorker, lifetimeMs = hourMs): Promise<string> {
+  const issuedToken = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, lifetimeMs, ada));
   await fleet.clock.settle();
   return issuedToken.token;
 }
@@ -41,13 +41,13 @@ describe('a join token', () => {
     expect(rig.stream.ended).toBe(false);
   });
 
-  test("makes the joining machine's token the only one of its worker, like a rotation", async () => {
+  test("replaces the worker's token by that of the joining machine, and closes the worker's stream", async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1' });
     const otherRig = await fleet.addIdleWorker();
-    const outcome = await join(fleet, await createJoinToken(fleet, rig), 'wt_mine');
+    const outcome = await join(fleet, await createJoinToken(fleet, rig), 'wt_joined');
     expect(valueOf(outcome)).toEqual({ worker_id: rig.id, name: 'rig-1', worker_type: 'persistent' });
-    expect(authenticates(fleet, rig, 'wt_mine', rig.token)).toEqual([true, false]);
+    expect(authenticates(fleet, rig, 'wt_joined', rig.token)).toEqual([true, false]);
     expect(authenticates(fleet, otherRig, otherRig.token)).toEqual([true]);
     expect(rig.stream.ended).toBe(true);
     expect(otherRig.stream.ended).toBe(false);
@@ -58,7 +58,7 @@ describe('a join token', () => {
     const rig = await fleet.addIdleWorker();
     const joinToken = await createJoinToken(fleet, rig);
     let wasOpen: boolean | null = null;
-    await fleet.orchestrator.workers.join(hashOf(joinToken), hashOf('wt_mine'), null).then(() => {
+    await fleet.orchestrator.workers.join(hashOf(joinToken), hashOf('wt_joined'), null).then(() => {
       wasOpen = !rig.stream.ended;
     });
     expect(wasOpen).toBe(false);
@@ -69,48 +69,48 @@ describe('a join token', () => {
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
     const second = valueOf(await fleet.orchestrator.workers.rotateToken(rig.id, 'after_job', ada)).token;
-    valueOf(await join(fleet, await createJoinToken(fleet, rig), 'wt_mine'));
-    expect(authenticates(fleet, rig, rig.token, second, 'wt_mine')).toEqual([false, false, true]);
+    valueOf(await join(fleet, await createJoinToken(fleet, rig), 'wt_joined'));
+    expect(authenticates(fleet, rig, rig.token, second, 'wt_joined')).toEqual([false, false, true]);
   });
 
-  test('refuses a join token for a second machine', async () => {
+  test('refuses a used join token on a second machine', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     const joinToken = await createJoinToken(fleet, rig);
-    valueOf(await join(fleet, joinToken, 'wt_mine'));
-    expect(refusalOf(await join(fleet, joinToken, 'wt_theirs'))).toEqual(used);
-    expect(authenticates(fleet, rig, 'wt_mine', 'wt_theirs')).toEqual([true, false]);
+    valueOf(await join(fleet, joinToken, 'wt_joined'));
+    expect(refusalOf(await join(fleet, joinToken, 'wt_second'))).toEqual(used);
+    expect(authenticates(fleet, rig, 'wt_joined', 'wt_second')).toEqual([true, false]);
   });
 
   test.each([
     ['before it expires', 0],
-    ['after it expired', 2 * hour],
-  ])('returns the same result when a join is repeated with the same token %s', async (_when, ms) => {
+    ['after it expired', 2 * hourMs],
+  ])('returns the same result when a join is repeated with the same token %s', async (_case, waitMs) => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     const joinToken = await createJoinToken(fleet, rig);
-    const first = await join(fleet, joinToken, 'wt_mine');
+    const first = await join(fleet, joinToken, 'wt_joined');
     await rig.connect();
-    await fleet.clock.advance(ms);
+    await fleet.clock.advance(waitMs);
     await rig.connect();
     const rows = fleet.audit().length;
-    expect(await join(fleet, joinToken, 'wt_mine')).toEqual(first);
+    expect(await join(fleet, joinToken, 'wt_joined')).toEqual(first);
     expect(rig.stream.ended).toBe(false);
     expect(fleet.audit()).toHaveLength(rows);
   });
 
-  test('expires exactly at its time', async () => {
+  test('refuses a join token from its expiry time on', async () => {
     const fleet = await openFleet();
-    const [early, late] = [await fleet.addWorker(), await fleet.addWorker()];
+    const [earlyRig, lateRig] = [await fleet.addWorker(), await fleet.addWorker()];
     const tokens = [
-      await createJoinToken(fleet, early, 60_000),
-      await createJoinToken(fleet, late, 60_000),
+      await createJoinToken(fleet, earlyRig, 60_000),
+      await createJoinToken(fleet, lateRig, 60_000),
     ] as const;
     await fleet.clock.advance(59_999);
     valueOf(await join(fleet, tokens[0], 'wt_early'));
     await fleet.clock.advance(1);
     expect(refusalOf(await join(fleet, tokens[1], 'wt_late'))).toEqual(invalid);
-    expect(authenticates(fleet, late, late.token, 'wt_late')).toEqual([true, false]);
+    expect(authenticates(fleet, lateRig, lateRig.token, 'wt_late')).toEqual([true, false]);
   });
 
   test.each<[string, (fleet: Fleet, rig: FleetWorker) => Promise<unknown>]>([
@@ -121,25 +121,25 @@ describe('a join token', () => {
       (fleet, rig) => fleet.orchestrator.workers.rotateToken(rig.id, 'after_job', ada),
     ],
     ['the deletion of its worker', (fleet, rig) => fleet.orchestrator.workers.remove(rig.id, ada)],
-  ])('invalidates a used or unused join token after %s', async (_case, act) => {
+  ])('invalidates a used or unused join token after %s', async (_case, invalidate) => {
     const fleet = await openFleet();
     for (const isUsed of [false, true]) {
       const rig = await fleet.addWorker();
       const joinToken = await createJoinToken(fleet, rig);
-      if (isUsed) valueOf(await join(fleet, joinToken, 'wt_mine'));
-      await act(fleet, rig);
+      if (isUsed) valueOf(await join(fleet, joinToken, 'wt_joined'));
+      await invalidate(fleet, rig);
       expect(fleet.orchestrator.workers.knowsJoinToken(hashOf(joinToken))).toBe(false);
-      expect(refusalOf(await join(fleet, joinToken, 'wt_mine'))).toEqual(invalid);
+      expect(refusalOf(await join(fleet, joinToken, 'wt_joined'))).toEqual(invalid);
     }
   });
 
   test('invalidates the join token of an ephemeral worker when the worker is removed', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
-    const joinToken = await createJoinToken(fleet, rig, 7 * 24 * hour);
-    await fleet.clock.advance(2 * hour);
+    const joinToken = await createJoinToken(fleet, rig, 7 * 24 * hourMs);
+    await fleet.clock.advance(2 * hourMs);
     expect(fleet.orchestrator.workers.get(rig.id).ok).toBe(false);
-    expect(refusalOf(await join(fleet, joinToken, 'wt_mine'))).toEqual(invalid);
+    expect(refusalOf(await join(fleet, joinToken, 'wt_joined'))).toEqual(invalid);
   });
 
   test.each([true, false])('keeps used and unused join tokens across a restart (crash: %s)', async crash => {
@@ -158,19 +158,19 @@ describe('a join token', () => {
     ['of another worker', async fleet => (await fleet.addWorker()).token],
     ['that is the join token itself', async (_fleet, joinToken) => joinToken],
     ['that the worker already has', async () => 'wt_1'],
-  ])('refuses to join with a token %s', async (_case, tokenOf) => {
+  ])('refuses to join with a token %s', async (_case, createToken) => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     const joinToken = await createJoinToken(fleet, rig);
-    const refused = await join(fleet, joinToken, await tokenOf(fleet, joinToken));
-    expect(refusalOf(refused)).toEqual({ code: 'invalid_request' });
+    const outcome = await join(fleet, joinToken, await createToken(fleet, joinToken));
+    expect(refusalOf(outcome)).toEqual({ code: 'invalid_request' });
     expect(authenticates(fleet, rig, rig.token)).toEqual([true]);
-    valueOf(await join(fleet, joinToken, 'wt_mine'));
+    valueOf(await join(fleet, joinToken, 'wt_joined'));
   });
 
   test('returns worker_not_found when a join token is created for an unknown worker', async () => {
     const fleet = await openFleet();
-    const outcome = await fleet.orchestrator.workers.createJoinToken('w_9' as never, hour, ada);
+    const outcome = await fleet.orchestrator.workers.createJoinToken('w_9' as never, hourMs, ada);
     expect(refusalOf(outcome).code).toBe('worker_not_found');
   });
 });
@@ -181,15 +181,15 @@ describe('the machine that joined', () => {
     async protocol => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ agent: { protocol, host: 'old' } });
-      valueOf(await join(fleet, await createJoinToken(fleet, rig), 'wt_mine'));
-      const elsewhere = {
+      valueOf(await join(fleet, await createJoinToken(fleet, rig), 'wt_joined'));
+      const joinedAgent = {
         protocol,
         host: 'new',
         instanceId: 'new',
         startId: 'new',
         address: '10.0.0.9',
       } as const;
-      await rig.connect(elsewhere);
+      await rig.connect(joinedAgent);
       expect(rig.view()).toMatchObject({ status: 'idle', host: 'new', duplicate: null });
       expect(fleet.trail(rig.id)).not.toContain('worker.duplicate');
     },
@@ -199,7 +199,7 @@ describe('the machine that joined', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    valueOf(await join(fleet, await createJoinToken(fleet, rig), 'wt_mine'));
+    valueOf(await join(fleet, await createJoinToken(fleet, rig), 'wt_joined'));
     await rig.connect({ currentJobId: job, startId: 'restarted' });
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
     await rig.report(job, 'completed');
@@ -211,8 +211,8 @@ test('audits who created a join token and where it was used, without secrets', a
   const fleet = await openFleet();
   const rig = await fleet.addWorker();
   const joinToken = await createJoinToken(fleet, rig, 60_000);
-  await join(fleet, joinToken, 'wt_mine');
-  await join(fleet, joinToken, 'wt_theirs');
+  await join(fleet, joinToken, 'wt_joined');
+  await join(fleet, joinToken, 'wt_second');
   expect(fleet.trail(rig.id)).toEqual(['worker.created', 'worker.join_token_created', 'worker.joined']);
   expect(fleet.audit().slice(-2)).toMatchObject([
     {
@@ -223,7 +223,7 @@ test('audits who created a join token and where it was used, without secrets', a
     { type: 'worker.joined', actor_type: 'worker', actor_id: rig.id, address: '10.0.0.9', details: '{}' },
   ]);
   const text = JSON.stringify([fleet.audit(), fleet.events]);
-  for (const token of [joinToken, 'wt_mine', 'wt_theirs']) {
+  for (const token of [joinToken, 'wt_joined', 'wt_second']) {
     expect(text).not.toContain(`"${token}"`);
     expect(text).not.toContain(hashOf(token));
   }

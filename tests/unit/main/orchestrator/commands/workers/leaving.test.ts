@@ -21,12 +21,12 @@ describe('an ephemeral worker', () => {
 
   test.each(['failed', 'cancelled'] as const)(
     'tells an ephemeral worker to shut down after a job that ended as “%s”',
-    async word => {
+    async status => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
       const job = await fleet.runJob(rig);
       await fleet.cancel(job);
-      await rig.report(job, word);
+      await rig.report(job, status);
       expect(rig.commandsOf('shutdown')).toHaveLength(1);
     },
   );
@@ -61,7 +61,7 @@ describe('an ephemeral worker', () => {
     expect(rig.commandsOf('shutdown')).toEqual([]);
   });
 
-  test('repeats the shutdown when an ephemeral worker opens another stream instead of leaving', async () => {
+  test('repeats the shutdown when an ephemeral worker opens another stream instead of exiting', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.report(await fleet.runJob(rig), 'completed');
@@ -75,7 +75,7 @@ describe('an ephemeral worker', () => {
     await rig.report(await fleet.runJob(rig), 'completed');
     await rig.disconnect();
     const { jobId } = await fleet.submit();
-    await rig.connect({ startId: 'second-life' });
+    await rig.connect({ startId: 'second-start' });
     expect(rig.lastOffer().job_id).toBe(jobId);
   });
 
@@ -128,7 +128,7 @@ describe('draining a worker', () => {
     expect(fleet.job(next).reason).toContain('1 draining');
   });
 
-  test('applies a drain before a submit in the same commit', async () => {
+  test('applies a drain before a submission in the same transaction', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const [, submitted] = await Promise.all([fleet.drain(rig), fleet.submit()]);
@@ -142,7 +142,7 @@ describe('draining a worker', () => {
     await fleet.drain(rig);
     const { jobId } = await fleet.submit();
     await rig.beat(null, { status: 'idle' });
-    await rig.connect({ startId: 'second-life' });
+    await rig.connect({ startId: 'second-start' });
     await fleet.clock.advance(120_000);
     expect(rig.view().status).toBe('offline');
     await rig.beat();
@@ -197,8 +197,8 @@ describe('draining a worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await fleet.orchestrator.workers.remove(rig.id, ada);
-    const wish = { reason: null, deadlineMs: null };
-    expect(refusalOf(await fleet.orchestrator.workers.drain(rig.id, wish, ada)).code).toBe(
+    const request = { reason: null, deadlineMs: null };
+    expect(refusalOf(await fleet.orchestrator.workers.drain(rig.id, request, ada)).code).toBe(
       'worker_not_found',
     );
     expect(refusalOf(await fleet.orchestrator.workers.undrain(rig.id, ada)).code).toBe('worker_not_found');

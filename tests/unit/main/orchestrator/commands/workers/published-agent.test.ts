@@ -1,16 +1,17 @@
+// The published agent drops a job that arrives too soon after its report, so the orchestrator waits first.
 // See docs/internals/semantics.md, section 0, and docs/internals/worker-contract.md, section 3.
 import { describe, expect, test } from 'vitest';
 import { system } from '../../../../../../main/orchestrator/model.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 
 test.each(['completed', 'failed'] as const)(
-  'waits 50 ms between “%s” and the next offer to the published agent',
-  async word => {
+  'waits 50 ms between the report “%s” and the next offer to the published agent',
+  async status => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const first = await fleet.runJob(rig);
     const { jobId: second } = await fleet.submit();
-    await rig.report(first, word, { exit_code: 1 });
+    await rig.report(first, status, { exit_code: 1 });
     expect(rig.view()).toMatchObject({ status: 'busy', status_reason: 'settling' });
     await fleet.clock.advance(49);
     expect(rig.lastOffer().job_id).toBe(first);
@@ -20,14 +21,14 @@ test.each(['completed', 'failed'] as const)(
 );
 
 test.each(['cancelled', 'failed', 'completed'] as const)(
-  'waits 500 ms between “%s” of a stopped job and the next offer to the published agent',
-  async word => {
+  'waits 500 ms between the report “%s” about a stopped job and the next offer to the published agent',
+  async status => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const first = await fleet.runJob(rig);
     await fleet.cancel(first);
     const { jobId: second } = await fleet.submit();
-    await rig.report(first, word);
+    await rig.report(first, status);
     await fleet.clock.advance(499);
     expect(rig.lastOffer().job_id).toBe(first);
     await fleet.clock.advance(1);
@@ -35,7 +36,7 @@ test.each(['cancelled', 'failed', 'completed'] as const)(
   },
 );
 
-test('accepts a late “failed” after “cancelled” without touching the next job', async () => {
+test('accepts a late report “failed” after “cancelled” without changing the next job', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
@@ -69,8 +70,8 @@ test.each([
   ['failed', 500],
   ['completed', 50],
 ] as const)(
-  'starts a cooldown on “%s” about a job that was taken over long ago (%i ms)',
-  async (word, settleMs) => {
+  'starts a cooldown after the report “%s” about a job that was taken over long ago (%i ms)',
+  async (status, cooldownMs) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const first = await fleet.runJob(rig);
@@ -78,15 +79,15 @@ test.each([
     await fleet.clock.advance(170_000);
     expect(fleet.job(first).status).toBe('cancelled');
     const { jobId: second } = await fleet.submit();
-    await rig.report(first, word);
-    await fleet.clock.advance(settleMs - 1);
+    await rig.report(first, status);
+    await fleet.clock.advance(cooldownMs - 1);
     expect(rig.lastOffer().job_id).toBe(first);
     await fleet.clock.advance(1);
     expect(rig.lastOffer().job_id).toBe(second);
   },
 );
 
-test('waits 500 ms after the “cancelled” of a job that nobody stopped', async () => {
+test('waits 500 ms after the report “cancelled” about a job that nobody stopped', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig, { max_retries: 0 });
@@ -98,7 +99,7 @@ test('waits 500 ms after the “cancelled” of a job that nobody stopped', asyn
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
-test('starts a cooldown on a report about a job that runs on another worker', async () => {
+test('starts a cooldown after a report about a job that runs on another worker', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
@@ -114,7 +115,7 @@ test('starts a cooldown on a report about a job that runs on another worker', as
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
-test('starts a cooldown on a report about a deleted job', async () => {
+test('starts a cooldown after a report about a deleted job', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
@@ -130,59 +131,60 @@ test('starts a cooldown on a report about a deleted job', async () => {
 });
 
 describe('an offer in flight when the stop of an earlier job is reported', () => {
-  const between = async () => {
+  // Opens a fleet whose worker has failed one job and was just offered the next one.
+  const openWithOffer = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const first = await fleet.runJob(rig);
     await rig.report(first, 'failed', { exit_code: 1 });
     await fleet.submit({ max_retries: 0 });
     await fleet.clock.advance(50);
-    const sent = () => rig.commandsOf('job_submit').length - 1;
-    expect(sent()).toBe(1);
-    return { fleet, rig, sent, late: () => rig.report(first, 'cancelled') };
+    const countOffers = () => rig.commandsOf('job_submit').length - 1;
+    expect(countOffers()).toBe(1);
+    return { fleet, rig, countOffers, reportFirstCancelled: () => rig.report(first, 'cancelled') };
   };
 
   test('repeats the offer after the cooldown', async () => {
-    const { fleet, rig, sent, late } = await between();
+    const { fleet, rig, countOffers, reportFirstCancelled } = await openWithOffer();
     await fleet.clock.advance(14_900);
-    await late();
+    await reportFirstCancelled();
     await fleet.clock.advance(300);
     await rig.beat();
-    await late();
+    await reportFirstCancelled();
     await fleet.clock.advance(499);
-    expect(sent()).toBe(1);
+    expect(countOffers()).toBe(1);
     await fleet.clock.advance(1);
-    expect(sent()).toBe(2);
+    expect(countOffers()).toBe(2);
     await fleet.clock.advance(14_000);
-    expect(sent()).toBe(2);
+    expect(countOffers()).toBe(2);
     await fleet.clock.advance(1_000);
-    expect(sent()).toBe(3);
+    expect(countOffers()).toBe(3);
   });
 
   test('sends an unclaimed offer on a new stream only after the cooldown', async () => {
-    for (const isTaken of [false, true]) {
-      const { fleet, rig, sent, late } = await between();
-      await late();
+    for (const isClaimed of [false, true]) {
+      const { fleet, rig, countOffers, reportFirstCancelled } = await openWithOffer();
+      await reportFirstCancelled();
       await rig.openStream();
       await fleet.clock.advance(499);
-      expect(sent()).toBe(1);
-      if (isTaken) await rig.report(rig.lastOffer().job_id, 'starting');
+      expect(countOffers()).toBe(1);
+      if (isClaimed) await rig.report(rig.lastOffer().job_id, 'starting');
       await fleet.clock.advance(1);
-      expect(sent()).toBe(isTaken ? 1 : 2);
+      expect(countOffers()).toBe(isClaimed ? 1 : 2);
     }
   });
 });
 
-test.each(['beat', 'register'] as const)(
-  'starts a cooldown of 500 ms after a %s that names a job it lost',
-  async word => {
+test.each(['heartbeat', 'registration'] as const)(
+  'starts a cooldown of 500 ms after a %s that names a job which the worker lost',
+  async message => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const first = await fleet.runJob(rig);
     await fleet.cancel(first);
     await fleet.clock.advance(170_000);
     const { jobId: second } = await fleet.submit();
-    if (word === 'beat') await rig.beat(first);
+    if (message === 'heartbeat') await rig.beat(first);
     else await rig.connect({ currentJobId: first });
     await fleet.clock.advance(499);
     expect(rig.lastOffer().job_id).toBe(first);

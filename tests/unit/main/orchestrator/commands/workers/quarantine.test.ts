@@ -6,19 +6,25 @@ import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import { ada, type Fleet } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
-const trial = 600_000;
-const hour = 3_600_000;
-const noStart = { cause: 'start_failed', error: 'no python' } as const;
+const trialDelayMs = 600_000;
+const hourMs = 3_600_000;
+const startFailure = { cause: 'start_failed', error: 'no python' } as const;
 
-/** Runs the next job on the worker and ends it this way. */
-async function fail(fleet: Fleet, rig: FleetWorker, end: object = noStart, runsMs = 0): Promise<JobId> {
+/** Submits a job, starts it on the worker, and lets it fail after `runsMs` with this report. */
+async function fail(
+  fleet: Fleet,
+  rig: FleetWorker,
+  report: object = startFailure,
+  runsMs = 0,
+): Promise<JobId> {
   const job = await fleet.runJob(rig);
   await fleet.clock.advance(runsMs);
-  await rig.report(job, 'failed', end);
+  await rig.report(job, 'failed', report);
   return job;
 }
 
-const pass = async (fleet: Fleet, ms: number, ...rigs: readonly FleetWorker[]): Promise<void> => {
+// Advances the clock while the workers stay in contact.
+const advanceInContact = async (fleet: Fleet, ms: number, ...rigs: readonly FleetWorker[]): Promise<void> => {
   for (let left = ms; left > 0; left -= 60_000) {
     await fleet.clock.advance(Math.min(left, 60_000));
     for (const rig of rigs) await rig.beat();
@@ -58,7 +64,7 @@ describe('three different jobs in a row that fail to start', () => {
     const { workerId, reason } = await fleet.submit();
     expect(workerId).toBeNull();
     expect(reason).toBe('No idle workers: 0 of 1 worker can take this job: 1 quarantined');
-    await pass(fleet, trial - 1, rig);
+    await advanceInContact(fleet, trialDelayMs - 1, rig);
     expect(rig.commandsOf('job_submit')).toHaveLength(3);
   });
 
@@ -80,11 +86,11 @@ describe('three different jobs in a row that fail to start', () => {
         await rig.report(await fleet.runJob(rig), 'completed');
       },
     ],
-  ])('starts counting again when a job in between %s', async (_case, between) => {
+  ])('starts counting again when a job in between %s', async (_case, runJobBetween) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
-    await between(fleet, rig);
+    await runJobBetween(fleet, rig);
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
     expect(rig.view()).toMatchObject({ status: 'idle', status_reason: null, quarantine: null });
     await fail(fleet, rig);
@@ -109,7 +115,7 @@ describe('three different jobs in a row that fail to start', () => {
     const jobs = await Promise.all([1, 2, 3, 4].map(() => fleet.submit({ max_retries: 0 })));
     for (const { jobId } of jobs) {
       const holder = rigs.find(rig => rig.view().current_job_id === jobId);
-      await holder?.report(jobId, 'failed', noStart);
+      await holder?.report(jobId, 'failed', startFailure);
     }
     expect(rigs.map(rig => rig.view().status_reason)).toEqual([null, null]);
   });
@@ -133,8 +139,8 @@ describe('a single job that fails to start', () => {
     while (fleet.job(jobId).status !== 'failed') {
       const holder = rigs.find(rig => rig.view().current_job_id === jobId);
       await holder?.report(jobId, 'starting');
-      await holder?.report(jobId, 'failed', noStart);
-      await pass(fleet, 30_000, ...rigs);
+      await holder?.report(jobId, 'failed', startFailure);
+      await advanceInContact(fleet, 30_000, ...rigs);
     }
     expect(fleet.job(jobId)).toMatchObject({ cause: 'start_failed', attempt: 6 });
     expect(rigs.map(rig => rig.view().status_reason)).toEqual([null, null]);
@@ -146,7 +152,7 @@ describe('the trial job after ten minutes', () => {
   test('dispatches one trial job after ten minutes and no second one', async () => {
     const { fleet, rig } = await openQuarantined();
     const [first, second] = [(await fleet.submit()).jobId, (await fleet.submit()).jobId];
-    await pass(fleet, trial - 1, rig);
+    await advanceInContact(fleet, trialDelayMs - 1, rig);
     expect(rig.commandsOf('job_submit')).toHaveLength(3);
     await fleet.clock.advance(1);
     expect(rig.lastOffer().job_id).toBe(first);
@@ -157,7 +163,7 @@ describe('the trial job after ten minutes', () => {
   test('ends the quarantine when the trial job completes', async () => {
     const { fleet, rig } = await openQuarantined();
     const [first, second] = [(await fleet.submit()).jobId, (await fleet.submit()).jobId];
-    await pass(fleet, trial, rig);
+    await advanceInContact(fleet, trialDelayMs, rig);
     await rig.run(first);
     expect(rig.view().quarantine).not.toBeNull();
     await rig.report(first, 'completed');
@@ -168,7 +174,7 @@ describe('the trial job after ten minutes', () => {
 
   test('ends the quarantine when the trial job starts and fails with an exit code', async () => {
     const { fleet, rig } = await openQuarantined();
-    await pass(fleet, trial, rig);
+    await advanceInContact(fleet, trialDelayMs, rig);
     await fail(fleet, rig, { exit_code: 1 });
     expect(rig.view()).toMatchObject({ status: 'idle', quarantine: null });
   });
@@ -178,22 +184,22 @@ describe('the trial job after ten minutes', () => {
     ['a job that failed here before', true],
   ])(
     'extends the quarantine by ten minutes when the trial job fails to start: %s',
-    async (_case, sameJob) => {
+    async (_case, isSameJob) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
       for (let n = 0; n < 2; n++) await fail(fleet, rig);
       const last = await fleet.runJob(rig, { retry_on: ['start_failed'] });
-      const next = sameJob ? last : (await fleet.submit()).jobId;
-      await rig.report(last, 'failed', noStart);
+      const next = isSameJob ? last : (await fleet.submit()).jobId;
+      await rig.report(last, 'failed', startFailure);
       expect(rig.view().status_reason).toBe('quarantined');
-      if (!sameJob) await fleet.cancel(last);
-      await pass(fleet, trial, rig);
+      if (!isSameJob) await fleet.cancel(last);
+      await advanceInContact(fleet, trialDelayMs, rig);
       expect(rig.lastOffer().job_id).toBe(next);
       await rig.run(next);
       const { jobId: anotherJob } = await fleet.submit();
-      await rig.report(next, 'failed', noStart);
+      await rig.report(next, 'failed', startFailure);
       expect(rig.view()).toMatchObject({ quarantine: { since: '2026-01-01T12:10:00.000Z' } });
-      await pass(fleet, trial - 1, rig);
+      await advanceInContact(fleet, trialDelayMs - 1, rig);
       expect(fleet.job(anotherJob).status).toBe('pending');
       expect(fleet.trail(rig.id).filter(type => type === 'worker.quarantined')).toHaveLength(2);
       await fleet.clock.advance(1);
@@ -203,7 +209,7 @@ describe('the trial job after ten minutes', () => {
 
   test('dispatches another trial job when the first reveals nothing about the worker', async () => {
     const { fleet, rig } = await openQuarantined();
-    await pass(fleet, trial, rig);
+    await advanceInContact(fleet, trialDelayMs, rig);
     await fail(fleet, rig, { cause: 'rejected' });
     expect(rig.view().quarantine).not.toBeNull();
     await rig.report(await fleet.runJob(rig), 'completed');
@@ -211,23 +217,23 @@ describe('the trial job after ten minutes', () => {
   });
 
   test.each([
-    ['unchanged', 0, false, trial - 240_000],
-    ['set back', -hour, false, trial - 240_000],
-    ['set far forward', 10_000 * hour, false, trial - 240_000],
-    ['set back and no stored time', -hour, true, trial],
-    ['set far forward and no stored time', 10_000 * hour, true, 0],
+    ['unchanged', 0, false, trialDelayMs - 240_000],
+    ['set back', -hourMs, false, trialDelayMs - 240_000],
+    ['set far forward', 10_000 * hourMs, false, trialDelayMs - 240_000],
+    ['set back and no stored time', -hourMs, true, trialDelayMs],
+    ['set far forward and no stored time', 10_000 * hourMs, true, 0],
   ])(
     'keeps the time until the trial across a restart with the clocks %s',
-    async (_case, ms, forgetsTime, restMs) => {
+    async (_case, clockShiftMs, forgetsTime, remainingMs) => {
       const { fleet, rig } = await openQuarantined();
       const { jobId } = await fleet.submit();
-      await pass(fleet, 240_000, rig);
-      fleet.clock.shiftWall(ms);
+      await advanceInContact(fleet, 240_000, rig);
+      fleet.clock.shiftWall(clockShiftMs);
       await fleet.restart({ crash: true, forgetsTime });
       await rig.connect();
       expect(rig.view().quarantine).not.toBeNull();
-      if (restMs > 0) {
-        await pass(fleet, restMs - 1, rig);
+      if (remainingMs > 0) {
+        await advanceInContact(fleet, remainingMs - 1, rig);
         expect(fleet.job(jobId).status).toBe('pending');
         await fleet.clock.advance(1);
       }
@@ -255,7 +261,7 @@ describe('unquarantining a worker', () => {
     expect(rig.view().status_reason).toBeNull();
     await fail(fleet, rig);
     expect(rig.view().status_reason).toBe('quarantined');
-    await pass(fleet, trial - 1, rig);
+    await advanceInContact(fleet, trialDelayMs - 1, rig);
     expect(await fleet.submit()).toMatchObject({ workerId: null });
   });
 
@@ -265,7 +271,7 @@ describe('unquarantining a worker', () => {
     const seq = fleet.orchestrator.lifecycle.lastSeq();
     expect(await unquarantine(fleet, rig)).toMatchObject({ status: 'idle' });
     expect(fleet.orchestrator.lifecycle.lastSeq()).toBe(seq);
-    const unknown = await fleet.orchestrator.workers.unquarantine('w_9' as never, ada);
-    expect(refusalOf(unknown).code).toBe('worker_not_found');
+    const outcome = await fleet.orchestrator.workers.unquarantine('w_9' as never, ada);
+    expect(refusalOf(outcome).code).toBe('worker_not_found');
   });
 });

@@ -30,7 +30,7 @@ test.each([
   expect(rig.view().labels).toEqual({ team: 'nlp', disk: 'ssd' });
 });
 
-test('replaces the capabilities with every registration', async () => {
+test('replaces the capabilities of a worker at every registration', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
   expect(rig.view()).toMatchObject({
@@ -40,7 +40,7 @@ test('replaces the capabilities with every registration', async () => {
     accelerator_type: 'cuda',
     protocol: 2,
   });
-  // A different kind of agent counts as another machine as long as the first one may be present.
+  // The disconnect is needed because a different kind of agent counts as another machine.
   await rig.disconnect();
   await rig.register({ gpus: 1, protocol: 1 });
   expect(rig.view()).toMatchObject({ gpu_count: 1, protocol: 1 });
@@ -56,7 +56,7 @@ test('lets the agent decide whether it leaves after a job, and keeps the worker 
   expect(rig.commandsOf('shutdown')).toHaveLength(1);
 });
 
-test('returns the intervals that follow from T', async () => {
+test('returns the intervals that follow from the heartbeat timeout T', async () => {
   const fleet = await openFleet({ heartbeatTimeoutMs: 4_000 });
   const rig = await fleet.addWorker();
   expect(await rig.register()).toEqual({
@@ -85,7 +85,7 @@ test('counts a heartbeat with an unknown status as contact and changes nothing',
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.clock.advance(100_000);
-  expect(await rig.beat(null, { status: 'dancing' })).toMatchObject({ ok: true });
+  expect(await rig.beat(null, { status: 'unheard_of' })).toMatchObject({ ok: true });
   expect(rig.view()).toMatchObject({ status: 'idle', last_contact_age_s: 0 });
 });
 
@@ -94,7 +94,7 @@ test('writes nothing when a heartbeat reports nothing new', async () => {
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
   const before = fleet.writes;
-  for (let beat = 0; beat < 5; beat++) {
+  for (let n = 0; n < 5; n++) {
     await fleet.clock.advance(10_000);
     await rig.beat(job);
   }
@@ -105,7 +105,7 @@ test('ends the known attempt of a worker that registers with an older one', asyn
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
-  const older = rig.lastOffer()?.attempt_id ?? null;
+  const { attempt_id: older } = rig.lastOffer();
   await rig.register();
   await rig.run(job);
   const reply = await rig.register({ currentJobId: job, currentAttemptId: older });
@@ -114,15 +114,15 @@ test('ends the known attempt of a worker that registers with an older one', asyn
   expect(attempts).toMatchObject([{ outcome: 'requeued' }, { outcome: 'requeued', cause: 'worker_lost' }]);
 });
 
-test('keeps the time of the last contact across a restart, and null without any contact', async () => {
+test('keeps the time of the last contact across a restart, and shows null for a worker that never connected', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
-  const never = await fleet.addWorker();
+  const neverConnected = await fleet.addWorker();
   await rig.disconnect();
   await fleet.clock.advance(60_000);
   await fleet.restart();
   expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'goodbye', last_contact_age_s: 60 });
-  expect(never.view()).toMatchObject({ last_heartbeat: null, last_contact_age_s: null });
+  expect(neverConnected.view()).toMatchObject({ last_heartbeat: null, last_contact_age_s: null });
 });
 
 test('shows the GPU load of the last heartbeat, or null when it was not reported', async () => {
@@ -153,10 +153,10 @@ describe('registrations that arrive out of order', () => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2, gpus: 4 } });
       const job = await fleet.runJob(rig);
-      const seen = fleet.events.length;
+      const eventsBefore = fleet.events.length;
       const reply = await rig.register({ registrationNo, gpus: 1 });
       expect(reply).toMatchObject({ worker_id: rig.id, resume_job: null, abandon_job: null });
-      expect(fleet.events).toHaveLength(seen);
+      expect(fleet.events).toHaveLength(eventsBefore);
       expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
       expect(rig.view().gpu_count).toBe(4);
     },
@@ -166,12 +166,12 @@ describe('registrations that arrive out of order', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { registrationNo: 1 } });
     const job = await fleet.runJob(rig);
-    const again = { registrationNo: 2, currentJobId: job };
-    const [first, second] = [await rig.register(again), await rig.register(again)];
+    const registration = { registrationNo: 2, currentJobId: job };
+    const [first, second] = [await rig.register(registration), await rig.register(registration)];
     expect(first.resume_job).toMatchObject({ job_id: job });
     expect(second).toEqual(first);
     await rig.report(job, 'completed', { exit_code: 0 });
-    expect(await rig.register(again)).toMatchObject({ resume_job: null, abandon_job: job });
+    expect(await rig.register(registration)).toMatchObject({ resume_job: null, abandon_job: job });
   });
 
   test('keeps a worker offline when an old registration arrives after its disconnect', async () => {
@@ -184,7 +184,7 @@ describe('registrations that arrive out of order', () => {
 
   test.each([
     ['the next one of the same start', { registrationNo: 3 }],
-    ['the first one of another start', { registrationNo: 1, startId: 'second-life' }],
+    ['the first one of another start', { registrationNo: 1, startId: 'second-start' }],
     ['one without a number', {}],
   ])('accepts a registration that is %s', async (_case, changes) => {
     const fleet = await openFleet();

@@ -4,10 +4,10 @@ import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../../support/fleet-outcome.ts';
 import { type Fleet, hashOf } from '../../../../../support/fleet.ts';
 
-const hour = 3_600_000;
-const T = 120_000;
+const hourMs = 3_600_000;
+const heartbeatTimeoutMs = 120_000;
 
-const ids = (fleet: Fleet): readonly string[] =>
+const workerIds = (fleet: Fleet): readonly string[] =>
   fleet.orchestrator.workers.list(undefined).map(({ id }) => id);
 
 describe('removing an ephemeral worker', () => {
@@ -15,10 +15,10 @@ describe('removing an ephemeral worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
-    await fleet.clock.advance(hour - 1);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(hourMs - 1);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
     expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).toBeNull();
     expect(fleet.trail(rig.id).at(-1)).toBe('worker.deleted');
     expect(fleet.audit().at(-1)).toMatchObject({ type: 'worker.deleted', actor_type: 'system' });
@@ -31,16 +31,11 @@ describe('removing an ephemeral worker', () => {
     const { name } = rig.view();
     const id = await fleet.runJob(rig);
     await rig.report(id, 'completed');
-    const job = () => {
-      const found = fleet.orchestrator.jobs.get(id);
-      if (!found.ok) throw new Error(found.refusal.detail);
-      return found.value;
-    };
-    expect(job()).toMatchObject({ worker_name: name, worker_deleted: false });
+    expect(fleet.job(id)).toMatchObject({ worker_name: name, worker_deleted: false });
     await rig.disconnect();
-    await fleet.clock.advance(hour);
-    expect(ids(fleet)).toEqual([]);
-    expect(job()).toMatchObject({
+    await fleet.clock.advance(hourMs);
+    expect(workerIds(fleet)).toEqual([]);
+    expect(fleet.job(id)).toMatchObject({
       worker_id: rig.id,
       worker_name: name,
       worker_deleted: true,
@@ -51,50 +46,50 @@ describe('removing an ephemeral worker', () => {
   test('removes a silent ephemeral worker an hour after it went offline', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
-    await fleet.clock.advance(T + hour - 1);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(heartbeatTimeoutMs + hourMs - 1);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
   });
 
   test('keeps an ephemeral worker that returns, and restarts the hour when it leaves', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
-    await fleet.clock.advance(hour - 1);
+    await fleet.clock.advance(hourMs - 1);
     await rig.beat();
-    await fleet.clock.advance(T - 1);
+    await fleet.clock.advance(heartbeatTimeoutMs - 1);
     expect(rig.view().status).toBe('connecting');
     await rig.disconnect();
-    await fleet.clock.advance(hour - 1);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(hourMs - 1);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
   });
 
   test('keeps an ephemeral worker that last registered as persistent', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral', agent: { persistent: true } });
     await rig.disconnect();
-    await fleet.clock.advance(2 * hour);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(2 * hourMs);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).not.toBeNull();
     await fleet.restart();
-    await fleet.clock.advance(2 * hour);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(2 * hourMs);
+    expect(workerIds(fleet)).toEqual([rig.id]);
   });
 
   test.each(['goodbye', 'silence', 'restart'] as const)(
     'removes a worker that registered as ephemeral an hour after it went offline (%s)',
-    async how => {
+    async reason => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ type: 'persistent', agent: { persistent: false } });
-      if (how !== 'silence') await rig.disconnect();
-      if (how === 'restart') await fleet.restart();
-      await fleet.clock.advance((how === 'silence' ? T : 0) + hour - 1);
-      expect(ids(fleet)).toEqual([rig.id]);
+      if (reason !== 'silence') await rig.disconnect();
+      if (reason === 'restart') await fleet.restart();
+      await fleet.clock.advance((reason === 'silence' ? heartbeatTimeoutMs : 0) + hourMs - 1);
+      expect(workerIds(fleet)).toEqual([rig.id]);
       await fleet.clock.advance(1);
-      expect(ids(fleet)).toEqual([]);
+      expect(workerIds(fleet)).toEqual([]);
     },
   );
 
@@ -104,8 +99,8 @@ describe('removing an ephemeral worker', () => {
     await rig.disconnect();
     await rig.connect({ startId: 'second', persistent: true });
     await rig.disconnect();
-    await fleet.clock.advance(2 * hour);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(2 * hourMs);
+    expect(workerIds(fleet)).toEqual([rig.id]);
   });
 
   test('keeps an ephemeral worker that returns exactly when the hour ends', async () => {
@@ -113,115 +108,115 @@ describe('removing an ephemeral worker', () => {
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
     // The heartbeat is queued before the decision that is due at the same time.
-    fleet.clock.after(hour, () => void rig.beat());
-    await fleet.clock.advance(hour);
+    fleet.clock.after(hourMs, () => void rig.beat());
+    await fleet.clock.advance(hourMs);
     expect(rig.view().status).toBe('connecting');
   });
 
-  test.each(['a beat', 'a stream', 'a registration'] as const)(
+  test.each(['a heartbeat', 'a stream', 'a registration'] as const)(
     'keeps an ephemeral worker that returns with %s',
-    async how => {
+    async contact => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
       await rig.disconnect();
-      await fleet.clock.advance(hour - 1);
-      if (how === 'a beat') await rig.beat();
-      if (how === 'a stream') await rig.openStream();
-      if (how === 'a registration') await rig.register();
+      await fleet.clock.advance(hourMs - 1);
+      if (contact === 'a heartbeat') await rig.beat();
+      if (contact === 'a stream') await rig.openStream();
+      if (contact === 'a registration') await rig.register();
       await fleet.clock.advance(100_000);
-      expect(ids(fleet)).toEqual([rig.id]);
+      expect(workerIds(fleet)).toEqual([rig.id]);
     },
   );
 
   test('keeps an ephemeral worker until its recovering job was taken over', async () => {
-    const fleet = await openFleet({ heartbeatTimeoutMs: 4 * hour });
+    const fleet = await openFleet({ heartbeatTimeoutMs: 4 * hourMs });
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await rig.disconnect();
-    await fleet.clock.advance(hour + 1);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(hourMs + 1);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     expect(fleet.job(job).status).toBe('recovering');
     await fleet.release(job);
     expect(fleet.job(job).status).toBe('pending');
     // The next check of the worker does not depend on the state of the job.
     await fleet.clock.advance(60_000);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
     expect(fleet.job(job).attempts).toMatchObject([{ worker_id: rig.id }]);
   });
 
-  test('neither shortens nor restarts the hour when the orchestrator restarts', async () => {
+  test('counts the hour before the removal across a restart of the orchestrator', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
-    await fleet.clock.advance(hour / 2);
+    await fleet.clock.advance(hourMs / 2);
     await fleet.restart({ crash: true });
-    await fleet.clock.advance(hour / 2 - 1);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(hourMs / 2 - 1);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
   });
 
   test('gives a worker time to return when its hour passed during the downtime', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
-    await fleet.restart({ awayMs: 10 * hour });
+    await fleet.restart({ awayMs: 10 * hourMs });
     await fleet.clock.advance(159_999);
-    expect(ids(fleet)).toEqual([rig.id]);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
   });
 
   test('removes the worker within an hour after a restart although the wall clock was set back', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
-    fleet.clock.shiftWall(-10 * hour);
+    fleet.clock.shiftWall(-10 * hourMs);
     await fleet.restart();
-    await fleet.clock.advance(hour - 1);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(hourMs - 1);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
   });
 
-  test('starts the hour of a connected worker when it is found silent after the restart', async () => {
+  test('counts the hour of a connected worker from the end of its heartbeat timeout after the restart', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
-    fleet.clock.shiftWall(10 * hour);
+    fleet.clock.shiftWall(10 * hourMs);
     await fleet.restart();
-    await fleet.clock.advance(T + hour - 1);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(heartbeatTimeoutMs + hourMs - 1);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
   });
 
   test('removes an ephemeral worker that never connected an hour after it counts as offline', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
-    await fleet.clock.advance(300_000 + hour - 1);
-    expect(ids(fleet)).toEqual([rig.id]);
+    await fleet.clock.advance(300_000 + hourMs - 1);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
     await expect(rig.register()).rejects.toThrow('token_invalid');
   });
 
   test('removes an ephemeral worker that never connected in time across a restart', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
-    await fleet.clock.advance(hour);
+    await fleet.clock.advance(hourMs);
     await fleet.restart();
     await fleet.clock.advance(299_999);
-    expect(ids(fleet)).toEqual([rig.id]);
+    expect(workerIds(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
-    expect(ids(fleet)).toEqual([]);
+    expect(workerIds(fleet)).toEqual([]);
   });
 
   test('keeps an ephemeral worker that connects late for the first time', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
-    await fleet.clock.advance(hour);
+    await fleet.clock.advance(hourMs);
     await rig.connect();
-    for (let s = 0; s < 600; s += 60) {
+    for (let minute = 0; minute < 10; minute++) {
       await fleet.clock.advance(60_000);
       await rig.beat();
     }
@@ -232,18 +227,18 @@ describe('removing an ephemeral worker', () => {
 test.each<[string, boolean]>([
   ['connected and left', true],
   ['never connected', false],
-])('keeps a persistent worker that %s', async (_case, connected) => {
+])('keeps a persistent worker that %s', async (_case, hasConnected) => {
   const fleet = await openFleet();
-  const rig = connected ? await fleet.addIdleWorker() : await fleet.addWorker();
-  if (connected) await rig.disconnect();
-  await fleet.clock.advance(3 * hour);
+  const rig = hasConnected ? await fleet.addIdleWorker() : await fleet.addWorker();
+  if (hasConnected) await rig.disconnect();
+  await fleet.clock.advance(3 * hourMs);
   await fleet.restart();
-  await fleet.clock.advance(3 * hour);
+  await fleet.clock.advance(3 * hourMs);
   expect(rig.view().status).toBe('offline');
 });
 
 describe('a worker that never connected', () => {
-  test.each([0, -hour, hour, -10_000 * hour, 10_000 * hour])(
+  test.each([0, -hourMs, hourMs, -10_000 * hourMs, 10_000 * hourMs])(
     'shows a new worker as connecting for 300 s when the clock moves by %d ms',
     async ms => {
       const fleet = await openFleet();

@@ -34,12 +34,12 @@ describe('rotating a token after the job', () => {
   });
 
   test.each(['completed', 'failed', 'cancelled'] as const)(
-    'invalidates the old token and closes its stream before the report “%s” is answered',
-    async word => {
+    'invalidates the old token and closes its stream before it answers the report “%s”',
+    async status => {
       const { fleet, rig, job } = await start();
-      if (word === 'cancelled') await fleet.cancel(job);
+      if (status === 'cancelled') await fleet.cancel(job);
       const token = await rotate(fleet, rig, 'after_job');
-      expect((await rig.report(job, word, { exit_code: 1 })).ok).toBe(true);
+      expect((await rig.report(job, status, { exit_code: 1 })).ok).toBe(true);
       expect(authenticates(fleet, rig, rig.token, token)).toEqual([false, true]);
       expect(rig.stream.ended).toBe(true);
     },
@@ -103,10 +103,10 @@ describe('rotating a token after the job', () => {
   test.each([
     ['a crash', { crash: true }],
     ['an orderly stop', { crash: false }],
-  ])('keeps both tokens valid across %s', async (_case, how) => {
+  ])('keeps both tokens valid across %s', async (_case, restart) => {
     const { fleet, rig, job } = await start();
     const token = await rotate(fleet, rig, 'after_job');
-    await fleet.restart(how);
+    await fleet.restart(restart);
     expect(authenticates(fleet, rig, rig.token, token)).toEqual([true, true]);
     await rig.connect({ currentJobId: job });
     await rig.report(job, 'completed');

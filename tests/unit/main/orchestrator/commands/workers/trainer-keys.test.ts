@@ -5,17 +5,14 @@ import { valueOf } from '../../../../../support/fleet-outcome.ts';
 import { ada, type Fleet } from '../../../../../support/fleet.ts';
 
 const simpletuner = (version: string | null = '4.2.0') => [{ name: 'simpletuner', version }];
+// The trainer does not know `zzz` and the misspelled key.
 const config = { model_family: 'flux', lerning_rate: 0.1, zzz: 1 };
 const keys = ['model_family', 'learning_rate', 'seed'];
 
-const warningsOf = async (fleet: Fleet, given: Readonly<Record<string, unknown>> = config) =>
-  valueOf(
-    await fleet.orchestrator.jobs.dryRun(
-      SubmitRequest.parse({ config: given, gpu_count: 0, dry_run: true }),
-      ada,
-    ),
-  ).warnings;
-const codesOf = async (fleet: Fleet) => (await warningsOf(fleet)).map(({ code }) => code);
+const warningsOf = async (fleet: Fleet, jobConfig: Readonly<Record<string, unknown>> = config) => {
+  const request = SubmitRequest.parse({ config: jobConfig, gpu_count: 0, dry_run: true });
+  return valueOf(await fleet.orchestrator.jobs.dryRun(request, ada)).warnings;
+};
 
 describe('trainer keys that workers report', () => {
   test('requests the keys of a trainer from one worker, and from another after a minute', async () => {
@@ -56,14 +53,18 @@ describe('trainer keys that workers report', () => {
     expect(await warningsOf(fleet)).toEqual([]);
   });
 
-  test('keeps the keys of the newest eight versions', async () => {
+  test('keeps the keys of the newest eight versions of a trainer', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     for (let n = 0; n < 9; n++) {
       await rig.register({ trainers: simpletuner(`4.${n}`) });
-      const own = n === 0 ? Object.keys(config) : keys;
-      valueOf(fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys: own }));
-      expect((await codesOf(fleet)).length > 0).toBe(n === 8);
+      // Only the first version knows all keys of the config.
+      const versionKeys = n === 0 ? Object.keys(config) : keys;
+      valueOf(
+        fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys: versionKeys }),
+      );
+      // The ninth version removes the first one, so that the config gets warnings.
+      expect((await warningsOf(fleet)).length > 0).toBe(n === 8);
     }
   });
 });
@@ -74,8 +75,8 @@ describe('warnings about unknown config keys', () => {
     const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
     expect(await warningsOf(fleet)).toEqual([]);
     valueOf(fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));
-    const warned = await warningsOf(fleet);
-    expect(warned).toEqual([
+    const expectedWarnings = await warningsOf(fleet);
+    expect(expectedWarnings).toEqual([
       {
         code: 'config_key_refused',
         worker_name: '',
@@ -93,23 +94,23 @@ describe('warnings about unknown config keys', () => {
       }),
     ]);
     const { jobId, warnings } = await fleet.submit({ config, gpu_count: 0 });
-    expect(warnings).toEqual(warned);
-    expect(fleet.job(jobId).warnings).toEqual(warned);
+    expect(warnings).toEqual(expectedWarnings);
+    expect(fleet.job(jobId).warnings).toEqual(expectedWarnings);
     expect(await warningsOf(fleet, { model_family: 'flux', learning_rate: 0.1 })).toEqual([]);
   });
 
-  test('warns that the trainer ignores an unknown key where it does', async () => {
+  test('warns that OneTrainer ignores an unknown key', async () => {
     const fleet = await openFleet();
     const trainers = [{ name: 'onetrainer', version: null }];
     const rig = await fleet.addIdleWorker({ agent: { trainers } });
-    const own = { training_method: 'LORA', model_type: 'SD', concepts: [] };
+    const knownConfig = { training_method: 'LORA', model_type: 'SD', concepts: [] };
     valueOf(
       fleet.orchestrator.workers.reportTrainerKeys(rig.id, {
         trainer: 'onetrainer',
-        keys: [...Object.keys(own), 'epochs'],
+        keys: [...Object.keys(knownConfig), 'epochs'],
       }),
     );
-    expect(await warningsOf(fleet, { ...own, epochss: 3 })).toMatchObject([
+    expect(await warningsOf(fleet, { ...knownConfig, epochss: 3 })).toMatchObject([
       {
         code: 'config_key_ignored',
         message: 'OneTrainer does not know the key "epochss" and ignores it. Did you mean "epochs"?',
@@ -121,7 +122,8 @@ describe('warnings about unknown config keys', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
     valueOf(fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));
-    const many = Object.fromEntries(Array.from({ length: 30 }, (_none, n) => [`made_up_${n}`, n]));
-    expect(await warningsOf(fleet, { model_family: 'flux', ...many })).toHaveLength(10);
+    const unknownKeys: Record<string, number> = {};
+    for (let n = 0; n < 30; n++) unknownKeys[`unknown_${n}`] = n;
+    expect(await warningsOf(fleet, { model_family: 'flux', ...unknownKeys })).toHaveLength(10);
   });
 });

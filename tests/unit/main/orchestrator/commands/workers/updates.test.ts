@@ -6,17 +6,24 @@ import { bob, type Fleet } from '../../../../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
-const name = 'trainyard-worker.mjs';
-const [oldSum, newSum] = ['a'.repeat(64), 'b'.repeat(64)];
-const offered = { version: '9.0.0', programs: [{ name, sha256: newSum }] } as const;
-const programOf = (sha256: string, trial = false) => ({ name, sha256, blocked: null, trial });
+const programName = 'trainyard-worker.mjs';
+const [oldHash, newHash] = ['a'.repeat(64), 'b'.repeat(64)];
+// The program that the orchestrator offers.
+const offered = { version: '9.0.0', programs: [{ name: programName, sha256: newHash }] } as const;
+const programOf = (sha256: string, trial = false) => ({
+  name: programName,
+  sha256,
+  blocked: null,
+  trial,
+});
 
+// Opens a fleet with this number of workers that have the old program.
 async function openUpdatable(count: number) {
   const fleet = await openFleet({ offered });
   const rigs: FleetWorker[] = [];
   for (let n = 0; n < count; n += 1) {
     const rig = await fleet.addWorker();
-    await rig.connect({ agentVersion: '8.0.0', program: programOf(oldSum), startId: `start-${n}` });
+    await rig.connect({ agentVersion: '8.0.0', program: programOf(oldHash), startId: `start-${n}` });
     rigs.push(rig);
   }
   return { fleet, rigs };
@@ -26,7 +33,7 @@ const requestAll = (fleet: Fleet, when: 'idle' | 'now' = 'idle') =>
   fleet.orchestrator.workers.requestUpdates({ workers: null, when, atOnce: 1 }, bob);
 const orderFor = (rig: FleetWorker) => rig.commandsOf('update').at(-1);
 const stateOf = (rig: FleetWorker) => rig.view().update?.order?.state ?? null;
-const types = (fleet: Fleet) =>
+const updateEvents = (fleet: Fleet) =>
   fleet
     .audit()
     .map(({ type }) => type)
@@ -34,33 +41,38 @@ const types = (fleet: Fleet) =>
 
 async function report(fleet: Fleet, rig: FleetWorker, state: UpdateReport['state'], reason?: string) {
   const id = orderFor(rig)?.id;
-  if (id === undefined) throw new Error('the worker was told nothing');
-  const answer = await fleet.orchestrator.workers.reportUpdate(rig.id, { id, state, reason: reason ?? null });
+  if (id === undefined) throw new Error('the worker has received no update order');
+  const outcome = await fleet.orchestrator.workers.reportUpdate(rig.id, {
+    id,
+    state,
+    reason: reason ?? null,
+  });
   await fleet.clock.settle();
-  return valueOf(answer).proceed;
+  return valueOf(outcome).proceed;
 }
 
-const installOn = (rig: FleetWorker, trial = false) =>
-  rig.connect({ agentVersion: '9.0.0', program: programOf(newSum, trial), startId: `new-${trial}` });
+// Connects the worker with the new program.
+const connectUpdated = (rig: FleetWorker, trial = false) =>
+  rig.connect({ agentVersion: '9.0.0', program: programOf(newHash, trial), startId: `new-${trial}` });
 
 describe('an update of two workers', () => {
-  test('updates the second one after the first, and records each step in the audit log', async () => {
+  test('updates the second worker after the first, and records each step in the audit trail', async () => {
     const { fleet, rigs } = await openUpdatable(2);
     const [first, second] = rigs as [FleetWorker, FleetWorker];
     expect(await requestAll(fleet)).toMatchObject([{ accepted: true }, { accepted: true }]);
     await fleet.clock.settle();
-    expect(orderFor(first)).toMatchObject({ program: name, sha256: newSum, version: '9.0.0' });
+    expect(orderFor(first)).toMatchObject({ program: programName, sha256: newHash, version: '9.0.0' });
     expect([orderFor(second), stateOf(second)]).toEqual([undefined, 'queued']);
-    expect(valueOf(await first.beat())).toMatchObject({ update: { sha256: newSum } });
+    expect(valueOf(await first.beat())).toMatchObject({ update: { sha256: newHash } });
     expect(await report(fleet, first, 'restarting')).toBe(true);
-    await installOn(first, true);
+    await connectUpdated(first, true);
     expect(stateOf(first)).toBe('restarting');
-    await installOn(first);
+    await connectUpdated(first);
     expect([stateOf(first), first.view().update?.available]).toEqual([null, false]);
     await fleet.clock.settle();
     expect(stateOf(second)).toBe('downloading');
-    await installOn(second);
-    expect(types(fleet)).toEqual([
+    await connectUpdated(second);
+    expect(updateEvents(fleet)).toEqual([
       'worker.update_requested',
       'worker.update_requested',
       'worker.update_started',
@@ -71,7 +83,7 @@ describe('an update of two workers', () => {
     ]);
   });
 
-  test('stops when the first one fails, and keeps the reason over a restart', async () => {
+  test('stops the update of the second worker when the first one fails, and keeps the reason across a restart', async () => {
     const { fleet, rigs } = await openUpdatable(2);
     const [first, second] = rigs as [FleetWorker, FleetWorker];
     await requestAll(fleet);
@@ -82,11 +94,11 @@ describe('an update of two workers', () => {
     expect(orderFor(second)).toBeUndefined();
     await fleet.restart({ crash: true });
     expect(first.view().update?.order).toMatchObject({ state: 'failed', reason: 'no space left on device' });
-    expect(types(fleet).slice(-2)).toEqual(['worker.update_failed', 'worker.update_stopped']);
+    expect(updateEvents(fleet).slice(-2)).toEqual(['worker.update_failed', 'worker.update_stopped']);
   });
 });
 
-test('an update waits for the end of the job, and the worker gets no other job meanwhile', async () => {
+test('starts an update after the running job, and dispatches no other job to the worker before', async () => {
   const { fleet, rigs } = await openUpdatable(1);
   const [rig] = rigs as [FleetWorker];
   const job = await fleet.runJob(rig);
@@ -97,11 +109,11 @@ test('an update waits for the end of the job, and the worker gets no other job m
   await rig.report(job, 'completed');
   await fleet.clock.settle();
   expect([stateOf(rig), fleet.job(next).status]).toEqual(['downloading', 'pending']);
-  await installOn(rig);
+  await connectUpdated(rig);
   expect(fleet.job(next).status).toBe('dispatched');
 });
 
-test('an update can be cancelled until the worker restarts, and the report of a cancelled one is refused', async () => {
+test('cancels an update until the worker restarts, and tells the worker not to proceed with a cancelled one', async () => {
   const { fleet, rigs } = await openUpdatable(1);
   const [rig] = rigs as [FleetWorker];
   await requestAll(fleet, 'now');
