@@ -106,7 +106,7 @@ describe('placeWindow', () => {
     ['above the display', { x: 100, y: -400, width: 1_000, height: 700 }],
     ['below the display', { x: 100, y: 890, width: 1_000, height: 700 }],
     ['too far left to be grabbed', { x: -950, y: 100, width: 1_000, height: 700 }],
-  ])('moves a window back into sight from %s', (_where, kept) => {
+  ])('moves a window back into sight from %s', (_case, kept) => {
     expect(placeWindow(kept, [laptop])).toEqual({ x: 220, y: 112, width: 1_000, height: 700 });
   });
 

@@ -83,11 +83,11 @@ describe('rotating a token immediately', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).toBe(rig.id);
-    const endedBefore = fleet.orchestrator.workers
+    // Reads the state of the stream as soon as the call returns, before any other task can run.
+    const { outcome, isEnded } = await fleet.orchestrator.workers
       .rotateToken(rig.id, 'now', ada)
-      .then(outcome => [outcome, rig.stream.ended]);
-    const [outcome, ended] = await endedBefore;
-    expect(ended).toBe(true);
+      .then(result => ({ outcome: result, isEnded: rig.stream.ended }));
+    expect(isEnded).toBe(true);
     expect(outcome).toMatchObject({ ok: true, value: { workerId: rig.id, name: 'rig-1', persistent: true } });
     expect(fleet.orchestrator.workers.byTokenHash(hashOf(rig.token))).toBeNull();
     expect(fleet.orchestrator.workers.byTokenHash(hashOf('wt_2'))).toBe(rig.id);
@@ -211,14 +211,14 @@ describe('deleting a worker', () => {
 describe('listing workers', () => {
   test('filters workers by status', async () => {
     const fleet = await openFleet();
-    const idle = await fleet.addIdleWorker();
-    const goneRig = await fleet.addIdleWorker();
-    await goneRig.disconnect();
+    const idleRig = await fleet.addIdleWorker();
+    const offlineRig = await fleet.addIdleWorker();
+    await offlineRig.disconnect();
     const ids = (status: 'idle' | 'offline' | 'busy' | undefined) =>
       fleet.orchestrator.workers.list(status).map(({ id }) => id);
-    expect(ids(undefined)).toEqual([idle.id, goneRig.id]);
-    expect(ids('idle')).toEqual([idle.id]);
-    expect(ids('offline')).toEqual([goneRig.id]);
+    expect(ids(undefined)).toEqual([idleRig.id, offlineRig.id]);
+    expect(ids('idle')).toEqual([idleRig.id]);
+    expect(ids('offline')).toEqual([offlineRig.id]);
     expect(ids('busy')).toEqual([]);
   });
 });
@@ -228,6 +228,7 @@ test('takes a job over exactly on time when T/3 is not a whole number', async ()
   const rig = await fleet.addIdleWorker();
   const { jobId: job } = await fleet.submit({ max_retries: 0 });
   await rig.run(job);
+  // The takeover is due 4/3 of 40 s, or 53,333.3 ms, after the last contact.
   await fleet.clock.advance(53_000);
   expect(fleet.job(job).status).toBe('recovering');
   await fleet.clock.advance(334);

@@ -6,13 +6,15 @@ import { makeEvent } from '../builders.ts';
 
 /** Creates a feed over a log with the events from `first` to `last`. */
 function makeFeed({ first = 1, last = 0 } = {}) {
-  const kept = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => makeEvent(first + index));
+  const storedEvents = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) =>
+    makeEvent(first + index),
+  );
   const logged: unknown[] = [];
   const log: Log = { info: () => {}, warn: () => {}, error: (event, fields) => logged.push([event, fields]) };
   const feed = createFeed(
     {
-      eventRange: () => ({ first: kept[0]?.seq ?? 0, last: kept.at(-1)?.seq ?? 0 }),
-      eventsAfter: (seq, limit) => kept.filter(event => event.seq > seq).slice(0, limit),
+      eventRange: () => ({ first: storedEvents[0]?.seq ?? 0, last: storedEvents.at(-1)?.seq ?? 0 }),
+      eventsAfter: (seq, limit) => storedEvents.filter(event => event.seq > seq).slice(0, limit),
     },
     log,
   );
@@ -20,36 +22,33 @@ function makeFeed({ first = 1, last = 0 } = {}) {
     ...feed,
     logged,
     // Deletes the events up to this one.
-    forget(seq: number): void {
-      kept.splice(
-        0,
-        kept.findIndex(event => event.seq > seq),
-      );
+    deleteUpTo(seq: number): void {
+      while ((storedEvents[0]?.seq ?? Infinity) <= seq) storedEvents.shift();
     },
     // Stores an event and then publishes it, like a transaction.
-    happen(): void {
-      const event = makeEvent((kept.at(-1)?.seq ?? 0) + 1);
-      kept.push(event);
+    addEvent(): void {
+      const event = makeEvent((storedEvents.at(-1)?.seq ?? 0) + 1);
+      storedEvents.push(event);
       feed.publish(event);
     },
   };
 }
 
-function makeReader(): FeedReader & { readonly seen: unknown[] } {
-  const seen: unknown[] = [];
-  return { seen, event: ({ seq }) => seen.push(seq), reset: seq => seen.push(`reset ${seq}`) };
+function makeReader(): FeedReader & { readonly received: unknown[] } {
+  const received: unknown[] = [];
+  return { received, event: ({ seq }) => received.push(seq), reset: seq => received.push(`reset ${seq}`) };
 }
 
 const range = (first: number, last: number): readonly number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 describe('subscribing to the feed', () => {
-  test('delivers only new events to a reader without a number', () => {
+  test('delivers only new events to a reader that names no last event', () => {
     const feed = makeFeed({ last: 5 });
     const reader = makeReader();
     feed.subscribe(null, reader);
-    feed.happen();
-    expect(reader.seen).toEqual([6]);
+    feed.addEvent();
+    expect(reader.received).toEqual([6]);
   });
 
   // The replay uses pages of 1,000 events: less than one, one, slightly more than one, two.
@@ -64,17 +63,17 @@ describe('subscribing to the feed', () => {
     const feed = makeFeed({ last });
     const reader = makeReader();
     feed.subscribe(after, reader);
-    feed.happen();
-    feed.happen();
-    expect(reader.seen).toEqual(range(after + 1, last + 2));
+    feed.addEvent();
+    feed.addEvent();
+    expect(reader.received).toEqual(range(after + 1, last + 2));
   });
 
   test('delivers the first event of an empty log', () => {
     const feed = makeFeed();
     const reader = makeReader();
     feed.subscribe(0, reader);
-    feed.happen();
-    expect(reader.seen).toEqual([1]);
+    feed.addEvent();
+    expect(reader.received).toEqual([1]);
   });
 
   test.each([
@@ -84,18 +83,18 @@ describe('subscribing to the feed', () => {
     ['in the future', 61, ['reset 60', 61]],
     ['far in the future', 1e99, ['reset 60', 61]],
     ['below zero', -1, ['reset 60', 61]],
-  ])('starts a reader %s (after %d) with the right events or a reset', (_where, after, seen) => {
+  ])('starts a reader %s (after %d) with the right events or a reset', (_case, after, expected) => {
     const feed = makeFeed({ first: 50, last: 60 });
     const reader = makeReader();
     feed.subscribe(after, reader);
-    feed.happen();
-    expect(reader.seen).toEqual(seen);
+    feed.addEvent();
+    expect(reader.received).toEqual(expected);
   });
 
-  test('resets a reader whose number comes from an earlier database', () => {
+  test('resets a reader whose last event comes from an earlier database', () => {
     const reader = makeReader();
     makeFeed().subscribe(5, reader);
-    expect(reader.seen).toEqual(['reset 0']);
+    expect(reader.received).toEqual(['reset 0']);
   });
 
   test('delivers nothing after a reader unsubscribes, and keeps the others', () => {
@@ -103,32 +102,32 @@ describe('subscribing to the feed', () => {
     const [leaving, staying] = [makeReader(), makeReader()];
     const end = feed.subscribe(0, leaving);
     feed.subscribe(0, staying);
-    feed.happen();
+    feed.addEvent();
     end();
     end();
-    feed.happen();
-    expect(leaving.seen).toEqual([1]);
-    expect(staying.seen).toEqual([1, 2]);
+    feed.addEvent();
+    expect(leaving.received).toEqual([1]);
+    expect(staying.received).toEqual([1, 2]);
   });
 });
 
 describe('readers with a full buffer', () => {
-  // The buffer has room for three events.
+  // The buffer has space for three events.
   function makeSlowReader() {
     const reader = makeReader();
     const waiting: (() => void)[] = [];
-    let room = 3;
+    let space = 3;
     return {
-      seen: reader.seen,
+      received: reader.received,
       reset: reader.reset,
       event(event: Parameters<FeedReader['event']>[0]): void {
         reader.event(event);
-        room -= 1;
+        space -= 1;
       },
-      pace: { isFull: () => room <= 0, onRoom: (run: () => void) => void waiting.push(run) },
-      // Returns the number of callbacks that waited for room.
+      pace: { isFull: () => space <= 0, onRoom: (run: () => void) => void waiting.push(run) },
+      // Empties the buffer. Returns the number of callbacks that waited for space.
       drain(): number {
-        room = 3;
+        space = 3;
         const due = waiting.splice(0);
         for (const run of due) run();
         return due.length;
@@ -140,16 +139,17 @@ describe('readers with a full buffer', () => {
     const feed = makeFeed({ last: 5 });
     const reader = makeSlowReader();
     feed.subscribe(0, reader);
-    feed.happen();
-    expect(reader.seen).toEqual(range(1, 3));
+    feed.addEvent();
+    expect(reader.received).toEqual(range(1, 3));
     expect(reader.drain()).toBe(1);
-    expect(reader.seen).toEqual(range(1, 6));
-    feed.happen();
-    expect(reader.seen).toEqual(range(1, 6));
+    expect(reader.received).toEqual(range(1, 6));
+    feed.addEvent();
+    expect(reader.received).toEqual(range(1, 6));
     expect(reader.drain()).toBe(1);
-    // The reader is up to date now, so events are pushed immediately. Its transport must cut it off if it is too slow.
-    for (let n = 0; n < 5; n += 1) feed.happen();
-    expect(reader.seen).toEqual(range(1, 12));
+    // The reader is up to date now, so events are pushed immediately. Its
+    // transport must disconnect it if it is too slow.
+    for (let n = 0; n < 5; n += 1) feed.addEvent();
+    expect(reader.received).toEqual(range(1, 12));
     expect(reader.drain()).toBe(0);
   });
 
@@ -157,9 +157,9 @@ describe('readers with a full buffer', () => {
     const feed = makeFeed({ last: 10 });
     const reader = makeSlowReader();
     feed.subscribe(0, reader);
-    feed.forget(8);
+    feed.deleteUpTo(8);
     reader.drain();
-    expect(reader.seen).toEqual([1, 2, 3, 'reset 10']);
+    expect(reader.received).toEqual([1, 2, 3, 'reset 10']);
   });
 
   test('delivers nothing more after a slow reader unsubscribes', () => {
@@ -168,59 +168,59 @@ describe('readers with a full buffer', () => {
     const end = feed.subscribe(0, reader);
     end();
     reader.drain();
-    feed.happen();
-    expect(reader.seen).toEqual([1, 2, 3]);
+    feed.addEvent();
+    expect(reader.received).toEqual([1, 2, 3]);
   });
 
   test('logs and removes a slow reader that fails', () => {
     const feed = makeFeed({ last: 10 });
     const reader = makeSlowReader();
-    const broken = new Error('socket closed');
+    const failure = new Error('socket closed');
     let isBroken = false;
     feed.subscribe(0, {
       ...reader,
       event(event) {
-        if (isBroken) throw broken;
+        if (isBroken) throw failure;
         reader.event(event);
       },
     });
     isBroken = true;
     reader.drain();
     isBroken = false;
-    feed.happen();
-    expect(reader.seen).toEqual([1, 2, 3]);
-    expect(feed.logged).toEqual([['feed.reader_failed', { cause: broken }]]);
+    feed.addEvent();
+    expect(reader.received).toEqual([1, 2, 3]);
+    expect(feed.logged).toEqual([['feed.reader_failed', { cause: failure }]]);
   });
 });
 
 describe('readers that throw', () => {
-  const broken = new Error('socket closed');
-  const makeBroken = (seen: unknown[]): FeedReader => ({
+  const failure = new Error('socket closed');
+  const makeBrokenReader = (received: unknown[]): FeedReader => ({
     event: ({ seq }) => {
-      seen.push(seq);
-      throw broken;
+      received.push(seq);
+      throw failure;
     },
     reset: () => {},
   });
 
   test('logs and removes a reader that throws, and keeps the others', () => {
     const feed = makeFeed();
-    const tried: unknown[] = [];
+    const received: unknown[] = [];
     const healthy = makeReader();
-    feed.subscribe(null, makeBroken(tried));
+    feed.subscribe(null, makeBrokenReader(received));
     feed.subscribe(null, healthy);
-    feed.happen();
-    feed.happen();
-    expect(tried).toEqual([1]);
-    expect(healthy.seen).toEqual([1, 2]);
-    expect(feed.logged).toEqual([['feed.reader_failed', { cause: broken }]]);
+    feed.addEvent();
+    feed.addEvent();
+    expect(received).toEqual([1]);
+    expect(healthy.received).toEqual([1, 2]);
+    expect(feed.logged).toEqual([['feed.reader_failed', { cause: failure }]]);
   });
 
   test('does not subscribe a reader that throws during the replay', () => {
     const feed = makeFeed({ last: 3 });
-    const tried: unknown[] = [];
-    expect(() => feed.subscribe(0, makeBroken(tried))).toThrow(broken);
-    feed.happen();
-    expect(tried).toEqual([1]);
+    const received: unknown[] = [];
+    expect(() => feed.subscribe(0, makeBrokenReader(received))).toThrow(failure);
+    feed.addEvent();
+    expect(received).toEqual([1]);
   });
 });

@@ -12,7 +12,7 @@ import { attemptId, freezeDeep, jobId, makeNeeds, makePending, makeSpec, workerI
 
 const ids = { jobId: jobId('j1'), attemptId: attemptId('a1') };
 const nodes = newNodes(ids, [workerId('w1'), workerId('w2')]);
-const endWith = (outcome: NodeEnd['outcome']): NodeEnd => ({
+const makeEnd = (outcome: NodeEnd['outcome']): NodeEnd => ({
   at: 5,
   outcome,
   cause: null,
@@ -25,14 +25,15 @@ const events = {
   claim: { type: 'claim' },
   ready: { type: 'ready', rendezvous },
   run: { type: 'run' },
-  stop: { type: 'stop', end: endWith('stopped') },
-  end: { type: 'end', end: endWith('failed') },
+  stop: { type: 'stop', end: makeEnd('stopped') },
+  end: { type: 'end', end: makeEnd('failed') },
 } as const satisfies Readonly<Record<NodeEvent['type'], NodeEvent>>;
+// Returns the node after these events.
 const after = (node: AttemptNode, ...types: readonly NodeEvent['type'][]): AttemptNode =>
-  types.reduce((now, type) => advanceNode(freezeDeep(now), events[type]), node);
+  types.reduce((current, type) => advanceNode(freezeDeep(current), events[type]), node);
 const [first, second] = nodes as [AttemptNode, AttemptNode];
 
-test('says that a job wants several nodes only when it needs more than one machine', () => {
+test('wantsNodes returns true only for a job that needs more than one machine', () => {
   const jobWith = (count: number | undefined) =>
     makePending({ spec: makeSpec({ requirements: makeNeeds(count === undefined ? {} : { nodes: count }) }) });
   expect([undefined, 1, 2].map(count => wantsNodes(jobWith(count)))).toEqual([false, false, true]);
@@ -58,8 +59,8 @@ describe('advanceNode', () => {
   });
 
   test('returns the same node when an event changes nothing', () => {
-    const done = after(second, 'end');
-    expect(after(done, 'claim', 'ready', 'run', 'stop', 'end')).toBe(done);
+    const ended = after(second, 'end');
+    expect(after(ended, 'claim', 'ready', 'run', 'stop', 'end')).toBe(ended);
     const ready = after(second, 'ready');
     expect(after(ready, 'claim', 'ready')).toBe(ready);
   });
@@ -69,38 +70,38 @@ describe('advanceNode', () => {
     expect(stopped).toMatchObject({ isHeld: true, end: { outcome: 'stopped' } });
     expect(after(stopped, 'end')).toMatchObject({ isHeld: false, end: { outcome: 'stopped' } });
     expect(after(second, 'run', 'end')).toMatchObject({ isHeld: false, end: { outcome: 'failed' } });
-    const completed = advanceNode(stopped, { type: 'end', end: endWith('completed') });
+    const completed = advanceNode(stopped, { type: 'end', end: makeEnd('completed') });
     expect(completed).toMatchObject({ isHeld: false, end: { outcome: 'completed' } });
   });
 });
 
 describe('rendezvousOf', () => {
-  test('is known when all nodes are ready, and stays known while some already run', () => {
-    const steps = [
+  test('returns the address of the first node once all nodes are ready or running', () => {
+    const unready = [
       [first, second],
       [after(first, 'ready'), second],
       [first, after(second, 'ready')],
     ];
-    expect(steps.map(all => rendezvousOf(all, null))).toEqual([null, null, null]);
+    expect(unready.map(pair => rendezvousOf(pair, null))).toEqual([null, null, null]);
     expect(rendezvousOf([after(first, 'ready'), after(second, 'ready')], null)).toEqual(rendezvous);
     expect(rendezvousOf([after(first, 'ready', 'run'), after(second, 'ready')], null)).toEqual(rendezvous);
   });
 
-  test('is unknown when a node has ended, and when the first one never said where it is', () => {
+  test('returns null when a node has ended, or when the first node never reported its address', () => {
     expect(rendezvousOf([after(first, 'ready'), after(second, 'end')], null)).toBeNull();
     expect(rendezvousOf([after(first, 'run'), after(second, 'ready')], '10.0.0.9')).toBeNull();
     expect(rendezvousOf([after(second, 'ready')], '10.0.0.9')).toBeNull();
   });
 
-  test('uses the address from which the first worker registered if it knows none itself', () => {
-    const unknown = advanceNode(first, { type: 'ready', rendezvous: { address: null, port: 7 } });
-    const all = [unknown, after(second, 'ready')];
-    expect(rendezvousOf(all, '10.0.0.9')).toEqual({ address: '10.0.0.9', port: 7 });
-    expect(rendezvousOf(all, null)).toBeNull();
+  test('returns the address from which the first worker registered when the worker reports none', () => {
+    const withoutAddress = advanceNode(first, { type: 'ready', rendezvous: { address: null, port: 7 } });
+    const pair = [withoutAddress, after(second, 'ready')];
+    expect(rendezvousOf(pair, '10.0.0.9')).toEqual({ address: '10.0.0.9', port: 7 });
+    expect(rendezvousOf(pair, null)).toBeNull();
   });
 });
 
-test('ends the attempt when a node fails, is lost or never takes its offer', () => {
+test('ends the attempt when a node fails, is lost or never claims its offer', () => {
   const outcomes = ['completed', 'failed', 'stopped', 'lost', 'withdrawn'] as const;
-  expect(outcomes.filter(outcome => endsAttempt(endWith(outcome)))).toEqual(['failed', 'lost', 'withdrawn']);
+  expect(outcomes.filter(outcome => endsAttempt(makeEnd(outcome)))).toEqual(['failed', 'lost', 'withdrawn']);
 });

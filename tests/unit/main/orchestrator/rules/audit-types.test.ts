@@ -13,7 +13,7 @@ describe('typeFilter', () => {
     expect(typeFilter(null)).toEqual({ type: null });
   });
 
-  it("maps a type of SimpleTuner's guide to the types that record the same acts", () => {
+  it("maps an audit type of SimpleTuner's documentation to the types that record the same actions", () => {
     expect(typeFilter('api_key.revoked')).toEqual({ type: null, types: ['token.revoked'] });
     expect(typeFilter('user.*')).toEqual({ type: null, types: ['token.created', 'token.revoked'] });
   });
@@ -25,9 +25,9 @@ describe('typeFilter', () => {
 
 describe('auditAliases', () => {
   it('lists each documented type with recorded types only', () => {
-    const known: readonly string[] = auditTypes;
-    const listed = Object.values(auditAliases).flatMap(types => types.split(','));
-    expect(listed.filter(type => !known.includes(type))).toEqual([]);
+    const recordedTypes: readonly string[] = auditTypes;
+    const listedTypes = Object.values(auditAliases).flatMap(types => types.split(','));
+    expect(listedTypes.filter(type => !recordedTypes.includes(type))).toEqual([]);
     expect(auditAliases['credential.deleted']).toBe('worker.deleted,worker.token_rotated');
   });
 });

@@ -13,8 +13,9 @@ import { grow } from '../../../../../main/orchestrator/rules/metric-rules.ts';
 import { kindOf } from '../../../../../protocol/artifact.ts';
 import { jobId } from '../builders.ts';
 
+// Each file is newer than the one before it.
 let order = 0;
-const file = (key: string, attempt = 1): Artifact => {
+const makeFile = (key: string, attempt = 1): Artifact => {
   order += 1;
   return {
     jobId: jobId('j1'),
@@ -29,7 +30,7 @@ const file = (key: string, attempt = 1): Artifact => {
   };
 };
 const namesOf = (checkpoints: readonly Checkpoint[]) => checkpoints.map(({ name }) => name);
-const none = () => null;
+const noLoss = () => null;
 
 describe('completes', () => {
   test.each([
@@ -46,11 +47,11 @@ describe('completes', () => {
 describe('checkpointsIn', () => {
   test('groups files by checkpoint name and adds up their bytes', () => {
     const [first, second] = checkpointsIn([
-      file('checkpoint-500/a.bin'),
-      file('model.safetensors'),
-      file('checkpoint-500/sub/b.bin'),
-      file('checkpoint-000400.bin'),
-      file('checkpoint-500/checkpoint-manifest.json', 2),
+      makeFile('checkpoint-500/a.bin'),
+      makeFile('model.safetensors'),
+      makeFile('checkpoint-500/sub/b.bin'),
+      makeFile('checkpoint-000400.bin'),
+      makeFile('checkpoint-500/checkpoint-manifest.json', 2),
     ]);
     expect(first).toMatchObject({
       name: 'checkpoint-500',
@@ -68,22 +69,22 @@ describe('checkpointsIn', () => {
     });
   });
 
-  test('takes attempt and time of a checkpoint from its last file', () => {
-    const all = [file('checkpoint-500/a.bin', 1), file('checkpoint-500/b.bin', 2)];
+  test('takes the attempt and the time of a checkpoint from its last file', () => {
+    const all = [makeFile('checkpoint-500/a.bin', 1), makeFile('checkpoint-500/b.bin', 2)];
     for (const files of [all, all.toReversed()])
       expect(checkpointsIn(files)).toMatchObject([{ attempt: 2, createdAt: all[1]?.createdAt }]);
   });
 
   test('marks a checkpoint with missing files as incomplete', () => {
-    expect(checkpointsIn([file('checkpoint-500/a.bin')])).toMatchObject([{ isComplete: false }]);
+    expect(checkpointsIn([makeFile('checkpoint-500/a.bin')])).toMatchObject([{ isComplete: false }]);
   });
 
   test('sorts checkpoints by attempt, then by step', () => {
     const all = [
-      file('checkpoint-900.bin', 1),
-      file('checkpoint-300.bin', 2),
-      file('checkpoint-100.bin', 2),
-      file('checkpoint-200.bin', 2),
+      makeFile('checkpoint-900.bin', 1),
+      makeFile('checkpoint-300.bin', 2),
+      makeFile('checkpoint-100.bin', 2),
+      makeFile('checkpoint-200.bin', 2),
     ];
     expect(namesOf(checkpointsIn(all))).toEqual([
       'checkpoint-300.bin',
@@ -94,19 +95,19 @@ describe('checkpointsIn', () => {
   });
 
   test('sorts checkpoints without steps by time', () => {
-    const all = [file('a-epoch-1.bin'), file('a-epoch-2.bin'), file('checkpoint-5.bin')];
+    const all = [makeFile('a-epoch-1.bin'), makeFile('a-epoch-2.bin'), makeFile('checkpoint-5.bin')];
     expect(namesOf(checkpointsIn(all))).toEqual(['checkpoint-5.bin', 'a-epoch-2.bin', 'a-epoch-1.bin']);
   });
 
   test('puts the folder before the file of the same step', () => {
-    const weights = file('mine-step00000500.safetensors');
-    const state = file('mine-step00000500-state/optimizer.bin');
+    const weights = makeFile('lora-step00000500.safetensors');
+    const state = makeFile('lora-step00000500-state/optimizer.bin');
     for (const all of [
       [weights, state],
       [state, weights],
     ])
       expect(checkpointsIn(all).map(({ isFile }) => isFile)).toEqual([false, true]);
-    const [newer, older] = checkpointsIn([file('a-step00000500.bin'), file('b-step00000500.bin')]);
+    const [newer, older] = checkpointsIn([makeFile('a-step00000500.bin'), makeFile('b-step00000500.bin')]);
     expect([newer?.name, older?.name]).toEqual(['b-step00000500.bin', 'a-step00000500.bin']);
   });
 });
@@ -134,7 +135,7 @@ describe('lossAt', () => {
 
 describe('judge', () => {
   test('marks the newest complete checkpoint and the one with the lowest loss', () => {
-    const asked: string[] = [];
+    const queried: string[] = [];
     const losses: Readonly<Record<string, number>> = {
       'checkpoint-100.bin': 3,
       'checkpoint-200.bin': 1,
@@ -142,17 +143,17 @@ describe('judge', () => {
     };
     const judged = judge(
       checkpointsIn([
-        file('checkpoint-100.bin'),
-        file('checkpoint-200.bin'),
-        file('checkpoint-300.bin'),
-        file('checkpoint-400/half.bin'),
+        makeFile('checkpoint-100.bin'),
+        makeFile('checkpoint-200.bin'),
+        makeFile('checkpoint-300.bin'),
+        makeFile('checkpoint-400/half.bin'),
       ]),
       ({ name }) => {
-        asked.push(name);
+        queried.push(name);
         return losses[name] ?? null;
       },
     );
-    expect(asked).toEqual(['checkpoint-300.bin', 'checkpoint-200.bin', 'checkpoint-100.bin']);
+    expect(queried).toEqual(['checkpoint-300.bin', 'checkpoint-200.bin', 'checkpoint-100.bin']);
     expect(judged.map(({ name, isNewest, isBest, loss }) => [name, isNewest, isBest, loss])).toEqual([
       ['checkpoint-400', false, false, null],
       ['checkpoint-300.bin', true, false, 2],
@@ -162,12 +163,12 @@ describe('judge', () => {
   });
 
   test('does not mark a checkpoint as newest when the trainer cannot resume from it', () => {
-    const both = checkpointsIn([
-      file('backup/x-backup-100-0-100/model.bin'),
-      file('backup/x-backup-100-0-100/checkpoint-manifest.json'),
-      ...[200, 300, 400].map(step => file(`save/x-save-${step}-0-${step}.safetensors`)),
+    const checkpoints = checkpointsIn([
+      makeFile('backup/x-backup-100-0-100/model.bin'),
+      makeFile('backup/x-backup-100-0-100/checkpoint-manifest.json'),
+      ...[200, 300, 400].map(step => makeFile(`save/x-save-${step}-0-${step}.safetensors`)),
     ]);
-    const judged = judge(both, none, ({ isFile }) => !isFile);
+    const judged = judge(checkpoints, noLoss, ({ isFile }) => !isFile);
     expect(judged.find(({ isNewest }) => isNewest)?.name).toBe('backup/x-backup-100-0-100');
     expect(namesOf(expired(judged, 1))).toEqual([
       'save/x-save-300-0-300.safetensors',
@@ -176,17 +177,21 @@ describe('judge', () => {
   });
 
   test('marks the newer of two checkpoints with the same loss as best, and none without a loss', () => {
-    const two = checkpointsIn([file('checkpoint-1.bin'), file('checkpoint-2.bin'), file('e-epoch-1.bin')]);
-    expect(judge(two, () => 1).map(({ isBest }) => isBest)).toEqual([true, false, false]);
-    expect(judge(two, none).some(({ isBest }) => isBest)).toBe(false);
+    const checkpoints = checkpointsIn([
+      makeFile('checkpoint-1.bin'),
+      makeFile('checkpoint-2.bin'),
+      makeFile('e-epoch-1.bin'),
+    ]);
+    expect(judge(checkpoints, () => 1).map(({ isBest }) => isBest)).toEqual([true, false, false]);
+    expect(judge(checkpoints, noLoss).some(({ isBest }) => isBest)).toBe(false);
   });
 });
 
 describe('expired', () => {
   const steps = [100, 200, 300, 400, 500];
-  const all = () => checkpointsIn(steps.map(step => file(`checkpoint-${step}.bin`)));
+  const all = () => checkpointsIn(steps.map(step => makeFile(`checkpoint-${step}.bin`)));
 
-  test('returns checkpoints beyond the newest ones, except the best', () => {
+  test('expires all but the given number of newest checkpoints and the best one', () => {
     const judged = judge(all(), ({ step }) => (step === 100 ? 1 : 2));
     expect(namesOf(expired(judged, 3))).toEqual(['checkpoint-200.bin']);
     expect(namesOf(expired(judged, 1))).toEqual([
@@ -198,43 +203,45 @@ describe('expired', () => {
     expect(expired(judged, 0)).toEqual([]);
   });
 
-  test('keeps all checkpoints of a kept step', () => {
-    const both = checkpointsIn(
+  test('keeps both the file and the folder of a step that is kept', () => {
+    const checkpoints = checkpointsIn(
       [1, 2].flatMap(step => [
-        file(`a-step0000000${step}.safetensors`),
-        file(`a-step0000000${step}-state/x.bin`),
-        file(`a-step0000000${step}-state/checkpoint-manifest.json`),
+        makeFile(`a-step0000000${step}.safetensors`),
+        makeFile(`a-step0000000${step}-state/x.bin`),
+        makeFile(`a-step0000000${step}-state/checkpoint-manifest.json`),
       ]),
     );
-    expect(namesOf(expired(judge(both, none), 1))).toEqual([
+    expect(namesOf(expired(judge(checkpoints, noLoss), 1))).toEqual([
       'a-step00000001-state',
       'a-step00000001.safetensors',
     ]);
-    const epochs = checkpointsIn([1, 2].map(epoch => file(`a-epoch-${epoch}.bin`)));
-    expect(namesOf(expired(judge(epochs, none), 1))).toEqual(['a-epoch-1.bin']);
+    const epochs = checkpointsIn([1, 2].map(epoch => makeFile(`a-epoch-${epoch}.bin`)));
+    expect(namesOf(expired(judge(epochs, noLoss), 1))).toEqual(['a-epoch-1.bin']);
   });
 
-  test('returns incomplete checkpoints of an earlier attempt once a later complete one exists', () => {
-    const half = file('checkpoint-100/a.bin', 1);
-    expect(expired(judge(checkpointsIn([half]), none), 3)).toEqual([]);
-    expect(expired(judge(checkpointsIn([half, file('checkpoint-90.bin', 1)]), none), 3)).toEqual([]);
-    const after = judge(checkpointsIn([half, file('checkpoint-90.bin', 2)]), none);
+  test('expires incomplete checkpoints of an earlier attempt once a later attempt has a complete one', () => {
+    const incomplete = makeFile('checkpoint-100/a.bin', 1);
+    expect(expired(judge(checkpointsIn([incomplete]), noLoss), 3)).toEqual([]);
+    expect(expired(judge(checkpointsIn([incomplete, makeFile('checkpoint-90.bin', 1)]), noLoss), 3)).toEqual(
+      [],
+    );
+    const after = judge(checkpointsIn([incomplete, makeFile('checkpoint-90.bin', 2)]), noLoss);
     expect(namesOf(expired(after, 3))).toEqual(['checkpoint-100']);
   });
 });
 
 describe('resumptionOf', () => {
-  const at = (step: number | null) => ({ name: 'c', step, isFile: true });
+  const checkpointAt = (step: number | null) => ({ name: 'c', step, isFile: true });
   test.each([
-    [at(500), 637, { checkpoint: 'c', step: 500, stepsLost: 137 }],
+    [checkpointAt(500), 637, { checkpoint: 'c', step: 500, stepsLost: 137 }],
     // The last reported step may be older than the uploaded checkpoint.
-    [at(500), 490, { checkpoint: 'c', step: 500, stepsLost: 0 }],
-    [at(null), 637, { checkpoint: 'c', step: null, stepsLost: null }],
-    [at(500), null, { checkpoint: 'c', step: 500, stepsLost: null }],
+    [checkpointAt(500), 490, { checkpoint: 'c', step: 500, stepsLost: 0 }],
+    [checkpointAt(null), 637, { checkpoint: 'c', step: null, stepsLost: null }],
+    [checkpointAt(500), null, { checkpoint: 'c', step: 500, stepsLost: null }],
     [null, 637, { checkpoint: null, step: null, stepsLost: 637 }],
     [null, 0, null],
     [null, null, null],
-  ])('computes the resumption from checkpoint %j after %s steps', (newest, done, resumed) =>
-    expect(resumptionOf(newest, done)).toEqual(resumed),
+  ])('computes the resumption from checkpoint %j after %s steps', (newest, stepsDone, resumption) =>
+    expect(resumptionOf(newest, stepsDone)).toEqual(resumption),
   );
 });

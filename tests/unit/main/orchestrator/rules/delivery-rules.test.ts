@@ -20,7 +20,7 @@ const makeDelivery = (changes: Partial<Delivery> = {}): Delivery => ({
   ...changes,
 });
 
-const temporary = (retryAfterMs: number | null) =>
+const temporaryFailure = (retryAfterMs: number | null) =>
   ({ kind: 'temporary', detail: 'HTTP 503', retryAfterMs }) as const;
 
 test.each([
@@ -44,25 +44,30 @@ describe('afterTry', () => {
     });
   });
 
-  test('gives up after a permanent failure', () => {
+  test('ends a delivery as failed after a permanent failure', () => {
     const failed = afterTry(makeDelivery(), { kind: 'permanent', detail: 'x'.repeat(999) }, 7);
     expect(failed).toMatchObject({ state: 'failed', endedAt: 7 });
     expect(failed.result).toHaveLength(300);
   });
 
-  test('tries again after a temporary failure, later with each try', () => {
-    expect(afterTry(makeDelivery(), temporary(null), 10)).toMatchObject({ state: 'pending', dueAt: 1_010 });
-    expect(afterTry(makeDelivery({ tries: 3 }), temporary(null), 10)).toMatchObject({ dueAt: 8_010 });
+  test('retries after a temporary failure, with a longer delay after each try', () => {
+    expect(afterTry(makeDelivery(), temporaryFailure(null), 10)).toMatchObject({
+      state: 'pending',
+      dueAt: 1_010,
+    });
+    expect(afterTry(makeDelivery({ tries: 3 }), temporaryFailure(null), 10)).toMatchObject({ dueAt: 8_010 });
   });
 
-  test('waits as long as the receiver asks, but at most one hour', () => {
-    expect(afterTry(makeDelivery(), temporary(60_000), 0)).toMatchObject({ dueAt: 60_000 });
-    expect(afterTry(makeDelivery(), temporary(dayMs), 0)).toMatchObject({ dueAt: 3_600_000 });
+  test('waits for the time that the receiver requests, but at most one hour', () => {
+    expect(afterTry(makeDelivery(), temporaryFailure(60_000), 0)).toMatchObject({ dueAt: 60_000 });
+    expect(afterTry(makeDelivery(), temporaryFailure(dayMs), 0)).toMatchObject({ dueAt: 3_600_000 });
   });
 
-  test('gives up when the next try would be more than 24 hours after the event', () => {
-    expect(afterTry(makeDelivery(), temporary(null), dayMs - 1_000)).toMatchObject({ state: 'pending' });
-    expect(afterTry(makeDelivery(), temporary(null), dayMs)).toMatchObject({
+  test('ends a delivery as failed when the next try would be more than 24 hours after the event', () => {
+    expect(afterTry(makeDelivery(), temporaryFailure(null), dayMs - 1_000)).toMatchObject({
+      state: 'pending',
+    });
+    expect(afterTry(makeDelivery(), temporaryFailure(null), dayMs)).toMatchObject({
       state: 'failed',
       endedAt: dayMs,
     });

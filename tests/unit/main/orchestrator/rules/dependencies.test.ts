@@ -16,60 +16,63 @@ const dependsOn = (on: Dependencies['on'], ...ids: readonly string[]): Dependenc
   on,
   parents: ids.map(id => ({ id: jobId(id), root: jobId(id), isDone: false })),
 });
-const ended = (id: string, status: 'completed' | 'failed' | 'cancelled', root: string | null = null) => ({
+const endedJob = (id: string, status: 'completed' | 'failed' | 'cancelled', root: string | null = null) => ({
   id: jobId(id),
   status,
   retryRoot: root === null ? null : jobId(root),
 });
-const doneOf = ({ parents }: Dependencies) => parents.map(({ isDone }) => isDone);
+const doneParents = ({ parents }: Dependencies) => parents.map(({ isDone }) => isDone);
 
 describe('afterEnd', () => {
   test.each([
-    ['success', ended('j_1', 'completed'), [true, false]],
-    ['success', ended('j_1', 'failed'), [false, false]],
-    ['success', ended('j_1', 'cancelled'), [false, false]],
-    ['success', ended('j_9', 'completed', 'j_1'), [true, false]],
-    ['success', ended('j_9', 'completed'), [false, false]],
-    ['end', ended('j_2', 'completed'), [false, true]],
-    ['end', ended('j_2', 'failed'), [false, true]],
-    ['end', ended('j_9', 'completed', 'j_2'), [false, false]],
-  ] as const)('with "%s", after %j, returns the parents that are done: %j', (on, end, done) => {
-    expect(doneOf(afterEnd(dependsOn(on, 'j_1', 'j_2'), end))).toEqual(done);
+    ['success', endedJob('j_1', 'completed'), [true, false]],
+    ['success', endedJob('j_1', 'failed'), [false, false]],
+    ['success', endedJob('j_1', 'cancelled'), [false, false]],
+    ['success', endedJob('j_9', 'completed', 'j_1'), [true, false]],
+    ['success', endedJob('j_9', 'completed'), [false, false]],
+    ['end', endedJob('j_2', 'completed'), [false, true]],
+    ['end', endedJob('j_2', 'failed'), [false, true]],
+    ['end', endedJob('j_9', 'completed', 'j_2'), [false, false]],
+  ] as const)('marks the parents that are done with "%s" after the end of %j: %j', (on, end, done) => {
+    expect(doneParents(afterEnd(dependsOn(on, 'j_1', 'j_2'), end))).toEqual(done);
   });
 
   test('keeps waiting for a parent without the files that the job takes, and keeps the inputs', () => {
     const inputs = [{ name: 'lora', from: jobId('j_1'), file: 'result' }];
-    const waits = { ...dependsOn('success', 'j_1', 'j_2'), inputs };
-    const next = afterEnd(waits, ended('j_1', 'completed'), () => false);
-    expect(next).toEqual(waits);
-    expect(doneOf(afterEnd(waits, ended('j_2', 'completed'), ({ id }) => id === 'j_2'))).toEqual([
-      false,
-      true,
-    ]);
+    const dependencies = { ...dependsOn('success', 'j_1', 'j_2'), inputs };
+    const result = afterEnd(dependencies, endedJob('j_1', 'completed'), () => false);
+    expect(result).toEqual(dependencies);
+    expect(
+      doneParents(afterEnd(dependencies, endedJob('j_2', 'completed'), ({ id }) => id === 'j_2')),
+    ).toEqual([false, true]);
   });
 
   test('keeps parents that are done', () => {
-    const first = afterEnd(dependsOn('end', 'j_1', 'j_2'), ended('j_1', 'failed'));
-    expect(unmetOf(afterEnd(first, ended('j_2', 'failed')))).toBe(0);
+    const first = afterEnd(dependsOn('end', 'j_1', 'j_2'), endedJob('j_1', 'failed'));
+    expect(unmetOf(afterEnd(first, endedJob('j_2', 'failed')))).toBe(0);
   });
 });
 
 test('counts the parents that a job still waits for', () => {
-  const two = dependsOn('end', 'j_1', 'j_2');
-  expect([unmetOf(null), unmetOf(two), unmetOf(afterEnd(two, ended('j_1', 'failed')))]).toEqual([0, 2, 1]);
+  const dependencies = dependsOn('end', 'j_1', 'j_2');
+  expect([
+    unmetOf(null),
+    unmetOf(dependencies),
+    unmetOf(afterEnd(dependencies, endedJob('j_1', 'failed'))),
+  ]).toEqual([0, 2, 1]);
 });
 
 test('puts a job into the queue unless it waits for approval or for other jobs', () => {
-  const waits = dependsOn('end', 'j_1');
+  const dependencies = dependsOn('end', 'j_1');
   expect(isQueued({ approval: null, dependencies: null })).toBe(true);
   expect(isQueued({ approval: 'given', dependencies: null })).toBe(true);
   expect(isQueued({ approval: 'wanted', dependencies: null })).toBe(false);
-  expect(isQueued({ approval: null, dependencies: waits })).toBe(false);
+  expect(isQueued({ approval: null, dependencies })).toBe(false);
 });
 
-test('a job that is no retry is its own root', () => {
-  expect(rootOf(ended('j_1', 'failed'))).toBe('j_1');
-  expect(rootOf(ended('j_3', 'failed', 'j_1'))).toBe('j_1');
+test('returns the root of a retry, and of any other job the job itself', () => {
+  expect(rootOf(endedJob('j_1', 'failed'))).toBe('j_1');
+  expect(rootOf(endedJob('j_3', 'failed', 'j_1'))).toBe('j_1');
 });
 
 const parent = (
@@ -83,7 +86,7 @@ const parent = (
   leftMs,
   trouble: null,
 });
-const minutes = (count: number): number => count * 60_000;
+const minutesToMs = (minutes: number): number => minutes * 60_000;
 
 describe('describeParents', () => {
   const trouble = (kind: 'uploading' | 'missing', text: string): AwaitedParent => ({
@@ -101,10 +104,10 @@ describe('describeParents', () => {
       'Waits for flux, which has no checkpoint. Retry that job, or cancel this one',
     ],
     [[parent('running')], 'Waits for flux (running)'],
-    [[parent('running', minutes(0.2))], 'Waits for flux (running, less than a minute left)'],
-    [[parent('running', minutes(40))], 'Waits for flux (running, about 40 min left)'],
-    [[parent('running', minutes(300))], 'Waits for flux (running, about 5 h left)'],
-    [[parent('running', minutes(3 * 24 * 60))], 'Waits for flux (running, about 3 days left)'],
+    [[parent('running', minutesToMs(0.2))], 'Waits for flux (running, less than a minute left)'],
+    [[parent('running', minutesToMs(40))], 'Waits for flux (running, about 40 min left)'],
+    [[parent('running', minutesToMs(300))], 'Waits for flux (running, about 5 h left)'],
+    [[parent('running', minutesToMs(3 * 24 * 60))], 'Waits for flux (running, about 3 days left)'],
     [[parent('blocked')], 'Waits for flux (waits for approval)'],
     [[parent('completed')], 'Waits for flux, which has completed'],
     [[parent('failed')], 'Waits for flux, which failed. Retry that job, or cancel this one'],

@@ -33,26 +33,30 @@ describe('prepareSweep', () => {
       loads += 1;
       return accept(bundle);
     };
-    const found = valueOf(await drafts({ config_name: 'flowers', tags: ['t'], notes: ' ' }, load));
+    const sweepDrafts = valueOf(await drafts({ config_name: 'flowers', tags: ['t'], notes: ' ' }, load));
     expect(loads).toBe(1);
-    expect(found.map(({ payload }) => payload)).toEqual(
+    expect(sweepDrafts.map(({ payload }) => payload)).toEqual(
       [2, 3].map(lr => ({ ...bundle, config: { model_type: 'lora', lr } })),
     );
-    expect(found.map(({ spec }) => spec.about)).toEqual([
+    expect(sweepDrafts.map(({ spec }) => spec.about)).toEqual([
       { name: 'flowers lr=2', tags: ['t'], group: 'g', sweep: { lr: 2 }, template: null },
       { name: 'flowers lr=3', tags: ['t'], group: 'g', sweep: { lr: 3 }, template: null },
     ]);
-    expect(found[0]?.notes).toBeNull();
+    expect(sweepDrafts[0]?.notes).toBeNull();
   });
 
-  it('begins the names with the name in the request', async () => {
+  it('starts the name of each job with the name in the request', async () => {
     const [first] = valueOf(await drafts({ config: {}, name: 'n', notes: 'why' }));
     expect(first).toMatchObject({ spec: { about: { name: 'n lr=2' } }, notes: 'why' });
   });
 
   it.each<[string, object, string]>([
     ['whose config cannot be loaded', { config_name: 'lost' }, 'config_not_found'],
-    ['with a key that leads nowhere', { config: {}, sweep: [{ key: 'a.b', values: [1] }] }, 'config_invalid'],
+    [
+      'with a key that is not in the config',
+      { config: {}, sweep: [{ key: 'a.b', values: [1] }] },
+      'config_invalid',
+    ],
     [
       'with a value that the config cannot have',
       { config: {}, sweep: [{ key: 'num_processes', values: ['two'] }] },
@@ -78,11 +82,11 @@ describe('prepare', () => {
     expect(spec.configName).toBe('flowers');
   });
 
-  it('passes on why a config cannot be loaded', async () => {
+  it('returns the refusal when a config cannot be loaded', async () => {
     expect(await draft({ config_name: 'lost' })).toMatchObject({ refusal: { code: 'config_not_found' } });
   });
 
-  it('looks for a config without a name when a request has neither a config nor a name', async () => {
+  it('refuses a request with neither a config nor a name', async () => {
     const request = { ...SubmitRequest.parse({ config_name: 'x' }), config_name: undefined };
     expect(await prepare(noConfigs, request)).toMatchObject({ ok: false });
   });
@@ -94,20 +98,20 @@ describe('prepare', () => {
     },
   );
 
-  it('counts the GPUs that a job uses of those that its worker must have', async () => {
+  it('requires GPUs up to the highest index that the config names, and counts how many the job uses', async () => {
     const { spec } = valueOf(await draft({ config: { accelerate_visible_devices: [2, 0] } }));
     expect(spec.requirements).toMatchObject({ gpuCount: 3, gpusUsed: 2 });
   });
 
   it('keeps the number of machines only when there are several', async () => {
-    const needsOf = async (num_nodes?: number) =>
+    const requirementsFor = async (num_nodes?: number) =>
       valueOf(await draft({ config: {}, ...(num_nodes !== undefined && { num_nodes }) })).spec.requirements;
-    expect(await needsOf(2)).toMatchObject({ nodes: 2 });
-    expect(await needsOf(1)).not.toHaveProperty('nodes');
-    expect(await needsOf()).not.toHaveProperty('nodes');
+    expect(await requirementsFor(2)).toMatchObject({ nodes: 2 });
+    expect(await requirementsFor(1)).not.toHaveProperty('nodes');
+    expect(await requirementsFor()).not.toHaveProperty('nodes');
   });
 
-  it('needs no GPU and no trainer for a built-in program', async () => {
+  it('requires no GPU and no trainer for a built-in program', async () => {
     const { spec } = valueOf(await draft({ config: { trainer: 'selftest', seconds: 1 } }));
     expect(spec.requirements).toMatchObject({ gpuCount: 0 });
     expect(spec.requirements).not.toHaveProperty('trainer');
@@ -127,29 +131,29 @@ describe('prepare', () => {
 });
 
 describe('gpusWanted', () => {
-  const wanted = (config: Readonly<Record<string, unknown>>, request: Partial<SubmitRequest> = {}) =>
+  const countGpus = (config: Readonly<Record<string, unknown>>, request: Partial<SubmitRequest> = {}) =>
     gpusWanted({ any_gpu: false, gpu_count: undefined, ...request }, config);
 
-  it('takes the count of the request before that of the config', () => {
-    expect(wanted({ num_processes: 4 }, { gpu_count: 2 })).toEqual(accept({ count: 2, devices: null }));
-    expect(wanted({ '--num_processes': '4' })).toEqual(accept({ count: 4, devices: null }));
+  it('uses the GPU count of the request rather than that of the config', () => {
+    expect(countGpus({ num_processes: 4 }, { gpu_count: 2 })).toEqual(accept({ count: 2, devices: null }));
+    expect(countGpus({ '--num_processes': '4' })).toEqual(accept({ count: 4, devices: null }));
   });
 
   it('needs a worker that has every GPU that the config names', () => {
     const config = { num_processes: 1, accelerate_visible_devices: ['2', 0] };
-    expect(wanted(config)).toEqual(accept({ count: 3, devices: [2, 0] }));
-    expect(wanted({ accelerate_visible_devices: 5 })).toMatchObject({ value: { count: 6, devices: [5] } });
+    expect(countGpus(config)).toEqual(accept({ count: 3, devices: [2, 0] }));
+    expect(countGpus({ accelerate_visible_devices: 5 })).toMatchObject({ value: { count: 6, devices: [5] } });
   });
 
   it.each([{ num_processes: 'two' }, { num_processes: -1 }, { num_processes: '' }, { num_processes: 1025 }])(
     'refuses %j as a number of GPUs',
     config => {
-      expect(wanted(config)).toMatchObject({ ok: false, refusal: { code: 'config_invalid' } });
+      expect(countGpus(config)).toMatchObject({ ok: false, refusal: { code: 'config_invalid' } });
     },
   );
 
   it.each([[['a']], [[]], [[0, null]]])('refuses %j as a list of GPUs', accelerate_visible_devices => {
-    expect(wanted({ accelerate_visible_devices })).toMatchObject({ ok: false });
+    expect(countGpus({ accelerate_visible_devices })).toMatchObject({ ok: false });
   });
 });
 
@@ -157,13 +161,13 @@ describe('a config that refers to an input', () => {
   it.each([
     { config: { lora: '{{inputs.lora}}' }, inputs: [{ name: 'base', from: 'j_1' }] },
     { config: { lora: 1 }, dataloader: [{ id: '{{inputs.lora}}' }] },
-  ])('is refused if the job has no such input: %j', async request => {
+  ])('refuses a config that refers to an input which the job does not have: %j', async request => {
     expect(await draft(request)).toMatchObject({
       refusal: { code: 'config_invalid', detail: expect.stringContaining('{{inputs.lora}}') },
     });
   });
 
-  it('is accepted if the job has this input', async () => {
+  it('accepts a config that refers to an input of the job', async () => {
     const request = { config: { lora: '{{inputs.lora}}' }, inputs: [{ name: 'lora', from: 'j_1' }] };
     expect((await draft(request)).ok).toBe(true);
   });
@@ -173,8 +177,8 @@ describe('withData', () => {
   it('requires each dataset version once', async () => {
     const version = 'a'.repeat(64);
     const data = { version } as JobData;
-    const made = withData(valueOf(await draft({ config: { model_type: 'lora' } })), [data, data]);
-    expect(made.spec.requirements.data).toEqual([version]);
-    expect(made.payload.data).toEqual([data, data]);
+    const draftWithData = withData(valueOf(await draft({ config: { model_type: 'lora' } })), [data, data]);
+    expect(draftWithData.spec.requirements.data).toEqual([version]);
+    expect(draftWithData.payload.data).toEqual([data, data]);
   });
 });

@@ -9,16 +9,16 @@ import {
   toKwh,
 } from '../../../../../main/orchestrator/rules/energy.ts';
 
-const reading = (at: number, watts: Readonly<Record<number, number>>) => ({
+const makeReading = (at: number, watts: Readonly<Record<number, number>>) => ({
   at,
   watts: new Map(Object.entries(watts).map(([gpu, value]) => [Number(gpu), value])),
 });
 
 describe('energy between two readings', () => {
-  test('is the average power times the time, for each GPU', () => {
+  test('multiplies the average power of each GPU by the time', () => {
     const joules = energyBetween(
-      reading(0, { 0: 100, 1: 300 }),
-      reading(30_000, { 0: 300, 1: 300 }),
+      makeReading(0, { 0: 100, 1: 300 }),
+      makeReading(30_000, { 0: 300, 1: 300 }),
       120_000,
     );
     expect(joules).toEqual(
@@ -30,30 +30,35 @@ describe('energy between two readings', () => {
   });
 
   test('leaves out a GPU that only one of the readings has', () => {
-    const joules = energyBetween(reading(0, { 0: 100, 2: 50 }), reading(1_000, { 0: 100, 1: 50 }), 120_000);
+    const joules = energyBetween(
+      makeReading(0, { 0: 100, 2: 50 }),
+      makeReading(1_000, { 0: 100, 1: 50 }),
+      120_000,
+    );
     expect(joules).toEqual(new Map([[0, 100]]));
   });
 
   test.each([
     ['there is no earlier reading', null, 1_000],
-    ['the gap is too long', reading(0, { 0: 100 }), 120_001],
-    ['no time has passed', reading(1_000, { 0: 100 }), 1_000],
-    ['the clock went back', reading(2_000, { 0: 100 }), 1_000],
-  ])('is unknown when %s', (_case, before, at) => {
-    expect(energyBetween(before, reading(at, { 0: 100 }), 120_000).size).toBe(0);
+    ['the gap is too long', makeReading(0, { 0: 100 }), 120_001],
+    ['no time has passed', makeReading(1_000, { 0: 100 }), 1_000],
+    ['the clock went back', makeReading(2_000, { 0: 100 }), 1_000],
+  ])('returns no energy when %s', (_case, before, at) => {
+    expect(energyBetween(before, makeReading(at, { 0: 100 }), 120_000).size).toBe(0);
   });
 });
 
 describe('GPU time by day', () => {
-  const hour = 3_600_000;
+  const hourMs = 3_600_000;
+
   test('divides a span at midnight, and leaves out days outside of the range', () => {
     const days = new Map<number, number>();
-    addSpan(days, { startedAt: 22 * hour, endedAt: 2 * dayMs + hour, gpus: 2 }, 0, 1);
-    addSpan(days, { startedAt: dayMs, endedAt: dayMs + hour, gpus: 1 }, 0, 1);
+    addSpan(days, { startedAt: 22 * hourMs, endedAt: 2 * dayMs + hourMs, gpus: 2 }, 0, 1);
+    addSpan(days, { startedAt: dayMs, endedAt: dayMs + hourMs, gpus: 1 }, 0, 1);
     expect(days).toEqual(
       new Map([
-        [0, 4 * hour],
-        [1, 49 * hour],
+        [0, 4 * hourMs],
+        [1, 49 * hourMs],
       ]),
     );
   });

@@ -70,10 +70,10 @@ describe('failureCause', () => {
 });
 
 describe('planRetry', () => {
-  const retried: readonly FailureCause[] = ['worker_lost', 'preempted'];
+  const retriedByDefault: readonly FailureCause[] = ['worker_lost', 'preempted'];
 
   test.each(FailureCause.options)('retries only causes outside the trainer by default: %s', cause => {
-    expect(planRetry(cause, { used: 0, max: 3, retryOn: [] }).retry).toBe(retried.includes(cause));
+    expect(planRetry(cause, { used: 0, max: 3, retryOn: [] }).retry).toBe(retriedByDefault.includes(cause));
   });
 
   test.each([
@@ -104,36 +104,48 @@ describe('planRetry', () => {
     expect(planRetry('timeout', { ...budget, retryOn: ['rejected', 'timeout'] })).toEqual(plan);
   });
 
-  test.each(FailureCause.options)('retries cause %s when the job requests it', asked => {
-    const again = FailureCause.options.filter(
-      cause => planRetry(cause, { used: 0, max: 1, retryOn: [asked] }).retry,
+  test.each(FailureCause.options)('retries cause %s when the job requests it', requested => {
+    const retried = FailureCause.options.filter(
+      cause => planRetry(cause, { used: 0, max: 1, retryOn: [requested] }).retry,
     );
-    expect(new Set(again)).toEqual(new Set([...retried, asked]));
+    expect(new Set(retried)).toEqual(new Set([...retriedByDefault, requested]));
   });
 });
 
 describe('isFreeEnd', () => {
-  const unstarted = (n: number, charged = false) =>
+  const preemptedAttempt = (n: number, charged = false) =>
     makeAttempt({ n, end: makeEnd({ cause: 'preempted', charged }) });
-  const three = [1, 2, 3].map(n => unstarted(n));
+  const threePreemptions = [1, 2, 3].map(n => preemptedAttempt(n));
 
   test.each<readonly [boolean, string, Parameters<typeof isFreeEnd>]>([
-    [true, 'with a checkpoint of its own', [{ saved: true, exit_code: 0 }, 'running', 4, three, 4]],
+    [
+      true,
+      'with a checkpoint of its own',
+      [{ saved: true, exit_code: 0 }, 'running', 4, threePreemptions, 4],
+    ],
     [false, 'that claims a checkpoint which another attempt wrote', [{ saved: true }, 'running', 4, [], 3]],
-    [true, 'before the trainer started', [{ saved: false }, 'starting', 3, three.slice(0, 2), null]],
+    [
+      true,
+      'before the trainer started',
+      [{ saved: false }, 'starting', 3, threePreemptions.slice(0, 2), null],
+    ],
     [false, 'without a notice', [{}, 'starting', 1, [], null]],
     [false, 'after the trainer ran', [{ saved: false }, 'running', 1, [], null]],
     [false, 'with an exit code of a trainer', [{ saved: false, exit_code: 1 }, 'starting', 1, [], null]],
     [false, 'with a signal of a trainer', [{ saved: false, signal: 'SIGTERM' }, 'starting', 1, [], null]],
-    [false, 'for the fourth time without a checkpoint', [{ saved: false }, 'starting', 4, three, null]],
-    [true, 'for the first time after a checkpoint', [{ saved: false }, 'starting', 4, three, 3]],
+    [
+      false,
+      'for the fourth time without a checkpoint',
+      [{ saved: false }, 'starting', 4, threePreemptions, null],
+    ],
+    [true, 'for the first time after a checkpoint', [{ saved: false }, 'starting', 4, threePreemptions, 3]],
     [
       true,
       'after ends that cost a retry',
-      [{ saved: false }, 'starting', 4, [...three.slice(1), unstarted(1, true)], null],
+      [{ saved: false }, 'starting', 4, [...threePreemptions.slice(1), preemptedAttempt(1, true)], null],
     ],
     [true, 'after an attempt without an end', [{ saved: false }, 'starting', 2, [makeAttempt()], null]],
-  ])('is %s for a preemption %s', (isFree, _case, input) => {
+  ])('returns whether the preemption uses no retry: %s %s', (isFree, _case, input) => {
     expect(isFreeEnd(...input)).toBe(isFree);
   });
 });

@@ -2,13 +2,14 @@ import { expect, test } from 'vitest';
 import { planTroubles } from '../../../../../main/orchestrator/rules/worker-rules.ts';
 import type { GpuTrouble } from '../../../../../protocol/worker.ts';
 
-const lost: GpuTrouble = { gpu: 1, kind: 'missing', detail: 'it is lost' };
+const missing: GpuTrouble = { gpu: 1, kind: 'missing', detail: 'not listed' };
 const faulty: GpuTrouble = { gpu: 0, kind: 'errors', detail: '2 errors' };
 const held: GpuTrouble = { gpu: 0, kind: 'held', detail: 'by process 7' };
-const sure: ReadonlySet<string> = new Set();
+// No trouble was absent from the last report.
+const noDoubts: ReadonlySet<string> = new Set();
 
 test('changes nothing when nothing is reported or known', () => {
-  expect(planTroubles([], [], sure)).toEqual({
+  expect(planTroubles([], [], noDoubts)).toEqual({
     troubles: [],
     started: [],
     ended: [],
@@ -18,15 +19,15 @@ test('changes nothing when nothing is reported or known', () => {
 });
 
 test('adds reported problems immediately, in a stable order', () => {
-  const plan = planTroubles([], [lost, held, faulty], sure);
+  const plan = planTroubles([], [missing, held, faulty], noDoubts);
   expect(plan).toMatchObject({
-    troubles: [faulty, held, lost],
-    started: [lost, held, faulty],
+    troubles: [faulty, held, missing],
+    started: [missing, held, faulty],
     ended: [],
     changes: true,
   });
-  expect(planTroubles([], [faulty, held, lost], sure).troubles).toEqual(plan.troubles);
-  expect(planTroubles(plan.troubles, [held, faulty, lost], plan.doubted)).toMatchObject({
+  expect(planTroubles([], [faulty, held, missing], noDoubts).troubles).toEqual(plan.troubles);
+  expect(planTroubles(plan.troubles, [held, faulty, missing], plan.doubted)).toMatchObject({
     troubles: plan.troubles,
     started: [],
     changes: false,
@@ -34,28 +35,28 @@ test('adds reported problems immediately, in a stable order', () => {
 });
 
 test('merges the same problem reported twice', () => {
-  expect(planTroubles([], [held, held], sure)).toMatchObject({ troubles: [held], started: [held] });
+  expect(planTroubles([], [held, held], noDoubts)).toMatchObject({ troubles: [held], started: [held] });
 });
 
 test('ends a problem after it is missing from two reports', () => {
-  const first = planTroubles([faulty, lost], [faulty], sure);
-  expect(first).toMatchObject({ troubles: [faulty, lost], ended: [], changes: false });
+  const first = planTroubles([faulty, missing], [faulty], noDoubts);
+  expect(first).toMatchObject({ troubles: [faulty, missing], ended: [], changes: false });
   const second = planTroubles(first.troubles, [faulty], first.doubted);
-  expect(second).toMatchObject({ troubles: [faulty], ended: [lost], doubted: new Set(), changes: true });
+  expect(second).toMatchObject({ troubles: [faulty], ended: [missing], doubted: new Set(), changes: true });
 });
 
 test('keeps a problem that is missing from every other report, without changes', () => {
-  let plan = planTroubles([], [held], sure);
-  for (let beat = 0; beat < 20; beat += 1) {
-    plan = planTroubles(plan.troubles, beat % 2 === 0 ? [] : [held], plan.doubted);
+  let plan = planTroubles([], [held], noDoubts);
+  for (let report = 0; report < 20; report += 1) {
+    plan = planTroubles(plan.troubles, report % 2 === 0 ? [] : [held], plan.doubted);
     expect(plan).toMatchObject({ troubles: [held], changes: false });
   }
 });
 
 test('stores new details of a known problem without reporting it as new', () => {
-  const reworded = { ...held, detail: 'by process 8' };
-  expect(planTroubles([held], [reworded], sure)).toMatchObject({
-    troubles: [reworded],
+  const newDetail = { ...held, detail: 'by process 8' };
+  expect(planTroubles([held], [newDetail], noDoubts)).toMatchObject({
+    troubles: [newDetail],
     started: [],
     ended: [],
     changes: true,

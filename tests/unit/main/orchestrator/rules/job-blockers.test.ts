@@ -9,7 +9,7 @@ import {
 import type { QueueSettings } from '../../../../../main/orchestrator/model.ts';
 import { workerId } from '../builders.ts';
 
-const open: QueueSettings = {
+const openQueue: QueueSettings = {
   pause: null,
   maxRunning: null,
   maxRunningPerUser: null,
@@ -39,7 +39,7 @@ describe('blockersOf', () => {
     },
   );
 
-  test.each([0, 1, 2])('blocks a job that waits for %i other jobs only if there are any', unmet => {
+  test.each([0, 1, 2])('blocks a job that waits for other jobs: %i', unmet => {
     const codes = blockersOf({ approval: null, unmet, lastCause: null }, 0, 1000).map(({ code }) => code);
     expect(codes).toEqual(unmet === 0 ? [] : ['after']);
   });
@@ -64,35 +64,37 @@ describe('back-off after the loss of a worker', () => {
     ['worker_lost', 1000, null],
     ['timeout', 1001, null],
     [null, 1001, null],
-  ] as const)('bars the previous worker after %s until %i (now 1000): %s', (lastCause, readyAt, barred) => {
-    expect(barredWorker({ ...lost, lastCause }, readyAt, 1000)).toBe(barred);
+  ] as const)('bars the previous worker after %s until %i (now 1000): %s', (lastCause, readyAt, expected) => {
+    expect(barredWorker({ ...lost, lastCause }, readyAt, 1000)).toBe(expected);
   });
 });
 
 describe('blockersOfAll', () => {
   test('returns no blocker while the queue is open', () => {
-    expect(blockersOfAll(open, 1_000_000)).toEqual([]);
+    expect(blockersOfAll(openQueue, 1_000_000)).toEqual([]);
   });
 
   test('includes the user and the note of a pause', () => {
-    expect(blockersOfAll({ ...open, pause }, 0)).toEqual([{ code: 'paused', by: 'ada', note: 'new disks' }]);
+    expect(blockersOfAll({ ...openQueue, pause }, 0)).toEqual([
+      { code: 'paused', by: 'ada', note: 'new disks' },
+    ]);
   });
 
   test.each([
     [1, []],
     [2, [{ code: 'limit', of: 'queue', name: null, running: 2, limit: 2 }]],
     [3, [{ code: 'limit', of: 'queue', name: null, running: 3, limit: 2 }]],
-  ])('blocks all jobs when at least two of two allowed are running: %i', (running, expected) => {
-    expect(blockersOfAll({ ...open, maxRunning: 2 }, running)).toEqual(expected);
+  ])('blocks all jobs at a limit of two running jobs when this number runs: %i', (running, expected) => {
+    expect(blockersOfAll({ ...openQueue, maxRunning: 2 }, running)).toEqual(expected);
   });
 
   test('returns both a pause and a reached limit', () => {
-    const codes = blockersOfAll({ ...open, pause, maxRunning: 0 }, 0).map(({ code }) => code);
+    const codes = blockersOfAll({ ...openQueue, pause, maxRunning: 0 }, 0).map(({ code }) => code);
     expect(codes).toEqual(['paused', 'limit']);
   });
 
   test('ignores the limit of each user', () => {
-    expect(blockersOfAll({ ...open, maxRunningPerUser: 0 }, 9)).toEqual([]);
+    expect(blockersOfAll({ ...openQueue, maxRunningPerUser: 0 }, 9)).toEqual([]);
   });
 });
 
@@ -102,11 +104,11 @@ test.each([
   [2, 2, [{ code: 'limit', of: 'user', name: 'ci', running: 2, limit: 2 }]],
   [0, 0, [{ code: 'limit', of: 'user', name: 'ci', running: 0, limit: 0 }]],
 ])('applies a user limit of %s to a user with %i running jobs', (maxRunningPerUser, running, expected) => {
-  expect(blockersOfUser({ ...open, maxRunningPerUser, maxRunning: 0 }, 'ci', running)).toEqual(expected);
+  expect(blockersOfUser({ ...openQueue, maxRunningPerUser, maxRunning: 0 }, 'ci', running)).toEqual(expected);
 });
 
 describe('blockersOfTeam', () => {
-  const limited = { ...open, maxRunningPerTeam: 2, teamLimits: { nlp: 5, free: null } };
+  const withTeamLimits = { ...openQueue, maxRunningPerTeam: 2, teamLimits: { nlp: 5, free: null } };
   const limit = (name: string, running: number, max: number) => [
     { code: 'limit', of: 'team', name, running, limit: max },
   ];
@@ -120,11 +122,11 @@ describe('blockersOfTeam', () => {
     ['constructor', 2, limit('constructor', 2, 2)],
     [null, 99, []],
   ])('applies the limit of team %s with %i running jobs', (team, running, expected) => {
-    expect(blockersOfTeam(limited, team, running)).toEqual(expected);
+    expect(blockersOfTeam(withTeamLimits, team, running)).toEqual(expected);
   });
 
   test('returns no blocker without fair share and by default', () => {
-    expect(blockersOfTeam({ ...limited, fairShare: false }, 'nlp', 5)).toEqual([]);
-    expect(blockersOfTeam(open, 'nlp', 5)).toEqual([]);
+    expect(blockersOfTeam({ ...withTeamLimits, fairShare: false }, 'nlp', 5)).toEqual([]);
+    expect(blockersOfTeam(openQueue, 'nlp', 5)).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ import {
 // Applies an event that must change the job.
 function after(job: Job, event: JobEvent): Job {
   const step = advance(job, event, NOW);
-  if (step.kind !== 'moved') throw new Error(`not moved: ${JSON.stringify(step)}`);
+  if (step.kind !== 'moved') throw new Error(`the event changed nothing: ${JSON.stringify(step)}`);
   return step.job;
 }
 
@@ -64,7 +64,7 @@ describe('start of an attempt', () => {
 });
 
 describe('reported end of an attempt', () => {
-  test('stores the exit of a completion', () => {
+  test('stores the exit code of a completed attempt', () => {
     const ended = after(makeLive('running'), {
       type: 'complete',
       end: makeReport({ error: null, exitCode: 0 }),
@@ -82,7 +82,7 @@ describe('reported end of an attempt', () => {
   });
 
   test.each(['requeued', 'given_up'] as const)(
-    'returns the retry of a %s attempt when its completion arrives',
+    'gives back the retry of a %s attempt when its completion arrives',
     outcome => {
       const job = makePending({ attempt: makeAttempt({ end: makeEnd({ outcome }) }), retriesUsed: 1 });
       const ended = after(job, { type: 'complete', end: null });
@@ -129,7 +129,7 @@ describe('reported end of an attempt', () => {
     expect(job.attempt?.end).toEqual({ ...end, at: NOW, outcome: 'requeued', charged: true });
   });
 
-  test('treats a stop without a stop request as a preemption', () => {
+  test('treats a stop without a request as a preemption', () => {
     const job = after(makeLive('running'), { type: 'stopped' });
     expect(job).toMatchObject({ status: 'pending', retriesUsed: 1 });
     expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
@@ -179,7 +179,7 @@ describe('retries after a lost worker', () => {
     },
   );
 
-  test('uses a retry when the process has surely ended, and refuses to resume it', () => {
+  test('uses a retry when the worker returns without its trainer, and refuses to resume the attempt', () => {
     const job = after(makeLive('recovering'), { type: 'vanished' });
     expect(job).toMatchObject({ status: 'pending', retriesUsed: 1, notBefore: NOW });
     expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', charged: true, cause: 'worker_lost' });
@@ -208,14 +208,17 @@ describe('retries that the job requests', () => {
       cause,
       retriesUsed: 2,
     });
-    const other = retriable.find(word => word !== cause) ?? 'rejected';
-    const failed = after(makeLive('running', { spec }), { type: 'fail', end: makeReport({ cause: other }) });
+    const otherCause = retriable.find(candidate => candidate !== cause) ?? 'rejected';
+    const failed = after(makeLive('running', { spec }), {
+      type: 'fail',
+      end: makeReport({ cause: otherCause }),
+    });
     expect(failed.status).toBe('failed');
   });
 });
 
 describe('a returning worker with the last attempt of a pending job', () => {
-  test.each(['run', 'back'] as const)('resumes the attempt and returns the retry on event %s', type => {
+  test.each(['run', 'back'] as const)('resumes the attempt and gives back the retry on event %s', type => {
     const pending = makePending({ retriesUsed: 2, notBefore: NOW + 30_000 });
     const job = after(pending, { type });
     expect(job).toMatchObject({ status: 'running', retriesUsed: 1 });
@@ -224,28 +227,31 @@ describe('a returning worker with the last attempt of a pending job', () => {
   });
 
   test.each([true, false])(
-    'returns exactly the retry that the end of the attempt used (charged: %s)',
+    'gives back a retry only if the end of the attempt used one (charged: %s)',
     charged => {
       const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ end: makeEnd({ charged }) }) });
-      const returned = charged ? 1 : 2;
-      expect(after(pending, { type: 'back' })).toMatchObject({ status: 'running', retriesUsed: returned });
+      const retriesAfter = charged ? 1 : 2;
+      expect(after(pending, { type: 'back' })).toMatchObject({
+        status: 'running',
+        retriesUsed: retriesAfter,
+      });
       const report = makeReport();
       expect(after(pending, { type: 'fail', end: report })).toMatchObject({
         status: 'failed',
         cause: 'trainer_exit',
-        retriesUsed: returned,
+        retriesUsed: retriesAfter,
         attempt: { end: { ...report, outcome: 'failed', charged: false } },
       });
       expect(after(pending, { type: 'stopped' })).toMatchObject({
         status: 'pending',
-        retriesUsed: returned + 1,
+        retriesUsed: retriesAfter + 1,
         attempt: { end: { outcome: 'requeued', charged: true, cause: 'preempted' } },
       });
-      expect(after(pending, { type: 'complete', end: null })).toMatchObject({ retriesUsed: returned });
+      expect(after(pending, { type: 'complete', end: null })).toMatchObject({ retriesUsed: retriesAfter });
     },
   );
 
-  test('starts a withdrawn attempt now and returns no retry', () => {
+  test('starts a withdrawn attempt now and gives back no retry', () => {
     const end = makeEnd({ outcome: 'withdrawn', charged: false, cause: null, error: null });
     const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ startedAt: null, end }) });
     const job = after(pending, { type: 'back' });
@@ -254,13 +260,13 @@ describe('a returning worker with the last attempt of a pending job', () => {
 });
 
 describe('end of a cancelled job', () => {
-  test.each(['stopped', 'withdraw'] as const)('has no cause and no error on event %s', type => {
+  test.each(['stopped', 'withdraw'] as const)('stores no cause and no error on event %s', type => {
     const job = after(makeLive('cancelling'), { type });
     expect(job).toMatchObject({ status: 'cancelled', cause: null, error: null });
     expect(job.attempt?.end).toMatchObject({ at: NOW, outcome: 'cancelled', cause: null, error: null });
   });
 
-  test('has no cause and no error when the published agent reports the stop as a failure', () => {
+  test('stores no cause and no error when the published agent reports the stop as a failure', () => {
     const end = makeReport({ cause: 'preempted', error: 'Training exited with code -15', exitCode: -15 });
     const job = after(makeLive('cancelling'), { type: 'fail', end });
     expect(job).toMatchObject({ status: 'cancelled', cause: null, error: null });
@@ -284,7 +290,7 @@ describe('end of a cancelled job', () => {
 
 describe('end of an attempt after its timeout', () => {
   const spec = makeSpec({ timeoutMs: 90_500 });
-  const over = 'the attempt ran longer than its timeout of 90.5 s';
+  const timeoutMessage = 'the attempt ran longer than its timeout of 90.5 s';
   const job = makeLive('cancelling', { why: 'timeout', spec });
 
   test.each<JobEvent>([
@@ -294,14 +300,19 @@ describe('end of an attempt after its timeout', () => {
     { type: 'fail', end: makeReport({ cause: 'preempted', exitCode: -15 }) },
   ])('fails with cause timeout on event $type', event => {
     const failed = after(job, event);
-    expect(failed).toMatchObject({ status: 'failed', cause: 'timeout', error: over, retriesUsed: 0 });
-    expect(failed.attempt?.end).toMatchObject({ outcome: 'failed', cause: 'timeout', error: over });
+    expect(failed).toMatchObject({
+      status: 'failed',
+      cause: 'timeout',
+      error: timeoutMessage,
+      retriesUsed: 0,
+    });
+    expect(failed.attempt?.end).toMatchObject({ outcome: 'failed', cause: 'timeout', error: timeoutMessage });
   });
 
   test.each(['lost', 'release'] as const)(
     'fails with cause timeout, marked as unconfirmed, on event %s',
     type => {
-      const error = `${over}; not confirmed: the trainer may still run on worker w1`;
+      const error = `${timeoutMessage}; not confirmed: the trainer may still run on worker w1`;
       expect(after(job, { type })).toMatchObject({ status: 'failed', cause: 'timeout', error });
     },
   );
@@ -348,11 +359,11 @@ describe('stop requests', () => {
 
 describe('a stop because another worker of the attempt has ended', () => {
   const end = { cause: 'worker_lost', error: 'On worker rig-2: lost', exitCode: null, signal: null } as const;
-  const stopping = (why: 'node', failure: typeof end | null) =>
-    after(makeLive('running'), { type: 'stop', why, end: failure });
+  const stopForNode = (failure: typeof end | null) =>
+    after(makeLive('running'), { type: 'stop', why: 'node', end: failure });
 
   test("ends the attempt with that worker's failure, and uses a retry", () => {
-    const job = after(stopping('node', end), { type: 'stopped' });
+    const job = after(stopForNode(end), { type: 'stopped' });
     expect(job).toMatchObject({
       status: 'pending',
       retriesUsed: 1,
@@ -361,7 +372,7 @@ describe('a stop because another worker of the attempt has ended', () => {
   });
 
   test('uses no retry when nothing has run on that worker', () => {
-    const job = after(stopping('node', null), { type: 'stopped' });
+    const job = after(stopForNode(null), { type: 'stopped' });
     expect(job).toMatchObject({
       status: 'pending',
       retriesUsed: 0,
@@ -370,7 +381,7 @@ describe('a stop because another worker of the attempt has ended', () => {
   });
 
   test('gives the attempt up when its own worker is lost meanwhile', () => {
-    const job = after(stopping('node', end), { type: 'lost' });
+    const job = after(stopForNode(end), { type: 'lost' });
     expect(job).toMatchObject({ status: 'pending', attempt: { end: { outcome: 'given_up' } } });
   });
 });

@@ -6,7 +6,7 @@ import {
 import { makeNeeds, makeOffering } from '../../builders.ts';
 import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/jobs.ts';
 
-export const aJob = (order: number, changes: Partial<WaitingJob> = {}): WaitingJob => ({
+export const makeWaitingJob = (order: number, changes: Partial<WaitingJob> = {}): WaitingJob => ({
   id: JobId.parse(`j_${order}`),
   requirements: makeNeeds({ gpuCount: 1 }),
   user: 'ada',
@@ -17,7 +17,7 @@ export const aJob = (order: number, changes: Partial<WaitingJob> = {}): WaitingJ
   ...changes,
 });
 
-export const aWorker = (
+export const makeIdleWorker = (
   order: number,
   changes: Partial<IdleWorker['offering']> = {},
   datasets: readonly string[] = [],
@@ -28,7 +28,8 @@ export const aWorker = (
   order,
 });
 
-export function filled(jobs: readonly WaitingJob[], workers: readonly IdleWorker[]): PlacementIndex {
+/** Creates an index with these jobs and workers. */
+export function makeIndex(jobs: readonly WaitingJob[], workers: readonly IdleWorker[]): PlacementIndex {
   const index = createPlacementIndex();
   for (const job of jobs) index.addJob(job);
   for (const worker of workers) index.addWorker(worker);

@@ -2,95 +2,117 @@
 import { describe, expect, test } from 'vitest';
 import type { WaitingJob } from '../../../../../../main/orchestrator/ports/jobs.ts';
 import { makeNeeds, workerId } from '../../builders.ts';
-import { aJob, aWorker, filled } from './builders.ts';
+import { makeWaitingJob, makeIdleWorker, makeIndex } from './builders.ts';
 
-const aPair = (order: number, changes: Partial<WaitingJob> = {}): WaitingJob =>
-  aJob(order, { requirements: makeNeeds({ gpuCount: 1, nodes: 2 }), ...changes });
-const aRig = (order: number, changes: Parameters<typeof aWorker>[1] = {}) =>
-  aWorker(order, { isMultiNode: true, ...changes });
-const always = (): boolean => true;
+const makePairJob = (order: number, changes: Partial<WaitingJob> = {}): WaitingJob =>
+  makeWaitingJob(order, { requirements: makeNeeds({ gpuCount: 1, nodes: 2 }), ...changes });
+const makeMultiNodeWorker = (order: number, changes: Parameters<typeof makeIdleWorker>[1] = {}) =>
+  makeIdleWorker(order, { isMultiNode: true, ...changes });
+// The argument of `next` with which enough workers exist for every job.
+const enoughWorkersExist = (): boolean => true;
 
 describe('choosing the workers of a job that needs two', () => {
-  test('takes the two that were created first, and none while only one is idle', () => {
-    expect(filled([aPair(1)], [aRig(1)]).next()).toBeNull();
-    expect(filled([aPair(1)], [aRig(3), aRig(1), aRig(2)]).next()).toEqual({
+  test('takes the two workers that were created first, and none while only one is idle', () => {
+    expect(makeIndex([makePairJob(1)], [makeMultiNodeWorker(1)]).next()).toBeNull();
+    expect(
+      makeIndex(
+        [makePairJob(1)],
+        [makeMultiNodeWorker(3), makeMultiNodeWorker(1), makeMultiNodeWorker(2)],
+      ).next(),
+    ).toEqual({
       jobId: 'j_1',
       workerId: 'w_1',
       others: ['w_2'],
     });
   });
 
-  test('takes two of one kind rather than those with least to spare', () => {
-    const rigs = [aRig(1, { vramGb: 24 }), aRig(2, { vramGb: 80 }), aRig(3, { vramGb: 80 })];
-    expect(filled([aPair(1)], rigs).next()).toMatchObject({ workerId: 'w_2', others: ['w_3'] });
+  test('takes two workers of one kind rather than the smallest ones', () => {
+    const rigs = [
+      makeMultiNodeWorker(1, { vramGb: 24 }),
+      makeMultiNodeWorker(2, { vramGb: 80 }),
+      makeMultiNodeWorker(3, { vramGb: 80 }),
+    ];
+    expect(makeIndex([makePairJob(1)], rigs).next()).toMatchObject({ workerId: 'w_2', others: ['w_3'] });
   });
 
-  test('takes two of different kinds when there is no pair of one kind', () => {
-    const rigs = [aRig(1, { vramGb: 80 }), aRig(2, { vramGb: 24 })];
-    expect(filled([aPair(1)], rigs).next()).toMatchObject({ workerId: 'w_2', others: ['w_1'] });
+  test('takes two workers of different kinds when no two are of one kind', () => {
+    const rigs = [makeMultiNodeWorker(1, { vramGb: 80 }), makeMultiNodeWorker(2, { vramGb: 24 })];
+    expect(makeIndex([makePairJob(1)], rigs).next()).toMatchObject({ workerId: 'w_2', others: ['w_1'] });
   });
 
-  test('takes one worker that has both machines', () => {
-    const whole = aWorker(3, { nodes: 2 });
-    expect(filled([aPair(1)], [aRig(1), aRig(2), whole]).next()).toEqual({
+  test('takes one worker that consists of two machines', () => {
+    const twoMachines = makeIdleWorker(3, { nodes: 2 });
+    expect(
+      makeIndex([makePairJob(1)], [makeMultiNodeWorker(1), makeMultiNodeWorker(2), twoMachines]).next(),
+    ).toEqual({
       jobId: 'j_1',
       workerId: 'w_3',
       others: [],
     });
   });
 
-  test('takes the worker that had it last only when no other is left', () => {
-    const job = aPair(1, { avoid: workerId('w_1') });
-    expect(filled([job], [aRig(1), aRig(2), aRig(3)]).next()).toMatchObject({
+  test('takes the worker that last ran the job only when no other is left', () => {
+    const job = makePairJob(1, { avoid: workerId('w_1') });
+    expect(
+      makeIndex([job], [makeMultiNodeWorker(1), makeMultiNodeWorker(2), makeMultiNodeWorker(3)]).next(),
+    ).toMatchObject({
       workerId: 'w_2',
       others: ['w_3'],
     });
-    expect(filled([job], [aRig(1), aRig(2)]).next()).toMatchObject({ workerId: 'w_2', others: ['w_1'] });
+    expect(makeIndex([job], [makeMultiNodeWorker(1), makeMultiNodeWorker(2)]).next()).toMatchObject({
+      workerId: 'w_2',
+      others: ['w_1'],
+    });
   });
 
-  test('says which worker would be the first for such a job', () => {
-    expect(filled([], [aRig(1), aRig(2)]).wouldPlace(aPair(1))).toBe('w_1');
-    expect(filled([], [aRig(1)]).wouldPlace(aPair(1))).toBeNull();
+  test('returns the first worker for such a job in wouldPlace', () => {
+    expect(makeIndex([], [makeMultiNodeWorker(1), makeMultiNodeWorker(2)]).wouldPlace(makePairJob(1))).toBe(
+      'w_1',
+    );
+    expect(makeIndex([], [makeMultiNodeWorker(1)]).wouldPlace(makePairJob(1))).toBeNull();
   });
 });
 
-describe('keeping idle workers for a job that needs two', () => {
-  test('holds the worker that fits it back from jobs behind it, if enough exist', () => {
-    const index = filled([aPair(1), aJob(2)], [aRig(1)]);
-    expect(index.next(always)).toBeNull();
+describe('reserving idle workers for a job that needs two', () => {
+  test('reserves a fitting worker for the job ahead if enough workers exist', () => {
+    const index = makeIndex([makePairJob(1), makeWaitingJob(2)], [makeMultiNodeWorker(1)]);
+    expect(index.next(enoughWorkersExist)).toBeNull();
     expect(index.next()).toMatchObject({ jobId: 'j_2' });
-    expect(index.wouldPlace(aJob(3), always)).toBeNull();
+    expect(index.wouldPlace(makeWaitingJob(3), enoughWorkersExist)).toBeNull();
   });
 
-  test('leaves workers that do not fit it to jobs behind it', () => {
-    const index = filled([aPair(1), aJob(2)], [aRig(1), aWorker(2)]);
-    expect(index.next(always)).toMatchObject({ jobId: 'j_2', workerId: 'w_2' });
+  test('does not reserve workers that do not fit the job', () => {
+    const index = makeIndex([makePairJob(1), makeWaitingJob(2)], [makeMultiNodeWorker(1), makeIdleWorker(2)]);
+    expect(index.next(enoughWorkersExist)).toMatchObject({ jobId: 'j_2', workerId: 'w_2' });
   });
 
-  test('leaves jobs before it alone', () => {
-    const index = filled([aPair(2), aJob(1)], [aRig(1)]);
-    expect(index.next(always)).toMatchObject({ jobId: 'j_1', workerId: 'w_1' });
+  test('does not reserve a worker from jobs that are ahead of the job', () => {
+    const index = makeIndex([makePairJob(2), makeWaitingJob(1)], [makeMultiNodeWorker(1)]);
+    expect(index.next(enoughWorkersExist)).toMatchObject({ jobId: 'j_1', workerId: 'w_1' });
   });
 
-  test('holds workers back from another job that needs two, if that is behind it', () => {
-    const small = aPair(2, { requirements: makeNeeds({ gpuCount: 0, nodes: 2 }) });
-    const big = aPair(1, { requirements: makeNeeds({ gpuCount: 8, nodes: 2 }) });
-    const rigs = [aRig(1, { gpuCount: 8 }), aRig(2), aRig(3)];
-    expect(filled([big, small], rigs).next(always)).toMatchObject({
+  test('reserves workers also from a later job that needs two', () => {
+    const small = makePairJob(2, { requirements: makeNeeds({ gpuCount: 0, nodes: 2 }) });
+    const big = makePairJob(1, { requirements: makeNeeds({ gpuCount: 8, nodes: 2 }) });
+    const rigs = [makeMultiNodeWorker(1, { gpuCount: 8 }), makeMultiNodeWorker(2), makeMultiNodeWorker(3)];
+    expect(makeIndex([big, small], rigs).next(enoughWorkersExist)).toMatchObject({
       jobId: 'j_2',
       workerId: 'w_2',
       others: ['w_3'],
     });
-    expect(filled([big, small], rigs.slice(0, 2)).next(always)).toBeNull();
+    expect(makeIndex([big, small], rigs.slice(0, 2)).next(enoughWorkersExist)).toBeNull();
   });
 
-  test('keeps none for a job whose user or team is at its limit', () => {
-    const index = filled([aPair(1, { user: 'eve', team: 'vision' }), aJob(2)], [aRig(1)]);
+  test('reserves no worker for a job whose user or team is at its limit', () => {
+    const index = makeIndex(
+      [makePairJob(1, { user: 'eve', team: 'vision' }), makeWaitingJob(2)],
+      [makeMultiNodeWorker(1)],
+    );
     index.setUserAtLimit('eve', true);
-    expect(index.next(always)).toMatchObject({ jobId: 'j_2' });
+    expect(index.next(enoughWorkersExist)).toMatchObject({ jobId: 'j_2' });
     index.setUserAtLimit('eve', false);
-    expect(index.next(always)).toBeNull();
+    expect(index.next(enoughWorkersExist)).toBeNull();
     index.setTeam('vision', { running: 3, isAtLimit: true });
-    expect(index.next(always)).toMatchObject({ jobId: 'j_2' });
+    expect(index.next(enoughWorkersExist)).toMatchObject({ jobId: 'j_2' });
   });
 });

@@ -8,11 +8,11 @@ import {
   type PlacementIndex,
 } from '../../../../../../main/orchestrator/memory/placement/placement-index.ts';
 import { makeNeeds } from '../../builders.ts';
-import { aJob, aWorker, filled } from './builders.ts';
+import { makeWaitingJob, makeIdleWorker, makeIndex } from './builders.ts';
 import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/jobs.ts';
 
 // Takes all available placements, as dispatch does.
-function drained(index: PlacementIndex): readonly Placement[] {
+function placeAll(index: PlacementIndex): readonly Placement[] {
   const placements: Placement[] = [];
   for (let placement = index.next(); placement !== null; placement = index.next()) {
     placements.push(placement);
@@ -27,47 +27,55 @@ const pairs = (placements: readonly Placement[]): readonly string[] =>
 
 describe('choosing the job', () => {
   test('places the job with the higher level first, and the older one within a level', () => {
-    const jobs = [aJob(1), aJob(2), aJob(3, { level: 20 }), aJob(4, { level: 20 })];
-    const index = filled(
+    const jobs = [
+      makeWaitingJob(1),
+      makeWaitingJob(2),
+      makeWaitingJob(3, { level: 20 }),
+      makeWaitingJob(4, { level: 20 }),
+    ];
+    const index = makeIndex(
       jobs,
-      [1, 2, 3, 4].map(order => aWorker(order)),
+      [1, 2, 3, 4].map(order => makeIdleWorker(order)),
     );
-    expect(drained(index).map(({ jobId }) => jobId)).toEqual(['j_3', 'j_4', 'j_1', 'j_2']);
+    expect(placeAll(index).map(({ jobId }) => jobId)).toEqual(['j_3', 'j_4', 'j_1', 'j_2']);
   });
 
   test('places jobs behind one that fits no worker', () => {
-    const index = filled([aJob(1, { requirements: makeNeeds({ gpuCount: 8 }) }), aJob(2)], [aWorker(1)]);
-    expect(pairs(drained(index))).toEqual(['j_2 w_1']);
+    const index = makeIndex(
+      [makeWaitingJob(1, { requirements: makeNeeds({ gpuCount: 8 }) }), makeWaitingJob(2)],
+      [makeIdleWorker(1)],
+    );
+    expect(pairs(placeAll(index))).toEqual(['j_2 w_1']);
   });
 
-  test('places jobs of other users while one user is held', () => {
-    const index = filled([aJob(1), aJob(2, { user: 'eve' })], [aWorker(1)]);
+  test('places jobs of other users while one user is at a limit', () => {
+    const index = makeIndex([makeWaitingJob(1), makeWaitingJob(2, { user: 'eve' })], [makeIdleWorker(1)]);
     index.setUserAtLimit('ada', true);
     index.setUserAtLimit('ada', true);
     expect(index.next()).toEqual({ jobId: 'j_2', workerId: 'w_1', others: [] });
-    index.addJob(aJob(3, { level: 50 }));
+    index.addJob(makeWaitingJob(3, { level: 50 }));
     expect(index.next()?.jobId).toBe('j_2');
     index.setUserAtLimit('eve', true);
     expect(index.next()).toBeNull();
     index.setUserAtLimit('ada', false);
     index.setUserAtLimit('ada', false);
-    expect(drained(index).map(({ jobId }) => jobId)).toEqual(['j_3']);
+    expect(placeAll(index).map(({ jobId }) => jobId)).toEqual(['j_3']);
     index.setUserAtLimit('eve', false);
     index.setUserAtLimit('nobody', true);
-    index.addWorker(aWorker(2));
-    expect(drained(index).map(({ jobId }) => jobId)).toEqual(['j_1']);
+    index.addWorker(makeIdleWorker(2));
+    expect(placeAll(index).map(({ jobId }) => jobId)).toEqual(['j_1']);
   });
 
   test('re-sorts a job that is added again', () => {
-    const index = filled([aJob(1), aJob(2)], [aWorker(1)]);
-    index.addJob(aJob(2, { level: 50 }));
+    const index = makeIndex([makeWaitingJob(1), makeWaitingJob(2)], [makeIdleWorker(1)]);
+    index.addJob(makeWaitingJob(2, { level: 50 }));
     expect(index.next()?.jobId).toBe('j_2');
-    index.addJob(aJob(2, { level: 50, requirements: makeNeeds({ gpuCount: 4 }) }));
-    expect(pairs(drained(index))).toEqual(['j_1 w_1']);
+    index.addJob(makeWaitingJob(2, { level: 50, requirements: makeNeeds({ gpuCount: 4 }) }));
+    expect(pairs(placeAll(index))).toEqual(['j_1 w_1']);
   });
 
   test('forgets a job that is removed, even twice', () => {
-    const index = filled([aJob(1)], [aWorker(1)]);
+    const index = makeIndex([makeWaitingJob(1)], [makeIdleWorker(1)]);
     index.removeJob(JobId.parse('j_1'));
     index.removeJob(JobId.parse('j_1'));
     expect(index.next()).toBeNull();
@@ -76,55 +84,68 @@ describe('choosing the job', () => {
 
 describe('wouldPlace', () => {
   test('returns the worker that a job would get, without changing the index', () => {
-    const index = filled([aJob(1, { requirements: makeNeeds({ gpuCount: 4 }) })], [aWorker(1), aWorker(2)]);
-    const other = makeNeeds({ gpuCount: 0 });
-    expect(index.wouldPlace(aJob(2))).toBe('w_1');
-    expect(index.wouldPlace(aJob(2, { avoid: WorkerId.parse('w_1') }))).toBe('w_2');
-    expect(index.wouldPlace(aJob(2, { requirements: other }))).toBe('w_1');
-    expect(index.wouldPlace(aJob(2, { requirements: makeNeeds({ gpuCount: 2 }) }))).toBeNull();
+    const index = makeIndex(
+      [makeWaitingJob(1, { requirements: makeNeeds({ gpuCount: 4 }) })],
+      [makeIdleWorker(1), makeIdleWorker(2)],
+    );
+    const noGpu = makeNeeds({ gpuCount: 0 });
+    expect(index.wouldPlace(makeWaitingJob(2))).toBe('w_1');
+    expect(index.wouldPlace(makeWaitingJob(2, { avoid: WorkerId.parse('w_1') }))).toBe('w_2');
+    expect(index.wouldPlace(makeWaitingJob(2, { requirements: noGpu }))).toBe('w_1');
+    expect(index.wouldPlace(makeWaitingJob(2, { requirements: makeNeeds({ gpuCount: 2 }) }))).toBeNull();
     expect(index.next()).toBeNull();
   });
 
-  test('returns null while the user is held or another job is first', () => {
-    const index = filled([aJob(1)], [aWorker(1), aWorker(2)]);
-    expect(index.wouldPlace(aJob(2))).toBeNull();
-    expect(index.wouldPlace(aJob(2, { level: 20 }))).toBe('w_1');
+  test('returns null while the user is at a limit or another job is first', () => {
+    const index = makeIndex([makeWaitingJob(1)], [makeIdleWorker(1), makeIdleWorker(2)]);
+    expect(index.wouldPlace(makeWaitingJob(2))).toBeNull();
+    expect(index.wouldPlace(makeWaitingJob(2, { level: 20 }))).toBe('w_1');
     index.setUserAtLimit('ada', true);
-    expect(index.wouldPlace(aJob(2, { level: 20 }))).toBeNull();
-    expect(index.wouldPlace(aJob(2, { user: 'eve' }))).toBe('w_1');
+    expect(index.wouldPlace(makeWaitingJob(2, { level: 20 }))).toBeNull();
+    expect(index.wouldPlace(makeWaitingJob(2, { user: 'eve' }))).toBe('w_1');
   });
 
   test('returns the right worker after cached shapes were dropped', () => {
-    const index = filled([], [aWorker(1, { labels: { host: 'rig-7' } })]);
-    const wants = (host: number) =>
-      aJob(1, { requirements: makeNeeds({ gpuCount: 1, labels: { host: `rig-${host}` } }) });
+    const index = makeIndex([], [makeIdleWorker(1, { labels: { host: 'rig-7' } })]);
+    const jobForHost = (host: number) =>
+      makeWaitingJob(1, { requirements: makeNeeds({ gpuCount: 1, labels: { host: `rig-${host}` } }) });
     for (let host = 0; host < 200; host++)
-      expect(index.wouldPlace(wants(host))).toBe(host === 7 ? 'w_1' : null);
-    expect(index.wouldPlace(wants(7))).toBe('w_1');
+      expect(index.wouldPlace(jobForHost(host))).toBe(host === 7 ? 'w_1' : null);
+    expect(index.wouldPlace(jobForHost(7))).toBe('w_1');
   });
 });
 
 describe('choosing the worker', () => {
   test('places a job on the smallest fitting worker, and the first of equal ones', () => {
-    const index = filled([aJob(1)], [aWorker(1, { gpuCount: 8 }), aWorker(3), aWorker(2)]);
+    const index = makeIndex(
+      [makeWaitingJob(1)],
+      [makeIdleWorker(1, { gpuCount: 8 }), makeIdleWorker(3), makeIdleWorker(2)],
+    );
     expect(index.next()?.workerId).toBe('w_2');
   });
 
   test('places a job on the local machine last, unless its target says otherwise', () => {
-    const wants = (order: number, target: WaitingJob['requirements']['target']) =>
-      aJob(order, { requirements: makeNeeds({ gpuCount: 1, target }) });
-    const workers = [aWorker(1, { local: true }), aWorker(2, { gpuCount: 8 }), aWorker(3, { gpuCount: 4 })];
-    const auto = [1, 2, 3].map(order => wants(order, 'auto'));
-    expect(pairs(drained(filled(auto, workers)))).toEqual(['j_1 w_3', 'j_2 w_2', 'j_3 w_1']);
-    const remote = [1, 2, 3].map(order => wants(order, 'worker'));
-    expect(pairs(drained(filled(remote, workers)))).toEqual(['j_1 w_3', 'j_2 w_2']);
-    const own = [1, 2].map(order => wants(order, 'local'));
-    expect(pairs(drained(filled(own, workers)))).toEqual(['j_1 w_1']);
+    const jobForTarget = (order: number, target: WaitingJob['requirements']['target']) =>
+      makeWaitingJob(order, { requirements: makeNeeds({ gpuCount: 1, target }) });
+    const workers = [
+      makeIdleWorker(1, { local: true }),
+      makeIdleWorker(2, { gpuCount: 8 }),
+      makeIdleWorker(3, { gpuCount: 4 }),
+    ];
+    const auto = [1, 2, 3].map(order => jobForTarget(order, 'auto'));
+    expect(pairs(placeAll(makeIndex(auto, workers)))).toEqual(['j_1 w_3', 'j_2 w_2', 'j_3 w_1']);
+    const remote = [1, 2, 3].map(order => jobForTarget(order, 'worker'));
+    expect(pairs(placeAll(makeIndex(remote, workers)))).toEqual(['j_1 w_3', 'j_2 w_2']);
+    const local = [1, 2].map(order => jobForTarget(order, 'local'));
+    expect(pairs(placeAll(makeIndex(local, workers)))).toEqual(['j_1 w_1']);
   });
 
   test('avoids the previous worker while another one fits', () => {
     const avoid = WorkerId.parse('w_1');
-    const index = filled([aJob(9, { avoid })], [aWorker(1), aWorker(2), aWorker(3, { gpuCount: 8 })]);
+    const index = makeIndex(
+      [makeWaitingJob(9, { avoid })],
+      [makeIdleWorker(1), makeIdleWorker(2), makeIdleWorker(3, { gpuCount: 8 })],
+    );
     for (const expected of ['w_2', 'w_3', 'w_1']) {
       const workerId = index.next()?.workerId;
       expect(workerId).toBe(expected);
@@ -134,188 +155,202 @@ describe('choosing the worker', () => {
   });
 
   test('uses the new offering of a worker that is added again', () => {
-    const index = filled(
-      [aJob(1, { requirements: makeNeeds({ gpuCount: 1, labels: { gpu: 'a100*' } }) })],
-      [aWorker(1)],
+    const index = makeIndex(
+      [makeWaitingJob(1, { requirements: makeNeeds({ gpuCount: 1, labels: { gpu: 'a100*' } }) })],
+      [makeIdleWorker(1)],
     );
     expect(index.next()).toBeNull();
-    index.addWorker(aWorker(1, { labels: { gpu: 'a100-80gb' } }));
+    index.addWorker(makeIdleWorker(1, { labels: { gpu: 'a100-80gb' } }));
     expect(index.next()).toEqual({ jobId: 'j_1', workerId: 'w_1', others: [] });
-    index.addWorker(aWorker(1, { labels: { gpu: 'h100' } }));
+    index.addWorker(makeIdleWorker(1, { labels: { gpu: 'h100' } }));
     expect(index.next()).toBeNull();
   });
 });
 
-test('recomputes dropped shapes and classes', () => {
+test('places jobs correctly after the index dropped cached shapes and classes', () => {
   const index = createPlacementIndex();
-  const turns = Array.from({ length: 5_000 }, (_, order) => order);
-  for (const order of turns) {
-    index.addWorker(aWorker(order, { labels: { host: `rig-${order}` } }));
+  const orders = Array.from({ length: 5_000 }, (_, order) => order);
+  for (const order of orders) {
+    index.addWorker(makeIdleWorker(order, { labels: { host: `rig-${order}` } }));
     index.removeWorker(WorkerId.parse(`w_${order}`));
   }
-  for (const order of turns.slice(0, 200)) {
+  for (const order of orders.slice(0, 200)) {
     const labels = { host: `rig-${order}` };
-    index.addJob(aJob(order, { requirements: makeNeeds({ gpuCount: 1, labels }) }));
+    index.addJob(makeWaitingJob(order, { requirements: makeNeeds({ gpuCount: 1, labels }) }));
     index.removeJob(JobId.parse(`j_${order}`));
   }
-  index.addWorker(aWorker(7, { labels: { host: 'rig-7' } }));
-  index.addJob(aJob(8, { requirements: makeNeeds({ gpuCount: 1, labels: { host: 'rig-8' } }) }));
-  index.addJob(aJob(9, { requirements: makeNeeds({ gpuCount: 1, labels: { host: 'rig-?' } }) }));
-  expect(pairs(drained(index))).toEqual(['j_9 w_7']);
+  index.addWorker(makeIdleWorker(7, { labels: { host: 'rig-7' } }));
+  index.addJob(makeWaitingJob(8, { requirements: makeNeeds({ gpuCount: 1, labels: { host: 'rig-8' } }) }));
+  index.addJob(makeWaitingJob(9, { requirements: makeNeeds({ gpuCount: 1, labels: { host: 'rig-?' } }) }));
+  expect(pairs(placeAll(index))).toEqual(['j_9 w_7']);
 });
 
-test('remembers held users that return after their jobs are gone', () => {
-  const index = filled([], [aWorker(1)]);
-  const everybody = Array.from({ length: 200 }, (_, n) => ({ n, user: `user-${n}`, isAtLimit: n % 4 > 0 }));
-  for (const { n, user, isAtLimit } of everybody) {
+test('keeps users at their limit while they have no jobs', () => {
+  const index = makeIndex([], [makeIdleWorker(1)]);
+  const users = Array.from({ length: 200 }, (_, n) => ({ n, user: `user-${n}`, isAtLimit: n % 4 > 0 }));
+  for (const { n, user, isAtLimit } of users) {
     index.setUserAtLimit(user, isAtLimit);
-    index.addJob(aJob(n, { user }));
+    index.addJob(makeWaitingJob(n, { user }));
   }
-  const ordered = () => {
-    const found = index.next();
-    if (found !== null) index.removeJob(found.jobId);
-    return found?.jobId;
+  // Places jobs until none is left, and returns their order.
+  const placeJobs = () => {
+    const placed: string[] = [];
+    for (let placement = index.next(); placement !== null; placement = index.next()) {
+      placed.push(placement.jobId);
+      index.removeJob(placement.jobId);
+    }
+    return placed;
   };
-  const free = everybody.filter(({ isAtLimit }) => !isAtLimit).map(({ n }) => `j_${n}`);
-  expect([...free.map(ordered), ordered()]).toEqual([...free, undefined]);
-  for (const { n } of everybody) index.removeJob(JobId.parse(`j_${n}`));
-  for (const { n, user } of everybody) index.addJob(aJob(n, { user }));
-  expect([...free.map(ordered), ordered()]).toEqual([...free, undefined]);
-  for (const { user } of everybody) index.setUserAtLimit(user, false);
-  const held = everybody.filter(({ isAtLimit }) => isAtLimit).map(({ n }) => `j_${n}`);
-  expect([...held.map(ordered), ordered()]).toEqual([...held, undefined]);
+  const jobsOfOthers = users.filter(({ isAtLimit }) => !isAtLimit).map(({ n }) => `j_${n}`);
+  expect(placeJobs()).toEqual(jobsOfOthers);
+  for (const { n } of users) index.removeJob(JobId.parse(`j_${n}`));
+  for (const { n, user } of users) index.addJob(makeWaitingJob(n, { user }));
+  expect(placeJobs()).toEqual(jobsOfOthers);
+  for (const { user } of users) index.setUserAtLimit(user, false);
+  const jobsAtLimit = users.filter(({ isAtLimit }) => isAtLimit).map(({ n }) => `j_${n}`);
+  expect(placeJobs()).toEqual(jobsAtLimit);
 });
 
-test('keeps the order of held users while others leave', () => {
-  const index = filled([], [aWorker(1)]);
-  const turns = Array.from({ length: 200 }, (_, n) => n);
-  for (const n of turns) {
+test('keeps the order of users at their limit while others have no more jobs', () => {
+  const index = makeIndex([], [makeIdleWorker(1)]);
+  const orders = Array.from({ length: 200 }, (_, n) => n);
+  for (const n of orders) {
     index.setUserAtLimit(`user-${n}`, true);
-    index.addJob(aJob(n, { user: `user-${n}` }));
+    index.addJob(makeWaitingJob(n, { user: `user-${n}` }));
   }
   expect(index.next()).toBeNull();
-  for (const n of turns.slice(0, -2)) index.removeJob(JobId.parse(`j_${n}`));
-  for (const n of turns) index.setUserAtLimit(`user-${n}`, false);
+  for (const n of orders.slice(0, -2)) index.removeJob(JobId.parse(`j_${n}`));
+  for (const n of orders) index.setUserAtLimit(`user-${n}`, false);
   expect(index.next()?.jobId).toBe('j_198');
 });
 
-const wantsRig = (rig: number, order = rig): WaitingJob =>
-  aJob(order, { requirements: makeNeeds({ gpuCount: 1, labels: { host: `rig-${rig}` } }) });
+const jobForRig = (rig: number, order = rig): WaitingJob =>
+  makeWaitingJob(order, { requirements: makeNeeds({ gpuCount: 1, labels: { host: `rig-${rig}` } }) });
 
-test('keeps the shapes of waiting jobs', () => {
-  const turns = Array.from({ length: 100 }, (_, n) => n);
-  const index = filled([...turns.map(n => wantsRig(n)), ...turns.map(n => wantsRig(n, 100 + n))], []);
-  for (const n of turns) index.removeJob(JobId.parse(`j_${n}`));
-  for (const n of turns) index.addWorker(aWorker(n, { labels: { host: `rig-${n}` } }));
-  expect(pairs(drained(index))).toEqual(turns.map(n => `j_${100 + n} w_${n}`));
+test('keeps the cached shapes of waiting jobs', () => {
+  const orders = Array.from({ length: 100 }, (_, n) => n);
+  const index = makeIndex([...orders.map(n => jobForRig(n)), ...orders.map(n => jobForRig(n, 100 + n))], []);
+  for (const n of orders) index.removeJob(JobId.parse(`j_${n}`));
+  for (const n of orders) index.addWorker(makeIdleWorker(n, { labels: { host: `rig-${n}` } }));
+  expect(pairs(placeAll(index))).toEqual(orders.map(n => `j_${100 + n} w_${n}`));
 });
 
-test('drops shapes and classes that no job needs', () => {
+test('drops cached shapes and classes that no job needs', () => {
   const index = createPlacementIndex();
   for (let n = 0; n < 2_000; n += 2) {
-    index.addJob(wantsRig(n));
-    index.addJob(wantsRig(n, n + 1));
+    index.addJob(jobForRig(n));
+    index.addJob(jobForRig(n, n + 1));
     index.removeJob(JobId.parse(`j_${n}`));
     index.removeJob(JobId.parse(`j_${n + 1}`));
-    index.wouldPlace(wantsRig(2_000 + n));
+    index.wouldPlace(jobForRig(2_000 + n));
   }
-  let looks = 0;
-  const { id, order, datasets, offering: known } = aWorker(1);
+  // The index reads the GPU count of a new worker once for each cached shape.
+  let reads = 0;
+  const worker = makeIdleWorker(1);
   const offering = {
-    ...known,
+    ...worker.offering,
     get gpuCount() {
-      looks++;
-      return known.gpuCount;
+      reads++;
+      return worker.offering.gpuCount;
     },
   };
-  index.addWorker({ id, order, datasets, offering });
-  expect(looks).toBeLessThan(200);
+  index.addWorker({ ...worker, offering });
+  expect(reads).toBeLessThan(200);
 });
 
-const gpuCount = fc.integer({ min: 0, max: 3 });
-const number = fc.integer({ min: 0, max: 12 });
-const users = ['ada', 'eve', 'ivy'];
-const versions = fc.uniqueArray(fc.constantFrom('cats', 'dogs', 'birds'));
-const needs = fc.record({
+const anyGpuCount = fc.integer({ min: 0, max: 3 });
+const anyOrder = fc.integer({ min: 0, max: 12 });
+const userNames = ['ada', 'eve', 'ivy'];
+const anyDatasets = fc.uniqueArray(fc.constantFrom('cats', 'dogs', 'birds'));
+const anyNeeds = fc.record({
   target: fc.constantFrom('auto', 'auto', 'worker', 'local'),
-  gpuCount,
+  gpuCount: anyGpuCount,
   labels: fc.record(
     { gpu: fc.constantFrom('a100*', '*', 'h100'), host: fc.constantFrom('a', 'b', '?') },
     { requiredKeys: [] },
   ),
 });
-const offering = fc.record({
+const anyOffering = fc.record({
   local: fc.constantFrom(false, false, true),
-  gpuCount,
+  gpuCount: anyGpuCount,
   labels: fc.record({
     gpu: fc.constantFrom('a100-40', 'a100-80', 'h100'),
     host: fc.constantFrom('a', 'b'),
   }),
 });
-const job = fc
+const anyJob = fc
   .record({
-    order: number,
+    order: anyOrder,
     level: fc.integer({ min: 0, max: 2 }),
-    needs,
-    user: fc.constantFrom(...users),
-    avoid: fc.option(number),
-    data: fc.option(versions, { nil: undefined }),
+    needs: anyNeeds,
+    user: fc.constantFrom(...userNames),
+    avoid: fc.option(anyOrder),
+    data: fc.option(anyDatasets, { nil: undefined }),
   })
   .map(({ order, avoid, data, needs: changes, ...rest }) =>
-    aJob(order, {
+    makeWaitingJob(order, {
       ...rest,
       avoid: avoid === null ? null : WorkerId.parse(`w_${avoid}`),
       requirements: makeNeeds({ ...changes, ...(data && { data }) }),
     }),
   );
-const worker = fc
-  .record({ order: number, offering, datasets: versions })
-  .map(({ order, offering: changes, datasets }) => aWorker(order, changes, datasets));
+const anyWorker = fc
+  .record({ order: anyOrder, offering: anyOffering, datasets: anyDatasets })
+  .map(({ order, offering: changes, datasets }) => makeIdleWorker(order, changes, datasets));
 
-// The reference: the rules applied by a scan of all jobs and workers.
+// The reference model: it scans all jobs and workers for each placement.
 interface Model {
   readonly jobs: Map<JobId, WaitingJob>;
   readonly workers: Map<WorkerId, IdleWorker>;
-  readonly held: Set<string>;
+  readonly usersAtLimit: Set<string>;
 }
 
-const haveOf = ({ requirements: { data = [] } }: WaitingJob, { datasets }: IdleWorker): number =>
+// The number of the job's datasets that the worker has.
+const countDatasets = ({ requirements: { data = [] } }: WaitingJob, { datasets }: IdleWorker): number =>
   data.filter(version => datasets.includes(version)).length;
 
-const takersOf = ({ workers }: Model, due: WaitingJob): readonly IdleWorker[] => {
+// The workers that can take the job, best first.
+const fittingWorkers = ({ workers }: Model, due: WaitingJob): readonly IdleWorker[] => {
   const { requirements, avoid } = due;
   const matcher = compileMatcher(requirements);
   return [...workers.values()]
-    .filter(each => matcher(each.offering).length === 0)
+    .filter(candidate => matcher(candidate.offering).length === 0)
     .toSorted(
       (a, b) =>
         Number(a.id === avoid) - Number(b.id === avoid) ||
         Number(a.offering.local) - Number(b.offering.local) ||
         a.offering.gpuCount - b.offering.gpuCount ||
-        haveOf(due, b) - haveOf(due, a),
+        countDatasets(due, b) - countDatasets(due, a),
     );
 };
 
-const lineOf = ({ jobs, held }: Model): readonly WaitingJob[] =>
+// The jobs that may start, first one first.
+const jobsInOrder = ({ jobs, usersAtLimit }: Model): readonly WaitingJob[] =>
   [...jobs.values()]
-    .filter(({ user }) => !held.has(user))
+    .filter(({ user }) => !usersAtLimit.has(user))
     .toSorted((a, b) => b.level - a.level || a.order - b.order);
 
-// Equal workers are interchangeable: only spare resources and available data matter.
-const spareOf = (model: Model, id: WorkerId | undefined, due: WaitingJob): unknown => {
-  const found = id && model.workers.get(id);
-  return found && [found.offering.local, found.offering.gpuCount, found.id === due.avoid, haveOf(due, found)];
+// The properties of a worker that matter for the choice. Workers with the same ones are interchangeable.
+const choiceCriteria = (model: Model, id: WorkerId | undefined, due: WaitingJob): unknown => {
+  const chosen = id && model.workers.get(id);
+  if (!chosen) return undefined;
+  return [
+    chosen.offering.local,
+    chosen.offering.gpuCount,
+    chosen.id === due.avoid,
+    countDatasets(due, chosen),
+  ];
 };
 
 function expectNext(model: Model, index: PlacementIndex): Placement | null {
-  const found = index.next();
-  const due = lineOf(model).find(each => takersOf(model, each).length > 0);
-  expect(found?.jobId).toBe(due?.id);
-  if (found === null || due === undefined) return null;
-  const [best] = takersOf(model, due);
-  expect(takersOf(model, due).map(({ id }) => id)).toContain(found.workerId);
-  expect(spareOf(model, found.workerId, due)).toEqual(spareOf(model, best?.id, due));
-  return found;
+  const placement = index.next();
+  const due = jobsInOrder(model).find(candidate => fittingWorkers(model, candidate).length > 0);
+  expect(placement?.jobId).toBe(due?.id);
+  if (placement === null || due === undefined) return null;
+  const [best] = fittingWorkers(model, due);
+  expect(fittingWorkers(model, due).map(({ id }) => id)).toContain(placement.workerId);
+  expect(choiceCriteria(model, placement.workerId, due)).toEqual(choiceCriteria(model, best?.id, due));
+  return placement;
 }
 
 type Step = (model: Model, index: PlacementIndex) => void;
@@ -323,21 +358,21 @@ type Step = (model: Model, index: PlacementIndex) => void;
 const steps: readonly fc.WeightedArbitrary<Step>[] = [
   {
     weight: 6,
-    arbitrary: job.map(each => ({ jobs }, index) => {
-      jobs.set(each.id, each);
-      index.addJob(each);
+    arbitrary: anyJob.map(job => ({ jobs }, index) => {
+      jobs.set(job.id, job);
+      index.addJob(job);
     }),
   },
   {
     weight: 3,
-    arbitrary: worker.map(each => ({ workers }, index) => {
-      workers.set(each.id, each);
-      index.addWorker(each);
+    arbitrary: anyWorker.map(worker => ({ workers }, index) => {
+      workers.set(worker.id, worker);
+      index.addWorker(worker);
     }),
   },
   {
     weight: 2,
-    arbitrary: number.map(order => ({ jobs }, index) => {
+    arbitrary: anyOrder.map(order => ({ jobs }, index) => {
       const id = JobId.parse(`j_${order}`);
       jobs.delete(id);
       index.removeJob(id);
@@ -345,7 +380,7 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
   },
   {
     weight: 1,
-    arbitrary: number.map(order => ({ workers }, index) => {
+    arbitrary: anyOrder.map(order => ({ workers }, index) => {
       const id = WorkerId.parse(`w_${order}`);
       workers.delete(id);
       index.removeWorker(id);
@@ -354,10 +389,10 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
   {
     weight: 2,
     arbitrary: fc
-      .record({ user: fc.constantFrom(...users), isAtLimit: fc.boolean() })
-      .map(({ user, isAtLimit }) => ({ held }, index) => {
-        if (isAtLimit) held.add(user);
-        else held.delete(user);
+      .record({ user: fc.constantFrom(...userNames), isAtLimit: fc.boolean() })
+      .map(({ user, isAtLimit }) => ({ usersAtLimit }, index) => {
+        if (isAtLimit) usersAtLimit.add(user);
+        else usersAtLimit.delete(user);
         index.setUserAtLimit(user, isAtLimit);
       }),
   },
@@ -367,41 +402,41 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
     arbitrary: fc
       .record({ level: fc.integer({ min: 0, max: 2 }), isForward: fc.boolean() })
       .map(({ level, isForward }) => ({ jobs }, index) => {
-        const all = [...jobs.values()].toSorted((a, b) => (a.order - b.order) * (isForward ? 1 : -1));
-        for (const each of all) {
-          jobs.set(each.id, { ...each, level });
-          index.addJob({ ...each, level });
+        const sorted = [...jobs.values()].toSorted((a, b) => (a.order - b.order) * (isForward ? 1 : -1));
+        for (const job of sorted) {
+          jobs.set(job.id, { ...job, level });
+          index.addJob({ ...job, level });
         }
       }),
   },
   {
+    // Compares `wouldPlace` with the placement that the job gets when it is added. Both leave the index as it was.
     weight: 2,
-    arbitrary: job.map(each => ({ jobs }, index) => {
+    arbitrary: anyJob.map(job => ({ jobs }, index) => {
       const before = index.next();
-      const joining = { ...each, id: JobId.parse('j_new'), order: each.order + 0.5 };
-      const would = index.wouldPlace(joining);
+      const newJob = { ...job, id: JobId.parse('j_new'), order: job.order + 0.5 };
+      const predicted = index.wouldPlace(newJob);
       expect(index.next()).toEqual(before);
-      index.addJob(joining);
+      index.addJob(newJob);
       const next = index.next();
-      index.removeJob(joining.id);
-      expect(would).toBe(next?.jobId === joining.id ? next.workerId : null);
-      expect(jobs.has(joining.id)).toBe(false);
+      index.removeJob(newJob.id);
+      expect(predicted).toBe(next?.jobId === newJob.id ? next.workerId : null);
+      expect(jobs.has(newJob.id)).toBe(false);
     }),
   },
   {
     // Places jobs until none fits. No job may overtake another one of the same user and shape.
     weight: 1,
     arbitrary: fc.constant<Step>((model, index) => {
-      for (let found = expectNext(model, index); found !== null; found = expectNext(model, index)) {
-        const placed = model.jobs.get(found.jobId);
-        model.jobs.delete(found.jobId);
-        model.workers.delete(found.workerId);
-        index.removeJob(found.jobId);
-        index.removeWorker(found.workerId);
-        const alike = lineOf(model).filter(
-          each => each.user === placed?.user && shapeOf(each.requirements) === shapeOf(placed.requirements),
+      for (let next = expectNext(model, index); next !== null; next = expectNext(model, index)) {
+        const placed = model.jobs.get(next.jobId);
+        model.jobs.delete(next.jobId);
+        model.workers.delete(next.workerId);
+        index.removeJob(next.jobId);
+        index.removeWorker(next.workerId);
+        const first = jobsInOrder(model).find(
+          job => job.user === placed?.user && shapeOf(job.requirements) === shapeOf(placed.requirements),
         );
-        const [first] = alike;
         const isOvertaken =
           placed !== undefined &&
           first !== undefined &&
@@ -412,13 +447,13 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
   },
 ];
 
-test('returns the same placements as a full scan after any history', () => {
+test('returns the same placements as a full scan of all jobs and workers after any changes', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(...steps), { maxLength: 150 }), script => {
       const index = createPlacementIndex();
-      const model: Model = { jobs: new Map(), workers: new Map(), held: new Set() };
-      for (const act of script) {
-        act(model, index);
+      const model: Model = { jobs: new Map(), workers: new Map(), usersAtLimit: new Set() };
+      for (const step of script) {
+        step(model, index);
         expectNext(model, index);
       }
     }),
@@ -428,14 +463,14 @@ test('returns the same placements as a full scan after any history', () => {
 
 test('considers the first job of each team under fair share, least busy team first', () => {
   const large = { requirements: makeNeeds({ gpuCount: 2 }) };
-  const index = filled(
+  const index = makeIndex(
     [
-      aJob(1, { team: 'nlp' }),
-      aJob(2, { team: 'nlp', ...large }),
-      aJob(3, { team: 'vision', ...large }),
-      aJob(4, { team: 'vision' }),
+      makeWaitingJob(1, { team: 'nlp' }),
+      makeWaitingJob(2, { team: 'nlp', ...large }),
+      makeWaitingJob(3, { team: 'vision', ...large }),
+      makeWaitingJob(4, { team: 'vision' }),
     ],
-    [aWorker(1, { gpuCount: 2 })],
+    [makeIdleWorker(1, { gpuCount: 2 })],
   );
   index.setFairShare(true);
   expect(index.next()?.jobId).toBe('j_1');
