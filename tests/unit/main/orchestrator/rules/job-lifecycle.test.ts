@@ -40,11 +40,11 @@ const events = {
   lost: { type: 'lost' },
   release: { type: 'release' },
   withdraw: { type: 'withdraw' },
-  reject: { type: 'reject', by: 'ada', reason: 'too dear' },
+  reject: { type: 'reject', by: 'ada', reason: 'too expensive' },
   inputs_lost: { type: 'inputs_lost', error: 'Job base has no checkpoint' },
 } as const satisfies Readonly<Record<string, JobEvent>>;
-// This does not compile when an event type is missing.
-const types: { readonly [T in JobEvent['type']]: true } = {
+// This object does not compile when an event type is missing.
+const eventTypes: { readonly [T in JobEvent['type']]: true } = {
   offer: true,
   claim: true,
   run: true,
@@ -62,7 +62,10 @@ const types: { readonly [T in JobEvent['type']]: true } = {
   inputs_lost: true,
 };
 
-const waits = { on: 'success', parents: [{ id: jobId('j_0'), root: jobId('j_0'), isDone: false }] } as const;
+const unmetDependencies = {
+  on: 'success',
+  parents: [{ id: jobId('j_0'), root: jobId('j_0'), isDone: false }],
+} as const;
 
 // All statuses in the order of the table, `cancelling` once per reason.
 const jobs: Readonly<Record<string, Job>> = {
@@ -70,12 +73,16 @@ const jobs: Readonly<Record<string, Job>> = {
   'cancelling/timeout': makeLive('cancelling', { why: 'timeout' }),
   'cancelling/drain': makeLive('cancelling', { why: 'drain' }),
   'cancelling/node': makeLive('cancelling', { why: 'node' }),
-  'pending/after': makePending({ dependencies: waits, attempt: null, retriesUsed: 0 }),
+  'pending/after': makePending({ dependencies: unmetDependencies, attempt: null, retriesUsed: 0 }),
   'pending/blocked': makePending({ approval: 'wanted', attempt: null, retriesUsed: 0 }),
 };
 
-// A status: the job gets it. `-`: no change. `again`: a repeated report. `old`, `final`, `none`, `unasked`: refused.
-// `!`: the sender must stop its trainer. The pending job has a given-up attempt and retries left.
+// Each row is the status of a job, and each column an event. The cell is the result:
+// - a status: the job changes to it;
+// - `-`: no change; `again`: no change, because the report is a repeated one;
+// - `old`, `final`, `none`, `unasked`: a refusal; the function `toCell` below has its code;
+// - `!`: a refusal after which the worker must stop its trainer.
+// The pending job has a given-up attempt and retries left.
 const table = `
                      offer      claim    run     complete  fail      stopped   cancel     timeout    drain      node       silence    back     vanished  lost      release   withdraw  reject inputs_lost
   pending            dispatched old!     running completed failed    pending   cancelled  -          -          -          -          running  -         -         none      -         unasked failed
@@ -98,7 +105,7 @@ const [columns = [], ...rows] = table
   .trim()
   .split('\n')
   .map(line => line.trim().split(/\s+/));
-const eventOf = new Map<string, JobEvent>(Object.entries(events));
+const eventsByName = new Map<string, JobEvent>(Object.entries(events));
 const pairs = rows.flatMap(([status = '', ...cells]) =>
   cells.map((expected, index) => ({ status, event: columns[index] ?? '', expected })),
 );
@@ -108,89 +115,92 @@ const jobIn = (status: string): Job => {
   if (job === undefined) throw new Error(`there is no job ${status}`);
   return job;
 };
-const advanced = (status: string, event: string): Advance => {
-  const happened = eventOf.get(event);
-  if (happened === undefined) throw new Error(`there is no event ${event}`);
-  return advance(freezeDeep(jobIn(status)), freezeDeep(happened), NOW);
+const advanceJob = (status: string, eventName: string): Advance => {
+  const event = eventsByName.get(eventName);
+  if (event === undefined) throw new Error(`there is no event ${eventName}`);
+  return advance(freezeDeep(jobIn(status)), freezeDeep(event), NOW);
 };
 
-// Converts the result of `advance` to a word of the table.
-function wordFor(step: Advance): string {
+// Converts the result of `advance` to a cell of the table.
+function toCell(step: Advance): string {
   if (step.kind === 'moved') return step.job.status;
   if (step.kind === 'same') return step.duplicate ? 'again' : '-';
-  const words = {
+  const cells = {
     attempt_superseded: 'old',
     job_final: 'final',
     nothing_to_release: 'none',
     no_approval_wanted: 'unasked',
   };
-  const word = new Map(Object.entries(words)).get(step.refusal.code);
-  return `${word ?? step.refusal.code}${step.refusal.action === 'stop' ? '!' : ''}`;
+  const cell = new Map(Object.entries(cells)).get(step.refusal.code);
+  return `${cell ?? step.refusal.code}${step.refusal.action === 'stop' ? '!' : ''}`;
 }
 
 test('has a cell for every status and event in its table', () => {
   expect(rows.map(([status]) => status)).toEqual(Object.keys(jobs));
   expect(columns).toEqual(Object.keys(events));
-  expect(new Set(Object.values(events).map(({ type }) => type))).toEqual(new Set(Object.keys(types)));
+  expect(new Set(Object.values(events).map(({ type }) => type))).toEqual(new Set(Object.keys(eventTypes)));
   expect(pairs).toHaveLength(14 * 18);
 });
 
-const titled = 'applies event $event to a $status job: $expected';
-const moving = pairs.filter(({ expected }) => JobStatus.safeParse(expected).success);
-const refused = pairs.filter(({ expected }) => /^(old|final|none|unasked)/.test(expected));
+const title = 'applies event $event to a $status job: $expected';
+const pairsWithChange = pairs.filter(({ expected }) => JobStatus.safeParse(expected).success);
+const refusedPairs = pairs.filter(({ expected }) => /^(old|final|none|unasked)/.test(expected));
 
-test.each(pairs)(titled, ({ status, event, expected }) => {
-  expect(wordFor(advanced(status, event))).toBe(expected);
+test.each(pairs)(title, ({ status, event, expected }) => {
+  expect(toCell(advanceJob(status, event))).toBe(expected);
 });
 
-test.each(moving)('keeps the constant properties of the job when it ' + titled, ({ status, event }) => {
-  const was = jobIn(status);
-  const step = advanced(status, event);
-  if (step.kind !== 'moved') throw new Error(`not moved: ${wordFor(step)}`);
-  const { job } = step;
-  const { id, order, spec, user, approval, retryOf, queuedAt, progress } = was;
-  expect(job).toMatchObject({ id, order, spec, user, approval, retryOf, queuedAt, progress });
-  expect(step.event).toBe(job.status === 'pending' ? 'job.requeued' : `job.${job.status}`);
-  expect(job.attempt?.end === null).toBe(isLive(job));
-  expect('stop' in job).toBe(job.status === 'cancelling');
-  if ('endedAt' in job) expect(job.endedAt).toBe(NOW);
-});
+test.each(pairsWithChange)(
+  'keeps the constant properties of the job when it ' + title,
+  ({ status, event }) => {
+    const before = jobIn(status);
+    const step = advanceJob(status, event);
+    if (step.kind !== 'moved') throw new Error(`the event changed nothing: ${toCell(step)}`);
+    const { job } = step;
+    const { id, order, spec, user, approval, retryOf, queuedAt, progress } = before;
+    expect(job).toMatchObject({ id, order, spec, user, approval, retryOf, queuedAt, progress });
+    expect(step.event).toBe(job.status === 'pending' ? 'job.requeued' : `job.${job.status}`);
+    expect(job.attempt?.end === null).toBe(isLive(job));
+    expect('stop' in job).toBe(job.status === 'cancelling');
+    if ('endedAt' in job) expect(job.endedAt).toBe(NOW);
+  },
+);
 
-test.each(refused)('names the job in the refusal when it ' + titled, ({ status, event }) => {
-  expect(advanced(status, event)).toMatchObject({
+test.each(refusedPairs)('names the job in the refusal when it ' + title, ({ status, event }) => {
+  expect(advanceJob(status, event)).toMatchObject({
     kind: 'refused',
     refusal: { detail: expect.stringContaining('job j1 ') },
   });
 });
 
 describe('advance for a pending job', () => {
-  const last = (end: Partial<AttemptEnd>, startedAt: number | null = 600_000) =>
+  const pendingAfter = (end: Partial<AttemptEnd>, startedAt: number | null = 600_000) =>
     makePending({ attempt: makeAttempt({ startedAt, end: makeEnd(end) }) });
-  const fresh = makePending({ attempt: null, retriesUsed: 0 });
-  const withdrawn = last({ outcome: 'withdrawn', charged: false, cause: null, error: null }, null);
-  const known = last({ outcome: 'requeued', cause: 'preempted', signal: 'SIGTERM' });
+  const neverDispatched = makePending({ attempt: null, retriesUsed: 0 });
+  const withdrawn = pendingAfter({ outcome: 'withdrawn', charged: false, cause: null, error: null }, null);
+  const requeued = pendingAfter({ outcome: 'requeued', cause: 'preempted', signal: 'SIGTERM' });
 
-  test.each<[what: string, job: Job, event: keyof typeof events, expected: string]>([
-    ['that was never dispatched', fresh, 'run', 'old!'],
-    ['that was never dispatched', fresh, 'back', 'old!'],
-    ['that was never dispatched', fresh, 'complete', 'old!'],
-    ['that was never dispatched', fresh, 'fail', 'again'],
-    ['that was never dispatched', fresh, 'stopped', 'again'],
+  test.each<[title: string, job: Job, event: keyof typeof events, expected: string]>([
+    ['that was never dispatched', neverDispatched, 'run', 'old!'],
+    ['that was never dispatched', neverDispatched, 'back', 'old!'],
+    ['that was never dispatched', neverDispatched, 'complete', 'old!'],
+    ['that was never dispatched', neverDispatched, 'fail', 'again'],
+    ['that was never dispatched', neverDispatched, 'stopped', 'again'],
     ['with a withdrawn offer', withdrawn, 'run', 'running'],
     ['with a withdrawn offer', withdrawn, 'back', 'running'],
     ['with a withdrawn offer', withdrawn, 'complete', 'completed'],
     ['with a withdrawn offer', withdrawn, 'fail', 'failed'],
     ['with a withdrawn offer', withdrawn, 'stopped', 'pending'],
     ['with a withdrawn offer', withdrawn, 'claim', 'old!'],
-    // A report that arrives now was sent before that end, or twice (F14).
-    ['whose attempt has surely ended', known, 'run', 'old!'],
-    ['whose attempt has surely ended', known, 'back', 'old!'],
-    ['whose attempt has surely ended', known, 'claim', 'old!'],
-    ['whose attempt has surely ended', known, 'fail', 'again'],
-    ['whose attempt has surely ended', known, 'stopped', 'again'],
+    // A report that arrives now is older than that end, or a repeated one (F14).
+    ['whose last attempt ended with a report', requeued, 'run', 'old!'],
+    ['whose last attempt ended with a report', requeued, 'back', 'old!'],
+    ['whose last attempt ended with a report', requeued, 'claim', 'old!'],
+    ['whose last attempt ended with a report', requeued, 'fail', 'again'],
+    ['whose last attempt ended with a report', requeued, 'stopped', 'again'],
     // A completion counts, because its result exists.
-    ['whose attempt has surely ended', known, 'complete', 'completed'],
+    ['whose last attempt ended with a report', requeued, 'complete', 'completed'],
   ])('applies reports to a pending job %s (event %s)', (_case, job, event, expected) => {
-    expect(wordFor(advance(freezeDeep(job), events[event], NOW))).toBe(expected);
+    expect(toCell(advance(freezeDeep(job), events[event], NOW))).toBe(expected);
   });
 });

@@ -8,11 +8,12 @@ import {
   waitOf,
 } from '../../../../../main/orchestrator/rules/waiting.ts';
 
-const isoAt = (at: number): string => `moment ${at}`;
+// Stands for the conversion of times to text.
+const formatTime = (at: number): string => `time ${at}`;
 
 test.each<[FixedBlocker, object]>([
   [{ code: 'approval' }, {}],
-  [{ code: 'backoff', until: 7 }, { until: 'moment 7' }],
+  [{ code: 'backoff', until: 7 }, { until: 'time 7' }],
   [{ code: 'paused', by: 'ada', note: null }, { by: 'ada' }],
   [
     { code: 'paused', by: 'ada', note: 'fans' },
@@ -31,11 +32,11 @@ test.each<[FixedBlocker, object]>([
     { running: 3, max: 3, team: 'nlp' },
   ],
 ])('converts the blocker %j to its code and parameters', (blocker, params) => {
-  expect(waitOf(blocker, isoAt)).toEqual({ code: blocker.code, params, workers: [] });
+  expect(waitOf(blocker, formatTime)).toEqual({ code: blocker.code, params, workers: [] });
 });
 
 describe('waitForWorkers', () => {
-  const judged = (
+  const makeJudged = (
     ineligibilityReasons: Judged['candidate']['ineligibilityReasons'],
     mismatches: Judged['mismatches'] = [],
   ): Judged => ({
@@ -51,31 +52,31 @@ describe('waitForWorkers', () => {
     mismatches,
     fits: false,
   });
-  const lacking: Judged['mismatches'] = [{ code: 'gpu_count', wanted: '8', offered: '2' }];
+  const missingGpus: Judged['mismatches'] = [{ code: 'gpu_count', wanted: '8', offered: '2' }];
 
   test('returns no_workers when no worker exists', () => {
     expect(waitForWorkers([])).toEqual(plainWait('no_workers'));
   });
 
   test('returns unmet when no worker meets the requirements', () => {
-    expect(waitForWorkers([judged([], lacking), judged([{ code: 'settling' }], lacking)])).toEqual(
-      plainWait('unmet'),
-    );
+    expect(
+      waitForWorkers([makeJudged([], missingGpus), makeJudged([{ code: 'settling' }], missingGpus)]),
+    ).toEqual(plainWait('unmet'));
   });
 
   test('returns unmet when no registered worker meets the requirements', () => {
-    const fresh = judged([{ code: 'never_registered', awaited: true }]);
-    const unknown = { ...fresh, candidate: { ...fresh.candidate, isKnown: false } };
-    expect(waitForWorkers([judged([], lacking), unknown])).toEqual(plainWait('unmet'));
+    const awaited = makeJudged([{ code: 'never_registered', awaited: true }]);
+    const unknown = { ...awaited, candidate: { ...awaited.candidate, isKnown: false } };
+    expect(waitForWorkers([makeJudged([], missingGpus), unknown])).toEqual(plainWait('unmet'));
     expect(waitForWorkers([unknown]).workers).toEqual([{ code: 'never_registered', count: 1 }]);
   });
 
   test('counts each fitting worker once, by its first ineligibility reason', () => {
     const workers = [
-      judged([{ code: 'settling' }, { code: 'no_stream' }]),
-      judged([{ code: 'no_stream' }]),
-      judged([{ code: 'settling' }]),
-      judged([], lacking),
+      makeJudged([{ code: 'settling' }, { code: 'no_stream' }]),
+      makeJudged([{ code: 'no_stream' }]),
+      makeJudged([{ code: 'settling' }]),
+      makeJudged([], missingGpus),
     ];
     expect(waitForWorkers(workers)).toEqual({
       code: 'busy',

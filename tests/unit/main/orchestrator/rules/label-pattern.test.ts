@@ -4,8 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { run, compilePattern } from '../../../../../main/orchestrator/rules/label-pattern.ts';
 import { LabelPatterns } from '../../../../../protocol/text.ts';
 
-// No pattern may make matching expensive.
-
 const matches = (pattern: string, value: string): boolean => run(compilePattern(pattern), value).accepted;
 
 describe('compilePattern', () => {
@@ -94,6 +92,8 @@ describe('compilePattern', () => {
   });
 });
 
+// The tests below generate patterns as trees of nodes, write them as text, and compare the result of the
+// compiled pattern with that of a simple recursive matcher over the tree.
 type Node =
   | { readonly type: 'text' | 'any' | 'star'; readonly text: string }
   | { readonly type: 'set'; readonly not: boolean; readonly low: string; readonly high: string }
@@ -117,21 +117,21 @@ const { sequence } = fc.letrec<{ node: Node; sequence: readonly Node[] }>(tie =>
   sequence: fc.array(tie('node'), { maxLength: 5 }),
 }));
 
-const write = (nodes: readonly Node[]): string =>
+const toPattern = (nodes: readonly Node[]): string =>
   nodes
     .map(node => {
       if (node.type === 'set') return `[${node.not ? '!' : ''}${node.low}-${node.high}]`;
-      return node.type === 'choice' ? `{${node.options.map(write).join(',')}}` : node.text;
+      return node.type === 'choice' ? `{${node.options.map(toPattern).join(',')}}` : node.text;
     })
     .join('');
 
-// Returns every position at which the nodes can end, computed from their definitions.
-const ends = (nodes: readonly Node[], value: string, from: number): ReadonlySet<number> => {
+// Returns every position of the value at which a match of all nodes can end.
+const findEnds = (nodes: readonly Node[], value: string, from: number): ReadonlySet<number> => {
   const [node, ...rest] = nodes;
   if (node === undefined) return new Set([from]);
-  const after = (at: number): readonly number[] => [...ends(rest, value, at)];
+  const after = (at: number): readonly number[] => [...findEnds(rest, value, at)];
   if (node.type === 'choice')
-    return new Set(node.options.flatMap(option => [...ends(option, value, from)].flatMap(after)));
+    return new Set(node.options.flatMap(option => [...findEnds(option, value, from)].flatMap(after)));
   if (node.type === 'star')
     return new Set(Array.from({ length: value.length - from + 1 }, (_, skip) => from + skip).flatMap(after));
   const character = value.charAt(from);
@@ -141,19 +141,19 @@ const ends = (nodes: readonly Node[], value: string, from: number): ReadonlySet<
   return new Set(node.type === 'any' || node.text === character ? after(from + 1) : []);
 };
 
-const value = fc.array(letter, { maxLength: 6 }).map(letters => letters.join(''));
+const anyValue = fc.array(letter, { maxLength: 6 }).map(letters => letters.join(''));
 
 describe('matching compared with references', () => {
-  it('matches as the definition of each part of the pattern does', () => {
+  it('matches the same values as a simple recursive matcher', () => {
     fc.assert(
-      fc.property(sequence, value, (nodes, text) => {
-        expect(matches(write(nodes), text)).toBe(ends(nodes, text, 0).has(text.length));
+      fc.property(sequence, anyValue, (nodes, text) => {
+        expect(matches(toPattern(nodes), text)).toBe(findEnds(nodes, text, 0).has(text.length));
       }),
       { numRuns: 3_000 },
     );
   });
 
-  it('matches as micromatch does for the syntax that both support', () => {
+  it('matches the same values as micromatch for the syntax that both support', () => {
     const options = { bash: true, dot: true, noext: true, nonegate: true, posix: true } as const;
     const part = fc.constantFrom('a', 'b', 'a1', '*', '?', '[ab]', '[a-c]', '[!a]', '{a,b}', '{ab,c}');
     const pattern = fc.array(part, { minLength: 1, maxLength: 5 }).map(parts => parts.join(''));
@@ -169,7 +169,7 @@ describe('matching compared with references', () => {
   });
 });
 
-// Follows from the automaton: three transitions per character of the pattern, for each character of the value.
+// The automaton makes at most three transitions per character of the pattern for each character of the value.
 const maxSteps = (pattern: string, text: string): number => 3 * (pattern.length + 1) * (text.length + 1);
 
 describe('cost of matching', () => {
@@ -212,7 +212,10 @@ describe('cost of matching', () => {
     );
   });
 
-  it.each(['*a*a*a*a*b', `${'*a'.repeat(31)}b`])('refuses the expensive pattern %s in a submit', pattern => {
-    expect(LabelPatterns.safeParse({ x: pattern }).success).toBe(false);
-  });
+  it.each(['*a*a*a*a*b', `${'*a'.repeat(31)}b`])(
+    'refuses the expensive pattern %s in a submission',
+    pattern => {
+      expect(LabelPatterns.safeParse({ x: pattern }).success).toBe(false);
+    },
+  );
 });

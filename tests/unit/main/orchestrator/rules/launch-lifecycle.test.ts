@@ -30,16 +30,18 @@ const exits: readonly Sighting['exit'][] = [
   null,
 ];
 
-type Named = { readonly name: string; readonly event: LaunchEvent };
+type NamedEvent = { readonly name: string; readonly event: LaunchEvent };
 
-const named = (name: string, event: LaunchEvent): Named => ({ name, event });
+const named = (name: string, event: LaunchEvent): NamedEvent => ({ name, event });
+// A list of the engine contains the launch.
 const sight = (changes: Partial<Sighting>): LaunchEvent => ({
   type: 'sight',
   sighting: makeSighting(changes),
 });
 
-// Every event that a launch can meet, with lists that are too early and late enough.
-const eventsAt = (now: number): readonly Named[] => [
+// Every event of a launch. `miss` is a list of the engine without the launch: one that started late enough to
+// count, and an early one.
+const eventsAt = (now: number): readonly NamedEvent[] => [
   named('submit', { type: 'submit' }),
   named('accept', { type: 'accept', engineId: '7' }),
   named('refuse for now', { type: 'refuse', scope: 'temporary', message: 'busy' }),
@@ -56,34 +58,35 @@ const eventsAt = (now: number): readonly Named[] => [
   named('end asked', { type: 'end_asked' }),
 ];
 
-// The table of the design, written a second time. A state without an entry stays.
-const moves: { readonly [S in LaunchState]: Readonly<Record<string, LaunchState>> } = (() => {
-  const seen = { 'sight waiting': 'waiting', 'sight running': 'running', 'sight ended': 'ended' } as const;
-  const asked = { accept: 'waiting', 'refuse for now': 'wanted', refuse: 'ended' } as const;
+// The expected state after each event, by the state before. Without an entry, the state stays the same.
+const transitions: { readonly [S in LaunchState]: Readonly<Record<string, LaunchState>> } = (() => {
+  const sighted = { 'sight waiting': 'waiting', 'sight running': 'running', 'sight ended': 'ended' } as const;
+  const answered = { accept: 'waiting', 'refuse for now': 'wanted', refuse: 'ended' } as const;
   return {
-    wanted: { ...seen, submit: 'submitting', join: 'joined', end: 'ended' },
-    submitting: { ...seen, ...asked, unanswered: 'unclear', join: 'joined', end: 'ending' },
-    unclear: { ...seen, ...asked, miss: 'wanted', join: 'joined', end: 'ending' },
-    waiting: { ...seen, 'third miss': 'ended', join: 'joined', end: 'ending' },
-    running: { ...seen, 'third miss': 'ended', join: 'joined', end: 'ending' },
+    wanted: { ...sighted, submit: 'submitting', join: 'joined', end: 'ended' },
+    submitting: { ...sighted, ...answered, unanswered: 'unclear', join: 'joined', end: 'ending' },
+    unclear: { ...sighted, ...answered, miss: 'wanted', join: 'joined', end: 'ending' },
+    waiting: { ...sighted, 'third miss': 'ended', join: 'joined', end: 'ending' },
+    running: { ...sighted, 'third miss': 'ended', join: 'joined', end: 'ending' },
     joined: { 'sight ended': 'ended', 'third miss': 'ended', leave: 'ending', end: 'ending' },
     ending: { 'sight ended': 'ended', 'third miss': 'ended', refuse: 'ended', 'refuse for now': 'ended' },
     ended: {},
   };
 })();
 
-function expected(launch: Launch, { name, event }: Named): LaunchState {
+function expectedState(launch: Launch, { name, event }: NamedEvent): LaunchState {
   const { state, acceptedAt, submittedAt, missing } = launch;
   if (event.type === 'miss') {
     const isTooEarly = event.listedAt < (acceptedAt ?? (submittedAt ?? 0) + unclearMs);
     if (isTooEarly) return state;
     const isThird = missing + 1 >= maxMissing;
-    return moves[state].miss ?? (isThird ? (moves[state]['third miss'] ?? state) : state);
+    return transitions[state].miss ?? (isThird ? (transitions[state]['third miss'] ?? state) : state);
   }
-  return moves[state][name] ?? state;
+  return transitions[state][name] ?? state;
 }
 
-function expectSound(before: Launch, after: Launch, now: number): void {
+// Checks what must hold for a launch in any state, and after any event.
+function expectConsistent(before: Launch, after: Launch, now: number): void {
   const { state, outcome, endedAt, startedAt, joinedAt, submittedAt, engineId, missing, reason } = after;
   expect(outcome !== null).toBe(state === 'ended');
   expect(endedAt !== null).toBe(state === 'ended');
@@ -102,90 +105,95 @@ function expectSound(before: Launch, after: Launch, now: number): void {
 }
 
 test('follows its state table in every sequence of events', () => {
-  const reached = new Set<string>();
+  const covered = new Set<string>();
   const steps = fc.array(
-    fc.record({ pick: fc.nat({ max: 999 }), waits: fc.constantFrom(1, 5_000, 31_000) }),
+    fc.record({ eventIndex: fc.nat({ max: 999 }), waitMs: fc.constantFrom(1, 5_000, 31_000) }),
     { maxLength: 30, size: 'max' },
   );
-  const meet = (launch: Launch, step: Named, now: number): Launch => {
+  const applyAndCheck = (launch: Launch, step: NamedEvent, now: number): Launch => {
     const before = freezeDeep(launch);
     const after = advanceLaunch(before, freezeDeep(step.event), now);
-    reached.add(`${before.state} ${step.name}`);
-    expect(after.state, `${before.state} x ${step.name}`).toBe(expected(before, step));
-    expectSound(before, after, now);
+    covered.add(`${before.state} ${step.name}`);
+    expect(after.state, `${before.state} x ${step.name}`).toBe(expectedState(before, step));
+    expectConsistent(before, after, now);
     return after;
   };
-  // Every event in every state. By chance, some would never meet a rare state.
+  // Applies every event in every state, because random sequences rarely reach some of these pairs.
   const launches = new Map<LaunchState, Launch>([['wanted', makeLaunch()]]);
   for (const launch of launches.values())
     for (const event of eventsAt(NOW)) {
-      const after = meet(launch, event, NOW);
+      const after = applyAndCheck(launch, event, NOW);
       if (!launches.has(after.state)) launches.set(after.state, after);
     }
   fc.assert(
-    fc.property(steps, story => {
+    fc.property(steps, script => {
       let launch = makeLaunch();
       let now = NOW;
-      for (const { pick, waits } of story) {
-        now += waits;
+      for (const { eventIndex, waitMs } of script) {
+        now += waitMs;
         const events = eventsAt(now);
-        launch = meet(launch, events[pick % events.length] ?? named('join', { type: 'join' }), now);
+        launch = applyAndCheck(
+          launch,
+          events[eventIndex % events.length] ?? named('join', { type: 'join' }),
+          now,
+        );
         if (launch.state === 'ended') launch = makeLaunch({ orderedAt: now });
       }
     }),
     { numRuns: 1_500 },
   );
   const names = new Set(eventsAt(NOW).map(({ name }) => name));
-  const all = LaunchState.options.flatMap(state => [...names].map(name => `${state} ${name}`));
-  expect(all.filter(pair => !reached.has(pair))).toEqual([]);
+  const allPairs = LaunchState.options.flatMap(state => [...names].map(name => `${state} ${name}`));
+  expect(allPairs.filter(pair => !covered.has(pair))).toEqual([]);
 });
 
-const run = (launch: Launch, ...events: readonly LaunchEvent[]): Launch =>
-  events.reduce((now, event, index) => advanceLaunch(now, event, NOW + (index + 1) * 1_000), launch);
+// Applies the events one second apart, starting at NOW + 1 s.
+const applyEvents = (launch: Launch, ...events: readonly LaunchEvent[]): Launch =>
+  events.reduce((current, event, index) => advanceLaunch(current, event, NOW + (index + 1) * 1_000), launch);
 
 describe('a submission without an answer', () => {
-  const unclear = run(
+  const unclear = applyEvents(
     makeLaunch(),
     { type: 'submit' },
     { type: 'unanswered', message: 'The engine did not answer' },
   );
-  // The answer failed at NOW + 2 s.
-  const from = NOW + 2_000 + unclearMs;
+  // The submission failed at NOW + 2 s. Lists count from this time on.
+  const countsFrom = NOW + 2_000 + unclearMs;
 
   test('does not repeat an unanswered submission before a list that began 30 s after the failure', () => {
     expect(unclear).toMatchObject({ state: 'unclear', detail: 'The engine did not answer' });
-    expect(advanceLaunch(unclear, { type: 'miss', listedAt: from - 1 }, from)).toBe(unclear);
-    const again = advanceLaunch(unclear, { type: 'miss', listedAt: from }, from);
-    expect(again).toMatchObject({ state: 'wanted', submittedAt: null, engineId: null });
+    expect(advanceLaunch(unclear, { type: 'miss', listedAt: countsFrom - 1 }, countsFrom)).toBe(unclear);
+    const wanted = advanceLaunch(unclear, { type: 'miss', listedAt: countsFrom }, countsFrom);
+    expect(wanted).toMatchObject({ state: 'wanted', submittedAt: null, engineId: null });
   });
 
   test('adopts an unanswered submission that a list contains, in every state', () => {
-    const wanted = advanceLaunch(unclear, { type: 'miss', listedAt: from }, from);
+    const wanted = advanceLaunch(unclear, { type: 'miss', listedAt: countsFrom }, countsFrom);
     for (const launch of [unclear, wanted]) {
-      const seen = advanceLaunch(launch, sight({}), from);
-      expect(seen).toMatchObject({ state: 'waiting', engineId: '7', acceptedAt: from });
-      // Lists that do not have it count from now on.
-      const gone = run(
-        seen,
-        ...[1, 2, 3].map((n): LaunchEvent => ({ type: 'miss', listedAt: from + n * 60_000 })),
+      const adopted = advanceLaunch(launch, sight({}), countsFrom);
+      expect(adopted).toMatchObject({ state: 'waiting', engineId: '7', acceptedAt: countsFrom });
+      // Lists without the launch count again from now on.
+      const missing = applyEvents(
+        adopted,
+        ...[1, 2, 3].map((n): LaunchEvent => ({ type: 'miss', listedAt: countsFrom + n * 60_000 })),
       );
-      expect(gone).toMatchObject({ state: 'ended', outcome: 'unknown' });
-      expect(seen.submittedAt).not.toBeNull();
+      expect(missing).toMatchObject({ state: 'ended', outcome: 'unknown' });
+      expect(adopted.submittedAt).not.toBeNull();
     }
   });
 });
 
 describe('a list of the engine', () => {
-  const accepted = run(makeLaunch(), { type: 'submit' }, { type: 'accept', engineId: '7' });
+  const accepted = applyEvents(makeLaunch(), { type: 'submit' }, { type: 'accept', engineId: '7' });
 
-  test('does not change the launch when the list has no news', () => {
+  test('does not change the launch when the list has no changes', () => {
     for (const changes of [
       {},
       { state: 'running', startedAt: NOW, endsAt: NOW + 9, nodes: ['n1'] },
     ] as const) {
       const once = advanceLaunch(accepted, sight(changes), NOW);
       expect(advanceLaunch(once, sight({ ...changes }), NOW + 5_000)).toBe(once);
-      const joined = run(once, { type: 'join' });
+      const joined = applyEvents(once, { type: 'join' });
       expect(advanceLaunch(joined, sight({ ...changes }), NOW + 5_000)).toEqual(joined);
     }
     const waiting = { reason: { kind: 'quota', text: 'QOS' }, expectedStart: 5 } as const;
@@ -195,7 +203,7 @@ describe('a list of the engine', () => {
 
   test('resets the count of lists without the launch when a list contains it', () => {
     const listedAt = NOW + 2_000;
-    const twice = run(accepted, { type: 'miss', listedAt }, { type: 'miss', listedAt });
+    const twice = applyEvents(accepted, { type: 'miss', listedAt }, { type: 'miss', listedAt });
     expect(twice).toMatchObject({ state: 'waiting', missing: 2 });
     expect(advanceLaunch(twice, sight({}), NOW)).toMatchObject({ missing: 0 });
   });
@@ -205,9 +213,12 @@ describe('a list of the engine', () => {
     expect(advanceLaunch(accepted, { type: 'miss', listedAt: NOW + 2_000 }, NOW + 9_000).missing).toBe(1);
   });
 
-  test('keeps values of an earlier list that this one lacks', () => {
-    const running = run(accepted, sight({ state: 'running', startedAt: 5, endsAt: 9, nodes: ['n1'] }));
-    expect(run(running, sight({ state: 'running' }))).toMatchObject({
+  test('keeps values of an earlier list that the new list lacks', () => {
+    const running = applyEvents(
+      accepted,
+      sight({ state: 'running', startedAt: 5, endsAt: 9, nodes: ['n1'] }),
+    );
+    expect(applyEvents(running, sight({ state: 'running' }))).toMatchObject({
       startedAt: 5,
       endsAt: 9,
       machines: ['n1'],
@@ -220,8 +231,8 @@ describe('a list of the engine', () => {
 });
 
 describe('the outcome', () => {
-  const accepted = run(makeLaunch(), { type: 'submit' }, { type: 'accept', engineId: '7' });
-  const joined = run(accepted, { type: 'join' });
+  const accepted = applyEvents(makeLaunch(), { type: 'submit' }, { type: 'accept', engineId: '7' });
+  const joined = applyEvents(accepted, { type: 'join' });
   const ended = (exit: Sighting['exit']) => sight({ state: 'ended', exit });
 
   test.each([
@@ -235,8 +246,8 @@ describe('the outcome', () => {
   ] as const)(
     'derives the outcome from the exit %s when the end was not requested',
     (exit, before, after) => {
-      expect(run(accepted, ended(exit)).outcome).toBe(before);
-      expect(run(joined, ended(exit)).outcome).toBe(after);
+      expect(applyEvents(accepted, ended(exit)).outcome).toBe(before);
+      expect(applyEvents(joined, ended(exit)).outcome).toBe(after);
     },
   );
 
@@ -248,33 +259,36 @@ describe('the outcome', () => {
     ['cancelled', 'cancelled'],
     ['never_joined', 'never_joined'],
   ] as const)('derives the outcome from the reason %s when the end was requested', (why, outcome) => {
-    const ending = run(joined, { type: 'end', why, detail: null });
-    expect(run(ending, ended('cancelled')).outcome).toBe(outcome);
-    expect(run(ending, { type: 'refuse', scope: 'temporary', message: 'x' }).outcome).toBe(outcome);
+    const ending = applyEvents(joined, { type: 'end', why, detail: null });
+    expect(applyEvents(ending, ended('cancelled')).outcome).toBe(outcome);
+    expect(applyEvents(ending, { type: 'refuse', scope: 'temporary', message: 'x' }).outcome).toBe(outcome);
     const misses = [1, 2, 3].map((): LaunchEvent => ({ type: 'miss', listedAt: NOW * 2 }));
-    expect(run(ending, ...misses).outcome).toBe(outcome);
-    // The engine took the machine first.
-    expect(run(ending, ended('preempted')).outcome).toBe('preempted');
-    expect(run(ending, ended('timeout')).outcome).toBe('timeout');
-    expect(run(makeLaunch(), { type: 'end', why, detail: null })).toMatchObject({ state: 'ended', outcome });
+    expect(applyEvents(ending, ...misses).outcome).toBe(outcome);
+    // The engine had ended the machine before the request.
+    expect(applyEvents(ending, ended('preempted')).outcome).toBe('preempted');
+    expect(applyEvents(ending, ended('timeout')).outcome).toBe('timeout');
+    expect(applyEvents(makeLaunch(), { type: 'end', why, detail: null })).toMatchObject({
+      state: 'ended',
+      outcome,
+    });
   });
 
   test('names the exit and the id of the engine in the detail', () => {
-    expect(run(accepted, ended('node_failed')).detail).toBe('The engine reports 7 as node failed');
-    expect(run(accepted, ended('completed')).detail).toBeNull();
+    expect(applyEvents(accepted, ended('node_failed')).detail).toBe('The engine reports 7 as node failed');
+    expect(applyEvents(accepted, ended('completed')).detail).toBeNull();
   });
 
-  test('sets the outcome unknown for an ending launch without a reason, as an older version stored it', () => {
+  test('sets the outcome unknown for an ending launch of an older version, which stored no reason', () => {
     const ending = makeLaunch({ state: 'ending' });
-    expect(run(ending, ended(null)).outcome).toBe('unknown');
-    expect(run(ending, { type: 'refuse', scope: 'permanent', message: 'x' }).outcome).toBe('unknown');
+    expect(applyEvents(ending, ended(null)).outcome).toBe('unknown');
+    expect(applyEvents(ending, { type: 'refuse', scope: 'permanent', message: 'x' }).outcome).toBe('unknown');
     const misses = [1, 2, 3].map((): LaunchEvent => ({ type: 'miss', listedAt: NOW * 2 }));
-    expect(run(ending, ...misses).outcome).toBe('unknown');
+    expect(applyEvents(ending, ...misses).outcome).toBe('unknown');
   });
 });
 
-test('keeps the first times of an answer and of a request to end', () => {
-  const ending = run(
+test('keeps the time of the first answer and of the first request to end the launch', () => {
+  const ending = applyEvents(
     makeLaunch(),
     { type: 'submit' },
     { type: 'end', why: 'cancelled', detail: 'ada ended it' },
@@ -291,7 +305,7 @@ test('keeps the first times of an answer and of a request to end', () => {
   expect(advanceLaunch(ending, { type: 'accept', engineId: '7' }, NOW * 2)).toMatchObject({
     acceptedAt: NOW + 3_000,
   });
-  const late = advanceLaunch(ending, { type: 'join' }, NOW * 2);
-  expect(late).toMatchObject({ state: 'ending', startedAt: NOW * 2, joinedAt: NOW * 2 });
-  expect(advanceLaunch(late, { type: 'join' }, NOW * 3)).toEqual(late);
+  const joined = advanceLaunch(ending, { type: 'join' }, NOW * 2);
+  expect(joined).toMatchObject({ state: 'ending', startedAt: NOW * 2, joinedAt: NOW * 2 });
+  expect(advanceLaunch(joined, { type: 'join' }, NOW * 3)).toEqual(joined);
 });

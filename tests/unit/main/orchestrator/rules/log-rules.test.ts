@@ -10,7 +10,7 @@ const attempt = (endedAt: number | null): Attempt =>
   ({ end: endedAt === null ? null : { at: endedAt } }) as unknown as Attempt;
 const facts = (lastAt: number, isEnded = false) => ({ lastAt, isEnded });
 
-test.each<readonly [what: string, args: Parameters<typeof isLogOver>, over: boolean]>([
+test.each<readonly [title: string, args: Parameters<typeof isLogOver>, isOver: boolean]>([
   ['its last chunk has arrived', [running, attempt(null), facts(now, true), now], true],
   ['the attempt is silent but running', [running, attempt(null), facts(minutesAgo(600)), now], false],
   ['the attempt is running without any log', [running, attempt(null), null, now], false],
@@ -32,13 +32,13 @@ test.each<readonly [what: string, args: Parameters<typeof isLogOver>, over: bool
   ['the attempt was given up long ago', [running, attempt(minutesAgo(3)), null, now], true],
   ['the job ended without an end of the attempt', [endedJob(minutesAgo(3)), attempt(null), null, now], true],
   ['the attempt is unknown', [running, null, null, now], true],
-])('decides whether a log is complete when %s', (_, args, over) => {
-  expect(isLogOver(...args)).toBe(over);
+])('decides whether a log is complete when %s', (_title, args, isOver) => {
+  expect(isLogOver(...args)).toBe(isOver);
 });
 
 test('keeps only text, tabs, line ends and escapes of the output', () => {
-  const printed = 'a\tb\r\n\u001b[1mc\u0000\u0008\u000b\u000c\u007f\u0085\u009b\ud800d\udc00 🚂 \u202e';
-  expect(cleanOutput(printed)).toBe(
+  const output = 'a\tb\r\n\u001b[1mc\u0000\u0008\u000b\u000c\u007f\u0085\u009b\ud800d\udc00 🚂 \u202e';
+  expect(cleanOutput(output)).toBe(
     'a\tb\r\n\u001b[1mc\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffdd\ufffd 🚂 \u202e',
   );
 });

@@ -10,13 +10,13 @@ import {
 import { makeNeeds, makeOffering } from '../builders.ts';
 import { LabelPatterns } from '../../../../../protocol/text.ts';
 
-const misses = (
+const findMismatches = (
   needs: Parameters<typeof makeNeeds>[0],
   offering: Parameters<typeof makeOffering>[0] = {},
 ): readonly Mismatch[] => compileMatcher(makeNeeds(needs))(makeOffering(offering));
 
-const globs = (pattern: string, value: string): boolean =>
-  misses({ labels: { x: pattern } }, { labels: { x: value } }).length === 0;
+const matchesLabel = (pattern: string, value: string): boolean =>
+  findMismatches({ labels: { x: pattern } }, { labels: { x: value } }).length === 0;
 
 describe('matching a label pattern', () => {
   test.each([
@@ -30,23 +30,23 @@ describe('matching a label pattern', () => {
     ['{dev}*', '{dev}-1', true],
     ['\\(*', '(laptop)', true],
   ])('matches pattern %s against label value %j: %j', (pattern, value, fits) => {
-    expect(globs(pattern, value)).toBe(fits);
+    expect(matchesLabel(pattern, value)).toBe(fits);
   });
 
   test('matches an empty pattern only to an empty label', () => {
-    expect(globs('', '')).toBe(true);
-    expect(misses({ labels: { x: '' } })).toHaveLength(1);
+    expect(matchesLabel('', '')).toBe(true);
+    expect(findMismatches({ labels: { x: '' } })).toHaveLength(1);
   });
 
-  test('never throws, and every valid pattern matches itself', () => {
+  test('matches every valid pattern to itself, and throws for none', () => {
     const special = 'ab*?[]{}()+|!@^$.,/\\"\'-'.split('');
     const piece = fc.oneof(fc.constantFrom(...special), fc.string({ maxLength: 2 }));
     const pattern = fc.array(piece, { maxLength: 20 }).map(pieces => pieces.join('').slice(0, 64));
     fc.assert(
       fc.property(pattern, fc.string({ maxLength: 20 }), (text, other) => {
         fc.pre(LabelPatterns.safeParse({ x: text }).success);
-        expect(globs(text, text)).toBe(true);
-        expect(typeof globs(text, other)).toBe('boolean');
+        expect(matchesLabel(text, text)).toBe(true);
+        expect(typeof matchesLabel(text, other)).toBe('boolean');
       }),
       { numRuns: 300 },
     );
@@ -56,24 +56,26 @@ describe('matching a label pattern', () => {
 describe('matching a worker', () => {
   test('matches a worker that offers more than required', () => {
     const offering = { gpuCount: 8, labels: { gpu: 'a100-80gb', team: 'nlp', rack: '4' } };
-    expect(misses({ gpuCount: 4, labels: { gpu: 'a100*', team: 'nlp' } }, offering)).toEqual([]);
-    expect(misses({ gpuCount: 8 }, offering)).toEqual([]);
-    expect(misses({})).toEqual([]);
+    expect(findMismatches({ gpuCount: 4, labels: { gpu: 'a100*', team: 'nlp' } }, offering)).toEqual([]);
+    expect(findMismatches({ gpuCount: 8 }, offering)).toEqual([]);
+    expect(findMismatches({})).toEqual([]);
   });
 
   test('checks the GPU limit of the local machine', () => {
     const offering = { gpuCount: 4, gpuLimit: 1 };
-    expect(misses({ gpuCount: 1 }, offering)).toEqual([]);
-    expect(misses({ gpuCount: 2 }, offering)).toEqual([{ code: 'gpu_limit', wanted: '2', offered: '1' }]);
-    expect(misses({ gpuCount: 1, gpusUsed: 2 }, offering)).toEqual([
+    expect(findMismatches({ gpuCount: 1 }, offering)).toEqual([]);
+    expect(findMismatches({ gpuCount: 2 }, offering)).toEqual([
+      { code: 'gpu_limit', wanted: '2', offered: '1' },
+    ]);
+    expect(findMismatches({ gpuCount: 1, gpusUsed: 2 }, offering)).toEqual([
       { code: 'gpu_limit', wanted: '2', offered: '1' },
     ]);
   });
 
   test('requires exactly as many machines as the worker has', () => {
-    expect(misses({ nodes: 2 }, { nodes: 2 })).toEqual([]);
-    expect(misses({ nodes: 2 })).toEqual([{ code: 'nodes', wanted: '2', offered: '1' }]);
-    expect(misses({}, { nodes: 2 })).toEqual([{ code: 'nodes', wanted: '1', offered: '2' }]);
+    expect(findMismatches({ nodes: 2 }, { nodes: 2 })).toEqual([]);
+    expect(findMismatches({ nodes: 2 })).toEqual([{ code: 'nodes', wanted: '2', offered: '1' }]);
+    expect(findMismatches({}, { nodes: 2 })).toEqual([{ code: 'nodes', wanted: '1', offered: '2' }]);
     expect(shapeOf(makeNeeds({ nodes: 2 }))).not.toBe(shapeOf(makeNeeds()));
     expect(shapeOf(makeNeeds({ nodes: 1 }))).toBe(shapeOf(makeNeeds()));
     expect(classOf(makeOffering({ nodes: 2 }))).not.toBe(classOf(makeOffering()));
@@ -81,7 +83,7 @@ describe('matching a worker', () => {
 
   test('requires every label and returns every mismatch', () => {
     const needs = { gpuCount: 2, labels: { gpu: 'a100*', team: 'nlp', rack: '4' } };
-    expect(misses(needs, { gpuCount: 1, labels: { gpu: 'h100', team: 'nlp' } })).toEqual([
+    expect(findMismatches(needs, { gpuCount: 1, labels: { gpu: 'h100', team: 'nlp' } })).toEqual([
       { code: 'gpu_count', wanted: '2', offered: '1' },
       { code: 'label', wanted: 'gpu=a100*', offered: 'h100' },
       { code: 'label', wanted: 'rack=4', offered: 'none' },
@@ -92,8 +94,8 @@ describe('matching a worker', () => {
     'finds no label that only exists on Object.prototype: %s',
     name => {
       const labels = Object.fromEntries([[name, '*']]);
-      expect(misses({ labels })).toEqual([{ code: 'label', wanted: `${name}=*`, offered: 'none' }]);
-      expect(misses({ labels }, { labels: Object.fromEntries([[name, 'x']]) })).toEqual([]);
+      expect(findMismatches({ labels })).toEqual([{ code: 'label', wanted: `${name}=*`, offered: 'none' }]);
+      expect(findMismatches({ labels }, { labels: Object.fromEntries([[name, 'x']]) })).toEqual([]);
     },
   );
 });
@@ -107,11 +109,11 @@ describe('matching a target', () => {
     ['local', false, [{ code: 'target', wanted: 'this machine', offered: 'a remote worker' }]],
     ['worker', true, [{ code: 'target', wanted: 'a remote worker', offered: 'this machine' }]],
   ] as const)('matches target %s against a worker that is local (%j)', (target, local, expected) => {
-    expect(misses({ target }, { local })).toEqual(expected);
+    expect(findMismatches({ target }, { local })).toEqual(expected);
   });
 
   test('returns a target mismatch before all others', () => {
-    const codes = misses({ target: 'local', gpuCount: 2 }).map(({ code }) => code);
+    const codes = findMismatches({ target: 'local', gpuCount: 2 }).map(({ code }) => code);
     expect(codes).toEqual(['target', 'gpu_count']);
   });
 
@@ -149,29 +151,29 @@ describe('matching GPUs and agents', () => {
     [24, 16, false],
     [0, 0, true],
     [1, 0, false],
-  ])('matches %d GB of nominal memory against a card with %d GiB: %j', (vramGb, there, fits) => {
-    const expected = fits ? [] : [{ code: 'vram', wanted: `${vramGb} GB`, offered: `${there} GB` }];
-    expect(misses({ vramGb }, { vramGb: there })).toEqual(expected);
+  ])('matches %d GB of nominal memory against a card with %d GiB: %j', (vramGb, offeredGb, fits) => {
+    const expected = fits ? [] : [{ code: 'vram', wanted: `${vramGb} GB`, offered: `${offeredGb} GB` }];
+    expect(findMismatches({ vramGb }, { vramGb: offeredGb })).toEqual(expected);
   });
 
   test('requires the accelerator of the job, if it names one', () => {
-    expect(misses({ accelerator: 'cuda' }, { accelerator: 'cuda' })).toEqual([]);
-    expect(misses({}, { accelerator: 'mps' })).toEqual([]);
-    expect(misses({ accelerator: 'cuda' }, { accelerator: 'rocm' })).toEqual([
+    expect(findMismatches({ accelerator: 'cuda' }, { accelerator: 'cuda' })).toEqual([]);
+    expect(findMismatches({}, { accelerator: 'mps' })).toEqual([]);
+    expect(findMismatches({ accelerator: 'cuda' }, { accelerator: 'rocm' })).toEqual([
       { code: 'accelerator', wanted: 'cuda', offered: 'rocm' },
     ]);
-    expect(misses({ accelerator: 'cuda' })).toEqual([
+    expect(findMismatches({ accelerator: 'cuda' })).toEqual([
       { code: 'accelerator', wanted: 'cuda', offered: 'none' },
     ]);
   });
 
-  test('requires an agent that stops without contact and allows the config keys', () => {
-    expect(misses({ guarded: true }, { guarded: true })).toEqual([]);
-    expect(misses({ configKeys: ['output_dir'] }, { configKeys: ['output_dir', 'env'] })).toEqual([]);
-    expect(misses({ configKeys: ['env', 'output_dir'] }, { configKeys: ['output_dir'] })).toEqual([
+  test('requires an agent that stops the trainer when it loses contact, and that allows the config keys', () => {
+    expect(findMismatches({ guarded: true }, { guarded: true })).toEqual([]);
+    expect(findMismatches({ configKeys: ['output_dir'] }, { configKeys: ['output_dir', 'env'] })).toEqual([]);
+    expect(findMismatches({ configKeys: ['env', 'output_dir'] }, { configKeys: ['output_dir'] })).toEqual([
       { code: 'config_key', wanted: 'env', offered: 'not allowed' },
     ]);
-    expect(misses({ guarded: true }, { guarded: false })).toEqual([
+    expect(findMismatches({ guarded: true }, { guarded: false })).toEqual([
       { code: 'guard', wanted: 'a worker that stops without contact', offered: 'none' },
     ]);
   });
@@ -183,37 +185,41 @@ describe('matching GPUs and agents', () => {
     ['a required trainer and a rig that runs any config', 'kohya', ['command', 'any'], []],
     ['a required trainer that the rig lacks', 'kohya', ['simpletuner', 'command'], ['simpletuner, command']],
     ['a required trainer and a rig without trainers', 'kohya', [], ['none']],
-  ])('matches a job with %s', (_case, trainer, trainers, there) => {
-    const missed = there.map(each => ({ code: 'trainer', wanted: 'kohya', offered: each }));
-    expect(misses(trainer === undefined ? {} : { trainer }, { trainers })).toEqual(missed);
+  ])('matches a job with %s', (_case, trainer, trainers, offered) => {
+    const mismatches = offered.map(text => ({ code: 'trainer', wanted: 'kohya', offered: text }));
+    expect(findMismatches(trainer === undefined ? {} : { trainer }, { trainers })).toEqual(mismatches);
   });
 
   test('requires an agent that fetches data, if the job has any', () => {
-    expect(misses({}, { fetchesData: false })).toEqual([]);
-    expect(misses({ data: ['cats'] }, { fetchesData: true })).toEqual([]);
-    expect(misses({ data: ['cats'] }, { fetchesData: false })).toEqual([
+    expect(findMismatches({}, { fetchesData: false })).toEqual([]);
+    expect(findMismatches({ data: ['cats'] }, { fetchesData: true })).toEqual([]);
+    expect(findMismatches({ data: ['cats'] }, { fetchesData: false })).toEqual([
       { code: 'data', wanted: 'a worker that fetches data', offered: 'none' },
     ]);
   });
 
   test('requires an agent that fetches files of other jobs, for a job that takes some', () => {
-    expect(misses({}, { fetchesInputs: false })).toEqual([]);
-    expect(misses({ inputs: true }, { fetchesInputs: true })).toEqual([]);
-    expect(misses({ inputs: true }, { fetchesInputs: false })).toEqual([
+    expect(findMismatches({}, { fetchesInputs: false })).toEqual([]);
+    expect(findMismatches({ inputs: true }, { fetchesInputs: true })).toEqual([]);
+    expect(findMismatches({ inputs: true }, { fetchesInputs: false })).toEqual([
       { code: 'inputs', wanted: 'a worker that fetches files of other jobs', offered: 'none' },
     ]);
   });
 
   test('requires no permission for an output folder that the worker replaces', () => {
     const needs = { trainer: 'simpletuner', configKeys: ['env', 'output_dir'] };
-    const refused = (wanted: string) => [{ code: 'config_key', wanted, offered: 'not allowed' }];
-    const own = { trainers: ['simpletuner', 'any'], replacesOutputs: true };
-    expect(misses(needs, own)).toEqual(refused('env'));
-    expect(misses({ ...needs, trainer: 'kohya' }, own)).toEqual(refused('env, output_dir'));
-    expect(misses(needs, { ...own, replacesOutputs: false })).toEqual(refused('env, output_dir'));
-    expect(misses({ configKeys: ['output_dir'] }, own)).toEqual(refused('output_dir'));
-    const unknown = { trainers: ['of a newer version'], replacesOutputs: true };
-    expect(misses({ ...needs, trainer: 'of a newer version' }, unknown)).toEqual(refused('env, output_dir'));
+    const notAllowed = (wanted: string) => [{ code: 'config_key', wanted, offered: 'not allowed' }];
+    const replacing = { trainers: ['simpletuner', 'any'], replacesOutputs: true };
+    expect(findMismatches(needs, replacing)).toEqual(notAllowed('env'));
+    expect(findMismatches({ ...needs, trainer: 'kohya' }, replacing)).toEqual(notAllowed('env, output_dir'));
+    expect(findMismatches(needs, { ...replacing, replacesOutputs: false })).toEqual(
+      notAllowed('env, output_dir'),
+    );
+    expect(findMismatches({ configKeys: ['output_dir'] }, replacing)).toEqual(notAllowed('output_dir'));
+    const newerTrainer = { trainers: ['of a newer version'], replacesOutputs: true };
+    expect(findMismatches({ ...needs, trainer: 'of a newer version' }, newerTrainer)).toEqual(
+      notAllowed('env, output_dir'),
+    );
   });
 
   test('includes memory and accelerator in shapes and classes', () => {

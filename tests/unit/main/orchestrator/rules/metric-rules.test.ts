@@ -10,7 +10,7 @@ import type { MetricPoint } from '../../../../../protocol/metrics-api.ts';
 import { AttemptId, WorkerId } from '../../../../../protocol/ids.ts';
 import { jobId, makeAttempt, makeJob } from '../../../../contract/store/builders.ts';
 
-const attempt = (n: number, worker: string, outcome: AttemptEnd['outcome'] | null): Attempt =>
+const endedAttempt = (n: number, worker: string, outcome: AttemptEnd['outcome'] | null): Attempt =>
   makeAttempt(jobId('j_1'), {
     id: AttemptId.parse(`a_${n}`),
     n,
@@ -22,7 +22,7 @@ const attempt = (n: number, worker: string, outcome: AttemptEnd['outcome'] | nul
   });
 
 /** Returns the error code when this worker sends points of attempt `n`. The last attempt is the newest. */
-const codeOf = (attempts: readonly Attempt[], worker: string, n: number): string | null =>
+const refusalCode = (attempts: readonly Attempt[], worker: string, n: number): string | null =>
   metricsRefusal(
     { ...makeJob(1), attempt: attempts.at(-1) ?? null },
     attempts,
@@ -32,55 +32,58 @@ const codeOf = (attempts: readonly Attempt[], worker: string, n: number): string
 
 describe('accepting points of an attempt', () => {
   test('accepts points only from the worker of the attempt', () => {
-    const attempts = [attempt(1, 'w_1', null)];
-    expect(codeOf(attempts, 'w_1', 1)).toBeNull();
-    expect(codeOf(attempts, 'w_2', 1)).toBe('not_your_job');
-    expect(codeOf(attempts, 'w_1', 2)).toBe('not_your_job');
-    expect(codeOf([], 'w_1', 1)).toBe('not_your_job');
+    const attempts = [endedAttempt(1, 'w_1', null)];
+    expect(refusalCode(attempts, 'w_1', 1)).toBeNull();
+    expect(refusalCode(attempts, 'w_2', 1)).toBe('not_your_job');
+    expect(refusalCode(attempts, 'w_1', 2)).toBe('not_your_job');
+    expect(refusalCode([], 'w_1', 1)).toBe('not_your_job');
   });
 
   test.each(['completed', 'failed', 'cancelled', 'requeued'] as const)(
     'accepts points after the end of the attempt (%s), even beside a newer one',
     outcome => {
-      expect(codeOf([attempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
-      expect(codeOf([attempt(1, 'w_1', outcome), attempt(2, 'w_2', null)], 'w_1', 1)).toBeNull();
+      expect(refusalCode([endedAttempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
+      expect(
+        refusalCode([endedAttempt(1, 'w_1', outcome), endedAttempt(2, 'w_2', null)], 'w_1', 1),
+      ).toBeNull();
     },
   );
 
   test.each(['given_up', 'withdrawn'] as const)(
     'refuses points of a %s attempt once a newer one exists',
     outcome => {
-      expect(codeOf([attempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
-      expect(codeOf([attempt(1, 'w_1', outcome), attempt(2, 'w_2', null)], 'w_1', 1)).toBe(
+      expect(refusalCode([endedAttempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
+      expect(refusalCode([endedAttempt(1, 'w_1', outcome), endedAttempt(2, 'w_2', null)], 'w_1', 1)).toBe(
         'attempt_superseded',
       );
     },
   );
 });
 
-const point = (n: number, more: Partial<MetricPoint> = {}): MetricPoint => ({
+const makePoint = (n: number, changes: Partial<MetricPoint> = {}): MetricPoint => ({
   n,
   elapsed_ms: n * 1_000,
   values: { loss: n },
-  ...more,
+  ...changes,
 });
 
-test('drops points with numbers that were seen before or appear twice', () => {
-  const numbers = (given: readonly MetricPoint[], next: number) => newPoints(given, next).map(({ n }) => n);
-  expect(numbers([point(3), point(4)], 0)).toEqual([3, 4]);
-  expect(numbers([point(3), point(4), point(5)], 4)).toEqual([4, 5]);
-  expect(numbers([point(7), point(5), point(7)], 4)).toEqual([5, 7]);
-  expect(numbers([point(1)], 4)).toEqual([]);
-  expect(newPoints([point(1, { values: { a: 1 } }), point(1, { values: { a: 2 } })], 0)).toMatchObject([
-    { values: { a: 1 } },
-  ]);
+test('drops points whose numbers were received before or appear twice', () => {
+  const numbersOf = (points: readonly MetricPoint[], next: number) =>
+    newPoints(points, next).map(({ n }) => n);
+  expect(numbersOf([makePoint(3), makePoint(4)], 0)).toEqual([3, 4]);
+  expect(numbersOf([makePoint(3), makePoint(4), makePoint(5)], 4)).toEqual([4, 5]);
+  expect(numbersOf([makePoint(7), makePoint(5), makePoint(7)], 4)).toEqual([5, 7]);
+  expect(numbersOf([makePoint(1)], 4)).toEqual([]);
+  expect(
+    newPoints([makePoint(1, { values: { a: 1 } }), makePoint(1, { values: { a: 2 } })], 0),
+  ).toMatchObject([{ values: { a: 1 } }]);
 });
 
-test('groups values by key, with an own series for epochs, and never moves time back', () => {
+test('groups values by key, with a separate series for epochs, and never lets the time decrease', () => {
   const points = [
-    point(0, { elapsed_ms: 50, step: 1, epoch: 2, values: { loss: 1, lr: null } }),
-    point(1, { elapsed_ms: 10, values: { loss: 2 } }),
-    point(2, { elapsed_ms: 90, epoch: 2, values: { epoch: 7 } }),
+    makePoint(0, { elapsed_ms: 50, step: 1, epoch: 2, values: { loss: 1, lr: null } }),
+    makePoint(1, { elapsed_ms: 10, values: { loss: 2 } }),
+    makePoint(2, { elapsed_ms: 90, epoch: 2, values: { epoch: 7 } }),
   ];
   expect(Object.fromEntries(samplesByKey(points, 40))).toEqual({
     epoch: [

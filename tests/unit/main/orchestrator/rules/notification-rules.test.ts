@@ -41,8 +41,8 @@ describe('jobNotification', () => {
   });
 
   test("uses the job's own name instead of the name of its config", () => {
-    const named = { ...spec, about: { ...spec.about, name: 'faces, second try' } };
-    const job = makeEnded('completed', { spec: named });
+    const namedSpec = { ...spec, about: { ...spec.about, name: 'faces, second try' } };
+    const job = makeEnded('completed', { spec: namedSpec });
     expect(jobNotification('job.completed', job, () => null)).toMatchObject({
       title: 'faces, second try completed',
       job: { name: 'faces, second try' },
@@ -76,9 +76,9 @@ describe('jobNotification', () => {
     expect(jobNotification('job.failed', job, () => null)?.text).toMatch(/: the cause is unknown$/);
   });
 
-  test('asks for approval only for a job that needs it', () => {
-    const wanted = makePending({ spec, approval: 'wanted' });
-    expect(jobNotification('job.submitted', wanted, () => null)?.title).toBe('flux-lora needs approval');
+  test('requests approval only for a job that needs it', () => {
+    const unapproved = makePending({ spec, approval: 'wanted' });
+    expect(jobNotification('job.submitted', unapproved, () => null)?.title).toBe('flux-lora needs approval');
     expect(jobNotification('job.submitted', makePending({ spec }), () => null)).toBeNull();
   });
 
@@ -91,13 +91,17 @@ describe('workerNotification', () => {
   const silent = makeWorker({ name: 'rig-1', gone: 'silent' });
 
   test('names the job of a silent worker', () => {
-    const lost = workerNotification('worker.offline', silent, makeLive('running', { spec, user: 'ana' }));
-    expect(lost).toMatchObject({
+    const notification = workerNotification(
+      'worker.offline',
+      silent,
+      makeLive('running', { spec, user: 'ana' }),
+    );
+    expect(notification).toMatchObject({
       event: 'worker_lost',
       title: 'Worker rig-1 is offline',
       job: { user: 'ana' },
     });
-    expect(lost?.text).toContain('Its job is flux-lora');
+    expect(notification?.text).toContain('Its job is flux-lora');
   });
 
   test('says that a silent worker had no job', () => {
@@ -107,7 +111,7 @@ describe('workerNotification', () => {
     });
   });
 
-  test('returns null for a worker that said goodbye, and for other events', () => {
+  test('returns null for a worker that disconnected, and for other events', () => {
     expect(workerNotification('worker.offline', makeWorker({ gone: 'goodbye' }), null)).toBeNull();
     expect(workerNotification('worker.back', silent, null)).toBeNull();
   });
@@ -133,37 +137,39 @@ test('names the job whose loss is NaN', () => {
   });
 });
 
-describe('a stall', () => {
+describe('notifications about jobs without progress', () => {
   const attempt = makeAttempt({ id: attemptId('a1') });
-  const at = (step: number | undefined) =>
+  const jobAt = (step: number | undefined) =>
     makeLive('running', { spec, attempt, progress: step === undefined ? null : { step } });
 
-  test('starts again with each new step', () => {
-    const first = trackSteps(new Map(), [at(5)], 0);
-    expect(trackSteps(first, [at(5)], 60_000).get(attempt.id)).toEqual({ step: 5, since: 0 });
-    expect(trackSteps(first, [at(6)], 60_000).get(attempt.id)).toEqual({ step: 6, since: 60_000 });
+  test('restarts the time without progress at each new step', () => {
+    const first = trackSteps(new Map(), [jobAt(5)], 0);
+    expect(trackSteps(first, [jobAt(5)], 60_000).get(attempt.id)).toEqual({ step: 5, since: 0 });
+    expect(trackSteps(first, [jobAt(6)], 60_000).get(attempt.id)).toEqual({ step: 6, since: 60_000 });
   });
 
-  test('is not seen for a job that does not run', () => {
+  test('tracks no steps of a job that does not run', () => {
     expect(trackSteps(new Map(), [makeLive('starting', { attempt })], 0).size).toBe(0);
   });
 
-  test('is reported after the minutes of the rule, with the last step', () => {
-    const seen = { step: 5, since: 0 };
-    expect(stallNotification(at(5), seen, 2, 119_999, null)).toBeNull();
-    expect(stallNotification(at(5), seen, 2, 120_000, 'rig-1')).toMatchObject({
+  test('reports the stall after the number of minutes in the rule, with the last step', () => {
+    const lastStep = { step: 5, since: 0 };
+    expect(stallNotification(jobAt(5), lastStep, 2, 119_999, null)).toBeNull();
+    expect(stallNotification(jobAt(5), lastStep, 2, 120_000, 'rig-1')).toMatchObject({
       event: 'no_progress',
       text: 'No new step for 2 min. Its last step is 5.',
     });
   });
 
-  test('is reported for a job without any step', () => {
-    const seen = trackSteps(new Map(), [at(undefined)], 0).get(attempt.id);
-    expect(stallNotification(at(undefined), seen, 1, 60_000, null)?.text).toContain('not reported a step');
+  test('reports a stall of a job without any step', () => {
+    const lastStep = trackSteps(new Map(), [jobAt(undefined)], 0).get(attempt.id);
+    expect(stallNotification(jobAt(undefined), lastStep, 1, 60_000, null)?.text).toContain(
+      'not reported a step',
+    );
   });
 
-  test('is not reported for a job that was not seen', () => {
-    expect(stallNotification(at(5), undefined, 1, 60_000, null)).toBeNull();
+  test('reports no stall of a job whose steps were not tracked', () => {
+    expect(stallNotification(jobAt(5), undefined, 1, 60_000, null)).toBeNull();
   });
 });
 
@@ -182,7 +188,7 @@ test('reports a pool only when it has a budget and has used it', () => {
   expect(budgetNotification('gpu', 99, null)).toBeNull();
 });
 
-describe('rules', () => {
+describe('matching rules', () => {
   const makeRule = (changes: Partial<Rule> = {}): Rule => ({
     id: RuleId.parse('r1'),
     channelId: ChannelId.parse('c1'),
@@ -202,7 +208,7 @@ describe('rules', () => {
     () => null,
   );
   const disk = diskNotification(0, 0);
-  if (completed === null || disk === null) throw new Error('no notification');
+  if (completed === null || disk === null) throw new Error('there is no notification');
 
   test.each([
     [{}, true],
@@ -213,22 +219,25 @@ describe('rules', () => {
     [{ tag: 'v2' }, true],
     [{ tag: 'v' }, false],
     [{ user: 'bo', tag: 'v2' }, false],
-  ] as const)('with %j match a completed job of ana with the tags faces and v2: %s', (changes, expected) => {
-    expect(matchesRule(makeRule(changes), completed)).toBe(expected);
-  });
+  ] as const)(
+    'matches a rule with %j to a completed job of ana with the tags faces and v2: %s',
+    (changes, expected) => {
+      expect(matchesRule(makeRule(changes), completed)).toBe(expected);
+    },
+  );
 
-  test('of one user and tag still match what concerns the whole fleet', () => {
+  test('matches a rule for one user and tag to notifications about the whole fleet', () => {
     expect(matchesRule(makeRule({ user: 'bo', tag: 'faces' }), disk)).toBe(true);
   });
 
-  test('of one user or tag do not match a worker without a job', () => {
+  test('does not match a rule for one user or tag to a worker without a job', () => {
     const lost = workerNotification('worker.offline', makeWorker({ gone: 'silent' }), null);
-    if (lost === null) throw new Error('no notification');
+    if (lost === null) throw new Error('there is no notification');
     expect(matchesRule(makeRule({ events: ['worker_lost'], user: 'bo' }), lost)).toBe(false);
     expect(matchesRule(makeRule({ events: ['worker_lost'], tag: 'faces' }), lost)).toBe(false);
   });
 
-  test('name a channel once, even if several match', () => {
+  test('returns a channel once even if several of its rules match', () => {
     const rules = [
       makeRule(),
       makeRule({ id: RuleId.parse('r2') }),

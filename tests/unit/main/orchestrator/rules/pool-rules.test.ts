@@ -13,7 +13,8 @@ import { NOW } from '../builders.ts';
 import { makeLaunch, makePool } from '../pool-builders.ts';
 
 describe('the backoff after a temporary refusal', () => {
-  const pauses = (share: number, count: number): readonly number[] => {
+  // Refuses this many orders, each at the end of the last backoff, and returns the durations of the backoffs.
+  const backoffDurations = (share: number, count: number): readonly number[] => {
     let pool = makePool();
     let now = NOW;
     return Array.from({ length: count }, () => {
@@ -26,8 +27,10 @@ describe('the backoff after a temporary refusal', () => {
   };
 
   test('doubles the backoff from 30 s to 30 min', () => {
-    expect(pauses(1, 8)).toEqual([30, 60, 120, 240, 480, 960, 1_800, 1_800].map(s => s * 1_000));
-    expect(pauses(0, 2)).toEqual([15_000, 30_000]);
+    expect(backoffDurations(1, 8)).toEqual(
+      [30, 60, 120, 240, 480, 960, 1_800, 1_800].map(seconds => seconds * 1_000),
+    );
+    expect(backoffDurations(0, 2)).toEqual([15_000, 30_000]);
   });
 
   test('waits between half and all of the backoff, after any number of refusals', () => {
@@ -61,7 +64,7 @@ describe('a launch that never joined', () => {
     [{ ...ended, joinedAt: 7 }, false],
     [{ ...ended, startedAt: null }, false],
     [{ ...ended, state: 'running' as const }, false],
-  ])('recognises a launch that started and ended without a worker (%#)', (launch, expected) => {
+  ])('decides whether a launch started and ended without a worker (%#)', (launch, expected) => {
     expect(isNeverJoined(launch)).toBe(expected);
   });
 
@@ -103,16 +106,15 @@ test('uses 120 s of notice unless the pool has its own', () => {
 });
 
 describe('hours', () => {
-  const at = (text: string): number => Date.parse(text);
-  const hours = (from: string, to: string, more: object = {}) => Hours.parse({ from, to, ...more });
+  const makeHours = (from: string, to: string, options: object = {}) => Hours.parse({ from, to, ...options });
 
   test.each([
     ['2026-01-07T08:59:59Z', false],
     ['2026-01-07T09:00:00Z', true],
     ['2026-01-07T16:59:59Z', true],
     ['2026-01-07T17:00:00Z', false],
-  ])('starts and ends hours of a day on the minute (%s)', (time, expected) => {
-    expect(isWithin(hours('09:00', '17:00'), at(time))).toBe(expected);
+  ])('includes the first minute of the hours and excludes the last (%s)', (time, expected) => {
+    expect(isWithin(makeHours('09:00', '17:00'), Date.parse(time))).toBe(expected);
   });
 
   test.each([
@@ -122,7 +124,7 @@ describe('hours', () => {
     ['2026-01-08T05:59:00Z', true],
     ['2026-01-08T06:00:00Z', false],
   ])('extends hours over midnight until the next morning (%s)', (time, expected) => {
-    expect(isWithin(hours('22:00', '06:00'), at(time))).toBe(expected);
+    expect(isWithin(makeHours('22:00', '06:00'), Date.parse(time))).toBe(expected);
   });
 
   // 2026-01-07 is a Wednesday.
@@ -133,40 +135,44 @@ describe('hours', () => {
     ['2026-01-08T05:00:00Z', true],
     ['2026-01-08T23:00:00Z', false],
   ])('assigns hours over midnight to the day on which they begin (%s)', (time, expected) => {
-    expect(isWithin(hours('22:00', '06:00', { days: ['wed'] }), at(time))).toBe(expected);
+    expect(isWithin(makeHours('22:00', '06:00', { days: ['wed'] }), Date.parse(time))).toBe(expected);
   });
 
-  test('extends hours of Sunday night into Monday, and limits hours of one day to the given days', () => {
-    const night = hours('22:00', '06:00', { days: ['sat'] });
-    expect(isWithin(night, at('2026-01-11T05:00:00Z'))).toBe(true);
-    expect(isWithin(hours('22:00', '06:00', { days: ['sun'] }), at('2026-01-12T05:00:00Z'))).toBe(true);
-    const day = hours('09:00', '17:00', { days: ['mon'] });
-    expect([at('2026-01-11T12:00:00Z'), at('2026-01-12T12:00:00Z')].map(time => isWithin(day, time))).toEqual(
-      [false, true],
+  test('extends hours of a night into the next day, and limits hours of one day to that day', () => {
+    const night = makeHours('22:00', '06:00', { days: ['sat'] });
+    expect(isWithin(night, Date.parse('2026-01-11T05:00:00Z'))).toBe(true);
+    expect(isWithin(makeHours('22:00', '06:00', { days: ['sun'] }), Date.parse('2026-01-12T05:00:00Z'))).toBe(
+      true,
     );
+    const day = makeHours('09:00', '17:00', { days: ['mon'] });
+    expect(
+      [Date.parse('2026-01-11T12:00:00Z'), Date.parse('2026-01-12T12:00:00Z')].map(time =>
+        isWithin(day, time),
+      ),
+    ).toEqual([false, true]);
   });
 
   test('follows the clock of the time zone, also at the change to summer time', () => {
-    const berlin = hours('09:00', '17:00', { time_zone: 'Europe/Berlin' });
-    expect(isWithin(berlin, at('2026-01-07T08:00:00Z'))).toBe(true);
-    expect(isWithin(berlin, at('2026-01-07T16:00:00Z'))).toBe(false);
+    const berlin = makeHours('09:00', '17:00', { time_zone: 'Europe/Berlin' });
+    expect(isWithin(berlin, Date.parse('2026-01-07T08:00:00Z'))).toBe(true);
+    expect(isWithin(berlin, Date.parse('2026-01-07T16:00:00Z'))).toBe(false);
     // Summer time begins on 2026-03-29.
-    expect(isWithin(berlin, at('2026-03-30T07:00:00Z'))).toBe(true);
-    const tokyo = hours('22:00', '02:00', { time_zone: 'Asia/Tokyo', days: ['thu'] });
-    expect(isWithin(tokyo, at('2026-01-08T14:00:00Z'))).toBe(true);
-    expect(isWithin(tokyo, at('2026-01-07T14:00:00Z'))).toBe(false);
+    expect(isWithin(berlin, Date.parse('2026-03-30T07:00:00Z'))).toBe(true);
+    const tokyo = makeHours('22:00', '02:00', { time_zone: 'Asia/Tokyo', days: ['thu'] });
+    expect(isWithin(tokyo, Date.parse('2026-01-08T14:00:00Z'))).toBe(true);
+    expect(isWithin(tokyo, Date.parse('2026-01-07T14:00:00Z'))).toBe(false);
   });
 
   test('covers each minute of the week once, together with the complementary hours', () => {
     const minute = fc.integer({ min: 0, max: 1_439 });
-    const text = (n: number): string =>
-      `${String(Math.floor(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}`;
+    const toTime = (minutes: number): string =>
+      `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
     fc.assert(
       fc.property(minute, minute, fc.integer({ min: 0, max: 10_079 }), (from, to, offset) => {
         fc.pre(from !== to);
-        const time = at('2026-01-05T00:00:00Z') + offset * 60_000;
-        const inside = isWithin(hours(text(from), text(to)), time);
-        expect(isWithin(hours(text(to), text(from)), time)).toBe(!inside);
+        const time = Date.parse('2026-01-05T00:00:00Z') + offset * 60_000;
+        const isInside = isWithin(makeHours(toTime(from), toTime(to)), time);
+        expect(isWithin(makeHours(toTime(to), toTime(from)), time)).toBe(!isInside);
       }),
     );
   });

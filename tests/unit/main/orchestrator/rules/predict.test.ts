@@ -12,8 +12,8 @@ interface Rig extends Taker {
 }
 
 const makeRig = (name: string, freeInMs = 0, takesOne = false): Rig => ({ name, freeInMs, takesOne });
-const all = { fits: (): boolean => true, count: 1 };
-const only = (...names: readonly string[]) => ({
+const fitsAll = { fits: (): boolean => true, count: 1 };
+const fitsOnly = (...names: readonly string[]) => ({
   fits: ({ name }: Rig): boolean => names.includes(name),
   count: 1,
 });
@@ -25,101 +25,112 @@ const predictWorkers = (outlook: Outlook<Rig>): readonly string[] | null =>
 describe('predictPlacement', () => {
   test('names the workers that the job would take after the jobs ahead', () => {
     const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 20)];
-    expect(predictWorkers({ workers, job: all, ahead: [all], runMs: 100 })).toEqual(['c']);
-    expect(predictWorkers({ workers, job: { ...all, count: 2 }, ahead: [], runMs: 100 })).toEqual(['a', 'c']);
-    expect(predictWorkers({ workers, job: only('d'), ahead: [], runMs: 100 })).toBeNull();
+    expect(predictWorkers({ workers, job: fitsAll, ahead: [fitsAll], runMs: 100 })).toEqual(['c']);
+    expect(predictWorkers({ workers, job: { ...fitsAll, count: 2 }, ahead: [], runMs: 100 })).toEqual([
+      'a',
+      'c',
+    ]);
+    expect(predictWorkers({ workers, job: fitsOnly('d'), ahead: [], runMs: 100 })).toBeNull();
   });
 
   test('predicts an immediate start when a worker is idle', () => {
-    expect(predictStart({ workers: [makeRig('a')], job: all, ahead: [], runMs: null })).toBe(0);
+    expect(predictStart({ workers: [makeRig('a')], job: fitsAll, ahead: [], runMs: null })).toBe(0);
   });
 
   test('predicts the start when the first fitting worker becomes idle', () => {
     const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 20)];
-    expect(predictStart({ workers, job: only('b', 'c'), ahead: [], runMs: null })).toBe(20);
+    expect(predictStart({ workers, job: fitsOnly('b', 'c'), ahead: [], runMs: null })).toBe(20);
   });
 
   test('assigns each job ahead to the worker that is idle first', () => {
     const workers = [makeRig('a', 10), makeRig('b', 15)];
     const starts = [0, 1, 2, 3].map(count =>
-      predictStart({ workers, job: all, ahead: Array.from({ length: count }, () => all), runMs: 100 }),
+      predictStart({
+        workers,
+        job: fitsAll,
+        ahead: Array.from({ length: count }, () => fitsAll),
+        runMs: 100,
+      }),
     );
     expect(starts).toEqual([10, 15, 110, 115]);
   });
 
   test('ignores jobs ahead that fit other workers or none', () => {
     const workers = [makeRig('a', 10), makeRig('b', 5)];
-    const ahead = [only('b'), only('b'), only('nobody')];
-    expect(predictStart({ workers, job: only('a'), ahead, runMs: 100 })).toBe(10);
+    const ahead = [fitsOnly('b'), fitsOnly('b'), fitsOnly('no such worker')];
+    expect(predictStart({ workers, job: fitsOnly('a'), ahead, runMs: 100 })).toBe(10);
   });
 
   test('predicts no start without a worker that becomes idle', () => {
-    expect(predictStart({ workers: [], job: all, ahead: [], runMs: 100 })).toBeNull();
-    expect(predictStart({ workers: [makeRig('a')], job: only('b'), ahead: [], runMs: 100 })).toBeNull();
+    expect(predictStart({ workers: [], job: fitsAll, ahead: [], runMs: 100 })).toBeNull();
+    expect(predictStart({ workers: [makeRig('a')], job: fitsOnly('b'), ahead: [], runMs: 100 })).toBeNull();
   });
 
   test('predicts no start when the duration of the jobs ahead is unknown', () => {
-    const outlook = { workers: [makeRig('a')], job: all, runMs: null };
-    expect(predictStart({ ...outlook, ahead: [all] })).toBeNull();
-    expect(predictStart({ ...outlook, workers: [makeRig('a'), makeRig('b', 7)], ahead: [all] })).toBe(7);
+    const outlook = { workers: [makeRig('a')], job: fitsAll, runMs: null };
+    expect(predictStart({ ...outlook, ahead: [fitsAll] })).toBeNull();
+    expect(predictStart({ ...outlook, workers: [makeRig('a'), makeRig('b', 7)], ahead: [fitsAll] })).toBe(7);
   });
 
   test('skips a worker that leaves after a job ahead', () => {
     const workers = [makeRig('a', 0, true), makeRig('b', 1000)];
-    expect(predictStart({ workers, job: all, ahead: [all], runMs: 100 })).toBe(1000);
-    expect(predictStart({ workers: [makeRig('a', 0, true)], job: all, ahead: [all], runMs: 100 })).toBeNull();
+    expect(predictStart({ workers, job: fitsAll, ahead: [fitsAll], runMs: 100 })).toBe(1000);
+    expect(
+      predictStart({ workers: [makeRig('a', 0, true)], job: fitsAll, ahead: [fitsAll], runMs: 100 }),
+    ).toBeNull();
   });
 });
 
 describe('predictPlacement for jobs on several workers', () => {
-  const pair = { ...all, count: 2 };
+  const pair = { ...fitsAll, count: 2 };
 
   test('predicts the start when enough workers are idle at the same time', () => {
     const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 20)];
     expect(predictStart({ workers, job: pair, ahead: [], runMs: null })).toBe(20);
-    expect(predictStart({ workers, job: { ...all, count: 4 }, ahead: [], runMs: null })).toBeNull();
+    expect(predictStart({ workers, job: { ...fitsAll, count: 4 }, ahead: [], runMs: null })).toBeNull();
   });
 
   test('keeps all workers of such a job busy until it ends', () => {
     const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 50)];
     const starts = [1, 2].map(count =>
-      predictStart({ workers, job: all, ahead: Array.from({ length: count }, () => pair), runMs: 100 }),
+      predictStart({ workers, job: fitsAll, ahead: Array.from({ length: count }, () => pair), runMs: 100 }),
     );
     expect(starts).toEqual([50, 130]);
   });
 
-  test('passes a job that never finds enough workers', () => {
-    const ahead = [{ ...all, count: 3 }];
-    expect(predictStart({ workers: [makeRig('a', 10), makeRig('b', 20)], job: all, ahead, runMs: 5 })).toBe(
-      10,
-    );
+  test('ignores a job ahead that never finds enough workers', () => {
+    const ahead = [{ ...fitsAll, count: 3 }];
+    expect(
+      predictStart({ workers: [makeRig('a', 10), makeRig('b', 20)], job: fitsAll, ahead, runMs: 5 }),
+    ).toBe(10);
   });
 });
 
 describe('predictStart for arbitrary fleets', () => {
   const names = ['a', 'b', 'c', 'd'] as const;
-  const rigs = fc
+  const anyRigs = fc
     .array(fc.nat(1000), { minLength: 1, maxLength: 4 })
     .map(free => free.map((freeInMs, index) => makeRig(names[index] ?? 'a', freeInMs)));
-  const wishes = fc.array(fc.subarray([...names], { minLength: 1 }), { maxLength: 12 });
-  const wish = fc.subarray([...names], { minLength: 1 });
-  const later = (start: number | null): number => start ?? Number.POSITIVE_INFINITY;
+  const anyNames = fc.subarray([...names], { minLength: 1 });
+  // An unknown start counts as later than any other.
+  const toNumber = (start: number | null): number => start ?? Number.POSITIVE_INFINITY;
 
   test('never predicts an earlier start for one more job ahead', () => {
     fc.assert(
       fc.property(
-        rigs,
-        wishes,
-        wish,
-        wish,
+        anyRigs,
+        fc.array(anyNames, { maxLength: 12 }),
+        anyNames,
+        anyNames,
         fc.nat(12),
         fc.nat(500),
-        (workers, ahead, more, own, at, runMs) => {
-          const job = only(...own);
-          const rivals = ahead.map(one => only(...one));
-          const grown = rivals.toSpliced(at, 0, only(...more));
-          const [few, many] = [rivals, grown].map(line => predictStart({ workers, job, ahead: line, runMs }));
-          expect(later(many ?? null)).toBeGreaterThanOrEqual(later(few ?? null));
+        (workers, workersOfJobsAhead, workersOfAddedJob, workersOfJob, position, runMs) => {
+          const job = fitsOnly(...workersOfJob);
+          const ahead = workersOfJobsAhead.map(jobWorkers => fitsOnly(...jobWorkers));
+          const oneMore = ahead.toSpliced(position, 0, fitsOnly(...workersOfAddedJob));
+          const before = predictStart({ workers, job, ahead, runMs });
+          const after = predictStart({ workers, job, ahead: oneMore, runMs });
+          expect(toNumber(after)).toBeGreaterThanOrEqual(toNumber(before));
         },
       ),
     );
@@ -128,20 +139,19 @@ describe('predictStart for arbitrary fleets', () => {
   test('never predicts a later start when a worker is idle earlier', () => {
     fc.assert(
       fc.property(
-        rigs,
+        anyRigs,
         fc.nat(12),
         fc.nat(500),
         fc.nat(3),
         fc.nat(1000),
-        (workers, count, runMs, which, by) => {
-          const ahead = Array.from({ length: count }, () => all);
-          const faster = workers.map((rig, index) =>
-            index === which ? { ...rig, freeInMs: Math.max(0, rig.freeInMs - by) } : rig,
+        (workers, count, runMs, changedIndex, byMs) => {
+          const ahead = Array.from({ length: count }, () => fitsAll);
+          const idleEarlier = workers.map((rig, index) =>
+            index === changedIndex ? { ...rig, freeInMs: Math.max(0, rig.freeInMs - byMs) } : rig,
           );
-          const [slow, fast] = [workers, faster].map(rigsOf =>
-            predictStart({ workers: rigsOf, job: all, ahead, runMs }),
-          );
-          expect(later(fast ?? null)).toBeLessThanOrEqual(later(slow ?? null));
+          const before = predictStart({ workers, job: fitsAll, ahead, runMs });
+          const after = predictStart({ workers: idleEarlier, job: fitsAll, ahead, runMs });
+          expect(toNumber(after)).toBeLessThanOrEqual(toNumber(before));
         },
       ),
     );
@@ -149,11 +159,11 @@ describe('predictStart for arbitrary fleets', () => {
 
   test('never predicts a later start for shorter runs', () => {
     fc.assert(
-      fc.property(rigs, fc.nat(12), fc.nat(500), fc.nat(500), (workers, count, runMs, by) => {
-        const ahead = Array.from({ length: count }, () => all);
-        const outlook = { workers, job: all, ahead };
-        expect(later(predictStart({ ...outlook, runMs }))).toBeLessThanOrEqual(
-          later(predictStart({ ...outlook, runMs: runMs + by })),
+      fc.property(anyRigs, fc.nat(12), fc.nat(500), fc.nat(500), (workers, count, runMs, byMs) => {
+        const ahead = Array.from({ length: count }, () => fitsAll);
+        const outlook = { workers, job: fitsAll, ahead };
+        expect(toNumber(predictStart({ ...outlook, runMs }))).toBeLessThanOrEqual(
+          toNumber(predictStart({ ...outlook, runMs: runMs + byMs })),
         );
       }),
     );

@@ -16,8 +16,11 @@ import { freezeDeep, makeAttempt, makeLive, makePending, NOW } from '../builders
 const hourMs = 3_600_000;
 
 // Returns the rank after that many hours of waiting, with one boost check per hour.
-const after = (hours: number, rank: Rank): Rank =>
-  Array.from({ length: hours }).reduce<Rank>((so, _, n) => boosted(so, NOW + (n + 1) * hourMs), rank);
+function after(hours: number, rank: Rank): Rank {
+  let current = rank;
+  for (let hour = 1; hour <= hours; hour += 1) current = boosted(current, NOW + hour * hourMs);
+  return current;
+}
 
 const priority = fc.integer({ min: 0, max: 50 });
 
@@ -31,17 +34,24 @@ describe('boosted', () => {
     [5, [5, 15, 25, 35, 40, 40]],
     [35, [35, 40, 40]],
     [39, [39, 40, 40]],
-  ])('boosts priority %i by one level per hour, up to critical', (set, levels) => {
-    const rank = freezeDeep(freshRank(set, 7, NOW));
+  ])('boosts priority %i by one level per hour, up to critical', (initial, levels) => {
+    const rank = freezeDeep(freshRank(initial, 7, NOW));
     expect(levels.map((_, hours) => after(hours, rank).level)).toEqual(levels);
-    expect(after(10, rank)).toMatchObject({ priority: set, boostAt: null });
+    expect(after(10, rank)).toMatchObject({ priority: initial, boostAt: null });
   });
 
   test('neither raises nor lowers a priority above critical', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 40, max: 50 }), fc.nat({ max: 60 }), (set, hours) => {
-        const rank = freshRank(set, 7, NOW);
-        expect(rank).toEqual({ priority: set, boosts: 0, boostAt: null, top: 0, level: set, turn: 7 });
+      fc.property(fc.integer({ min: 40, max: 50 }), fc.nat({ max: 60 }), (initial, hours) => {
+        const rank = freshRank(initial, 7, NOW);
+        expect(rank).toEqual({
+          priority: initial,
+          boosts: 0,
+          boostAt: null,
+          top: 0,
+          level: initial,
+          turn: 7,
+        });
         expect(after(hours, rank)).toBe(rank);
       }),
     );
@@ -56,7 +66,7 @@ describe('boosted', () => {
     expect(boosted(first, NOW + 2 * hourMs)).toMatchObject({ boosts: 2, level: 30 });
   });
 
-  test('catches up missed boosts one step per call', () => {
+  test('applies one missed boost per call', () => {
     const late = NOW + 2.5 * hourMs;
     const first = boosted(freshRank(priorities.low, 7, NOW), late);
     const second = boosted(first, late);
@@ -67,12 +77,12 @@ describe('boosted', () => {
 
   test('never lowers the level by waiting, and never exceeds critical', () => {
     fc.assert(
-      fc.property(priority, fc.nat({ max: 8 }), (set, hours) => {
-        const before = after(hours, freshRank(set, 7, NOW));
-        const next = after(hours + 1, freshRank(set, 7, NOW));
+      fc.property(priority, fc.nat({ max: 8 }), (initial, hours) => {
+        const before = after(hours, freshRank(initial, 7, NOW));
+        const next = after(hours + 1, freshRank(initial, 7, NOW));
         expect(next.level).toBeGreaterThanOrEqual(before.level);
-        expect(next.level).toBeLessThanOrEqual(Math.max(set, priorities.critical));
-        expect(next.priority).toBe(set);
+        expect(next.level).toBeLessThanOrEqual(Math.max(initial, priorities.critical));
+        expect(next.priority).toBe(initial);
       }),
     );
   });
@@ -81,9 +91,9 @@ describe('boosted', () => {
 describe('toTop', () => {
   test('ranks a job at the top above every boosted priority', () => {
     fc.assert(
-      fc.property(priority, priority, fc.nat({ max: 5 }), (mine, other, hours) => {
-        const first = toTop(freshRank(mine, 7, NOW), 0);
-        expect(first.level).toBeGreaterThan(after(hours, freshRank(other, 7, NOW)).level);
+      fc.property(priority, priority, fc.nat({ max: 5 }), (topPriority, otherPriority, hours) => {
+        const first = toTop(freshRank(topPriority, 7, NOW), 0);
+        expect(first.level).toBeGreaterThan(after(hours, freshRank(otherPriority, 7, NOW)).level);
         expect(after(hours, first).level).toBe(first.level);
       }),
     );
@@ -92,10 +102,10 @@ describe('toTop', () => {
   test('ranks the job that was moved to the top last first', () => {
     const first = toTop(freshRank(50, 7, NOW), 0);
     const second = toTop(freshRank(0, 7, NOW), first.top);
-    const again = toTop(first, second.top);
-    expect([first.top, second.top, again.top]).toEqual([1, 2, 3]);
+    const movedAgain = toTop(first, second.top);
+    expect([first.top, second.top, movedAgain.top]).toEqual([1, 2, 3]);
     expect(second.level).toBeGreaterThan(first.level);
-    expect(again.level).toBeGreaterThan(second.level);
+    expect(movedAgain.level).toBeGreaterThan(second.level);
   });
 
   test('loses the top position and the boosts when the priority is set', () => {
@@ -125,19 +135,19 @@ describe('toTop', () => {
 });
 
 describe('rank of a requeued job', () => {
-  const waited = freezeDeep(after(2, freshRank(10, 7, NOW)));
+  const boostedRank = freezeDeep(after(2, freshRank(10, 7, NOW)));
   const later = NOW + 3 * hourMs;
-  const moved = (job: Job, event: Parameters<typeof advance>[1]): Job => {
+  const applyEvent = (job: Job, event: Parameters<typeof advance>[1]): Job => {
     const step = advance(job, event, later);
-    if (step.kind !== 'moved') throw new Error(`it is ${step.kind}`);
+    if (step.kind !== 'moved') throw new Error(`the event did not change the job: ${step.kind}`);
     return step.job;
   };
 
   test.each(['starting', 'running', 'recovering'] as const)(
     'restarts waiting when a %s job is requeued',
     status => {
-      const job = makeLive(status, { rank: waited });
-      expect(moved(job, { type: 'vanished' })).toMatchObject({
+      const job = makeLive(status, { rank: boostedRank });
+      expect(applyEvent(job, { type: 'vanished' })).toMatchObject({
         status: 'pending',
         rank: { priority: 10, boosts: 0, level: 10, boostAt: later + hourMs },
       });
@@ -147,21 +157,21 @@ describe('rank of a requeued job', () => {
   test.each(['withdraw', 'lost', 'vanished'] as const)(
     'keeps the boosts when an unclaimed offer ends (%s)',
     type => {
-      const job = makeLive('dispatched', { rank: waited });
-      expect(moved(job, { type })).toMatchObject({ status: 'pending', rank: waited });
+      const job = makeLive('dispatched', { rank: boostedRank });
+      expect(applyEvent(job, { type })).toMatchObject({ status: 'pending', rank: boostedRank });
     },
   );
 
   test('keeps the boosts when an offer is stopped before its claim', () => {
     const attempt = makeAttempt({ startedAt: null });
-    const job = makeLive('cancelling', { rank: waited, why: 'drain', attempt });
-    expect(moved(job, { type: 'stopped' })).toMatchObject({ status: 'pending', rank: waited });
+    const job = makeLive('cancelling', { rank: boostedRank, why: 'drain', attempt });
+    expect(applyEvent(job, { type: 'stopped' })).toMatchObject({ status: 'pending', rank: boostedRank });
   });
 
   test('keeps the rank when the last attempt resumes', () => {
-    expect(moved(makePending({ rank: waited }), { type: 'back' })).toMatchObject({
+    expect(applyEvent(makePending({ rank: boostedRank }), { type: 'back' })).toMatchObject({
       status: 'running',
-      rank: waited,
+      rank: boostedRank,
     });
   });
 });

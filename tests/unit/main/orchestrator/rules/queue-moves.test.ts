@@ -16,27 +16,27 @@ describe('spreadInto', () => {
   test.each([
     ['after the gap', { below: [1], above: [1, 1, 2] }, { turn: 1.25, below: [], above: [1.5, 1.75] }],
     ['before the gap', { below: [1, 1, 0], above: [1] }, { turn: 0.75, below: [0.5, 0.25], above: [] }],
-  ])('spreads as few jobs %s as it takes to make room', (_where, gap, spread) => {
+  ])('moves as few jobs %s as needed to make space', (_case, gap, spread) => {
     expect(spreadInto(gap)).toEqual(spread);
   });
 
-  test('finds no room when all listed turns are equal', () => {
+  test('returns null when all listed turns are equal', () => {
     expect(spreadInto({ below: [1, 1], above: [1, 1] })).toBeNull();
   });
 
   test('keeps the order of the queue after hundreds of moves into one gap', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 9 }), { minLength: 100, maxLength: 300 }), moves => {
-        const line = Array.from({ length: 10 }, (_, n) => n);
-        for (const at of [...moves, ...moves.map(() => 5)]) {
-          const below = [...line.slice(0, at).toReversed(), -1];
-          const above = [...line.slice(at), line.length + 100];
+        const turns = Array.from({ length: 10 }, (_, n) => n);
+        for (const index of [...moves, ...moves.map(() => 5)]) {
+          const below = [...turns.slice(0, index).toReversed(), -1];
+          const above = [...turns.slice(index), turns.length + 100];
           const spread = spreadInto({ below, above });
-          if (spread === null) throw new Error('no room');
-          for (const [n, turn] of spread.below.entries()) line[at - 1 - n] = turn;
-          for (const [n, turn] of spread.above.entries()) line[at + n] = turn;
-          line.splice(at, 0, spread.turn);
-          expect(line.every((turn, n) => n === 0 || turn > (line[n - 1] ?? 0))).toBe(true);
+          if (spread === null) throw new Error('there is no space between the turns');
+          for (const [n, turn] of spread.below.entries()) turns[index - 1 - n] = turn;
+          for (const [n, turn] of spread.above.entries()) turns[index + n] = turn;
+          turns.splice(index, 0, spread.turn);
+          expect(turns.every((turn, n) => n === 0 || turn > (turns[n - 1] ?? 0))).toBe(true);
         }
       }),
       { numRuns: 20 },
@@ -54,11 +54,11 @@ describe('boundaryBetween', () => {
     ['two jobs at the top', first, second, null],
     ['a job and one at the top', normal, first, 'target_is_top'],
     ['a job at the top and another', first, normal, 'job_is_top'],
-  ])('%s: %#', (_case, job, target, boundary) => {
+  ])('returns the boundary between %s', (_case, job, target, boundary) => {
     expect(boundaryBetween(job, target)).toBe(boundary);
   });
 
-  test('lets a job join the place of another one at the top', () => {
+  test('ranks a job beside another one at the top', () => {
     expect(rankBeside(second, first, 3.5)).toEqual({ ...second, top: 2, level: first.level, turn: 3.5 });
   });
 });

@@ -14,7 +14,7 @@ const times = timesFrom(120_000);
 // The clock starts above zero, so that no deadline is accidentally relative to zero.
 const START = 7_000_000;
 
-// The worker was last heard at START by default.
+// The last contact of the worker was at START by default.
 const makeWatched = (
   changes: Partial<WatchedWorker> & { readonly contactAt?: number } = {},
 ): WatchedWorker => {
@@ -44,15 +44,12 @@ const makeOffer = (sent: number): WatchedOffer => ({
 // Returns the actions that are due `afterMs` after START, and the time until the next check.
 function planAt(afterMs: number, ...workers: readonly WatchedWorker[]) {
   const { actions, nextAt } = planRecovery(workers, START + afterMs, times);
-  const due = actions.map(action =>
-    [
-      action.kind,
-      'why' in action ? action.why : '',
-      action.workerId,
-      'jobId' in action ? action.jobId : '',
-    ].filter(word => word !== ''),
-  );
-  return { due: due.map(words => words.join(' ')), nextIn: nextAt === null ? null : nextAt - START };
+  const due = actions.map(action => {
+    const why = 'why' in action ? ` ${action.why}` : '';
+    const job = 'jobId' in action ? ` ${action.jobId}` : '';
+    return `${action.kind}${why} ${action.workerId}${job}`;
+  });
+  return { due, nextIn: nextAt === null ? null : nextAt - START };
 }
 
 test('derives all intervals for T = 120 s', () => {
@@ -126,8 +123,11 @@ describe('planning for a silent worker', () => {
   });
 
   test('respects a longer timeout of a single worker', () => {
-    const patient = makeWatched({ id: workerId('w2'), offlineAt: START + 900_000 });
-    expect(planAt(120_000, makeWatched(), patient)).toEqual({ due: ['offline w1'], nextIn: 900_000 });
+    const withLongerTimeout = makeWatched({ id: workerId('w2'), offlineAt: START + 900_000 });
+    expect(planAt(120_000, makeWatched(), withLongerTimeout)).toEqual({
+      due: ['offline w1'],
+      nextIn: 900_000,
+    });
   });
 
   test.each(['starting', 'running'] as const)(
@@ -139,9 +139,9 @@ describe('planning for a silent worker', () => {
 });
 
 describe('planning a takeover', () => {
-  const taken = ['dispatched', 'recovering', 'cancelling'] as const;
+  const takenOver = ['dispatched', 'recovering', 'cancelling'] as const;
 
-  test.each(taken)('plans the takeover of a %s job of an offline worker', status => {
+  test.each(takenOver)('plans the takeover of a %s job of an offline worker', status => {
     const worker = makeWatched({ gone: true, ...makeHolding(status) });
     expect(planAt(159_999, worker)).toEqual({ due: [], nextIn: 160_000 });
     expect(planAt(160_000, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
@@ -155,7 +155,7 @@ describe('planning a takeover', () => {
     expect(planAt(160_000, worker).due).toEqual(['offline w1', 'takeover w1 j1']);
   });
 
-  test.each(liveStatuses.filter(status => !taken.some(word => word === status)))(
+  test.each(liveStatuses.filter(status => !takenOver.some(candidate => candidate === status)))(
     'plans no takeover of a %s job',
     status => {
       const worker = makeWatched({ gone: true, ...makeHolding(status) });
@@ -165,7 +165,8 @@ describe('planning a takeover', () => {
 });
 
 describe('planning for an unclaimed offer', () => {
-  const offered = (sent: number) => makeWatched(makeHolding('dispatched', { offer: makeOffer(sent) }));
+  const workerWithOffer = (sent: number) =>
+    makeWatched(makeHolding('dispatched', { offer: makeOffer(sent) }));
 
   test.each([
     [1, 15_000, 'repeat_offer w1 j1'],
@@ -173,18 +174,18 @@ describe('planning for an unclaimed offer', () => {
     [3, 45_000, 'withdraw_offer w1 j1'],
     [9, 45_000, 'withdraw_offer w1 j1'],
   ])('plans the next step of an offer sent %d times after %d ms: %s', (sent, dueMs, action) => {
-    const at = 1_000 + dueMs;
-    expect(planAt(at - 1, offered(sent))).toEqual({ due: [], nextIn: at });
-    expect(planAt(at, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
-    expect(planAt(at + 1, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
+    const dueAt = 1_000 + dueMs;
+    expect(planAt(dueAt - 1, workerWithOffer(sent))).toEqual({ due: [], nextIn: dueAt });
+    expect(planAt(dueAt, workerWithOffer(sent))).toEqual({ due: [action], nextIn: 120_000 });
+    expect(planAt(dueAt + 1, workerWithOffer(sent))).toEqual({ due: [action], nextIn: 120_000 });
   });
 
   test('withdraws an offer on schedule that could not be sent', () => {
-    expect(planAt(45_999, offered(0))).toEqual({ due: [], nextIn: 46_000 });
-    expect(planAt(46_000, offered(0)).due).toEqual(['withdraw_offer w1 j1']);
+    expect(planAt(45_999, workerWithOffer(0))).toEqual({ due: [], nextIn: 46_000 });
+    expect(planAt(46_000, workerWithOffer(0)).due).toEqual(['withdraw_offer w1 j1']);
   });
 
-  test('plans nothing for an offer without a send time but the offline status', () => {
+  test('plans only the offline status for an offer without a send time', () => {
     expect(planAt(119_999, makeWatched(makeHolding('dispatched')))).toEqual({ due: [], nextIn: 120_000 });
   });
 
@@ -198,8 +199,8 @@ describe('planning for an unclaimed offer', () => {
 });
 
 describe('planning a stop', () => {
-  // The deadlines that count in each status. Elsewhere the worker must be heard first or was already told to stop.
-  const counts: Readonly<Record<LiveStatus, readonly string[]>> = {
+  // The deadlines that count in each status. In the others, the worker is not in contact, or a stop was sent already.
+  const countingDeadlines: Readonly<Record<LiveStatus, readonly string[]>> = {
     dispatched: ['drain'],
     starting: ['timeout', 'drain'],
     running: ['timeout', 'drain'],
@@ -215,11 +216,11 @@ describe('planning a stop', () => {
     'plans a stop of a $status job only if the deadline applies: $why',
     ({ status, why, deadline }) => {
       const worker = makeWatched(makeHolding(status, deadline));
-      const expected = counts[status].includes(why);
-      expect(planAt(4_999, worker)).toEqual({ due: [], nextIn: expected ? 5_000 : 120_000 });
+      const isPlanned = countingDeadlines[status].includes(why);
+      expect(planAt(4_999, worker)).toEqual({ due: [], nextIn: isPlanned ? 5_000 : 120_000 });
       for (const afterMs of [5_000, 5_001]) {
         expect(planAt(afterMs, worker)).toEqual({
-          due: expected ? [`stop ${why} w1 j1`] : [],
+          due: isPlanned ? [`stop ${why} w1 j1`] : [],
           nextIn: 120_000,
         });
       }

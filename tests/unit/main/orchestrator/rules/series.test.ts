@@ -15,14 +15,14 @@ import type { Bucket } from '../../../../../main/orchestrator/ports/outputs.ts';
 
 const sample = (n: number, value: number | null = n): Sample => ({ step: n, ms: n * 10, value });
 const samples = (count: number): readonly Sample[] => Array.from({ length: count }, (_, n) => sample(n));
-const none: Range = { fromStep: null, toStep: null, fromMs: null, toMs: null };
+const wholeRange: Range = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
 // Adds samples as the store does, in portions of any size.
-function keep(portions: readonly (readonly Sample[])[], most = maxBuckets): readonly Bucket[] {
+function buildCurve(portions: readonly (readonly Sample[])[], limit = maxBuckets): readonly Bucket[] {
   let buckets: readonly Bucket[] = [];
   let width = 1;
   for (const portion of portions) {
-    const halved = halve(grow(buckets, portion, width), most);
+    const halved = halve(grow(buckets, portion, width), limit);
     buckets = halved.buckets;
     width *= halved.widened;
   }
@@ -30,7 +30,7 @@ function keep(portions: readonly (readonly Sample[])[], most = maxBuckets): read
 }
 
 describe('building a curve', () => {
-  test('keeps one bucket per value while there is room', () => {
+  test('keeps one bucket per value while there is space', () => {
     expect(grow([], [sample(1), sample(2, null)], 1)).toEqual([
       {
         firstStep: 1,
@@ -60,8 +60,8 @@ describe('building a curve', () => {
   });
 
   test('merges neighbours and keeps their extremes, mean, last value and gaps', () => {
-    const [bucket, ...more] = grow([], [sample(1, 4), sample(2, -2), sample(3, null), sample(4, 7)], 4);
-    expect(more).toEqual([]);
+    const [bucket, ...others] = grow([], [sample(1, 4), sample(2, -2), sample(3, null), sample(4, 7)], 4);
+    expect(others).toEqual([]);
     expect(bucket).toEqual({
       firstStep: 1,
       lastStep: 4,
@@ -98,8 +98,8 @@ describe('building a curve', () => {
   test('computes a finite mean of the largest numbers', () => {
     const [bucket] = grow([], [sample(1, Number.MAX_VALUE), sample(2, Number.MAX_VALUE)], 2);
     expect(bucket?.mean).toBe(Number.MAX_VALUE);
-    const [other] = grow([], [sample(1, Number.MAX_VALUE), sample(2, -Number.MAX_VALUE)], 2);
-    expect(other?.mean).toBe(0);
+    const [opposite] = grow([], [sample(1, Number.MAX_VALUE), sample(2, -Number.MAX_VALUE)], 2);
+    expect(opposite?.mean).toBe(0);
   });
 
   test('computes the exact mean of equal values', () => {
@@ -125,9 +125,11 @@ describe('building a curve', () => {
   test('keeps the single spike of a long curve in bounded space', () => {
     const day = 86_400;
     const portions = Array.from({ length: 7 }, (_, n) =>
-      Array.from({ length: day }, (__, at) => sample(n * day + at, n === 3 && at === 5 ? 1e6 : 1)),
+      Array.from({ length: day }, (__, second) =>
+        sample(n * day + second, n === 3 && second === 5 ? 1e6 : 1),
+      ),
     );
-    const buckets = keep(portions);
+    const buckets = buildCurve(portions);
     expect(buckets.length).toBeLessThanOrEqual(maxBuckets);
     expect(buckets.length).toBeGreaterThanOrEqual(maxBuckets / 2);
     expect(buckets.filter(({ max }) => max === 1e6)).toHaveLength(1);
@@ -141,32 +143,32 @@ describe('building a curve', () => {
         fc.array(fc.array(value, { maxLength: 40 }), { maxLength: 12 }),
         fc.integer({ min: 2, max: 16 }),
         fc.integer({ min: 1, max: 20 }),
-        (given, most, points) => {
+        (valuesOfPortions, limit, points) => {
           let n = 0;
-          const portions = given.map(values => values.map(each => sample((n += 1), each)));
-          const all = portions.flat();
-          const numbers = all.flatMap(each => each.value ?? []);
-          const kept = keep(portions, most);
-          expect(kept.length).toBeLessThanOrEqual(most);
-          // The result must equal that of adding all samples at once.
-          expect(kept.map(({ count, gaps }) => count + gaps)).toEqual(
-            keep(
-              all.map(each => [each]),
-              most,
+          const portions = valuesOfPortions.map(values => values.map(number => sample((n += 1), number)));
+          const allSamples = portions.flat();
+          const numbers = allSamples.flatMap(({ value: number }) => number ?? []);
+          const curve = buildCurve(portions, limit);
+          expect(curve.length).toBeLessThanOrEqual(limit);
+          // The result must equal that of adding the samples one by one.
+          expect(curve.map(({ count, gaps }) => count + gaps)).toEqual(
+            buildCurve(
+              allSamples.map(single => [single]),
+              limit,
             ).map(({ count, gaps }) => count + gaps),
           );
-          for (const buckets of [kept, thin(kept, points)]) {
+          for (const buckets of [curve, thin(curve, points)]) {
             expect(buckets.reduce((sum, { count }) => sum + count, 0)).toBe(numbers.length);
-            expect(buckets.reduce((sum, { gaps }) => sum + gaps, 0)).toBe(all.length - numbers.length);
-            const real = buckets.filter(({ count }) => count > 0);
+            expect(buckets.reduce((sum, { gaps }) => sum + gaps, 0)).toBe(allSamples.length - numbers.length);
+            const filledBuckets = buckets.filter(({ count }) => count > 0);
             if (numbers.length > 0) {
-              expect(Math.min(...real.map(({ min }) => min))).toBe(Math.min(...numbers));
-              expect(Math.max(...real.map(({ max }) => max))).toBe(Math.max(...numbers));
-              expect(real.at(-1)?.last).toBe(numbers.at(-1));
+              expect(Math.min(...filledBuckets.map(({ min }) => min))).toBe(Math.min(...numbers));
+              expect(Math.max(...filledBuckets.map(({ max }) => max))).toBe(Math.max(...numbers));
+              expect(filledBuckets.at(-1)?.last).toBe(numbers.at(-1));
             }
-            const sum = real.reduce((total, { mean, count }) => total + mean * count, 0);
+            const sum = filledBuckets.reduce((total, { mean, count }) => total + mean * count, 0);
             expect(sum).toBeCloseTo(
-              numbers.reduce((total, each) => total + each, 0),
+              numbers.reduce((total, number) => total + number, 0),
               5,
             );
             expect(buckets.map(({ lastStep }) => lastStep)).toEqual(
@@ -186,7 +188,7 @@ test('splits buckets into pages of fixed size', () => {
   expect(pagesOf(buckets).flat()).toEqual(buckets);
 });
 
-test('thins a curve to the requested number of buckets, and leaves a short one alone', () => {
+test('reduces a curve to the requested number of buckets, and does not change a shorter one', () => {
   const buckets = grow([], samples(10), 1);
   expect(thin(buckets, 10)).toBe(buckets);
   expect(thin(buckets, 3).map(({ count }) => count)).toEqual([3, 3, 4]);
@@ -196,7 +198,7 @@ test('thins a curve to the requested number of buckets, and leaves a short one a
 describe('cutting a curve', () => {
   const buckets = grow([], [...samples(6), { step: null, ms: 60, value: 1 }], 2);
   const steps = (range: Partial<Range>) =>
-    within(buckets, { ...none, ...range }).map(({ firstStep, lastStep }) => [firstStep, lastStep]);
+    within(buckets, { ...wholeRange, ...range }).map(({ firstStep, lastStep }) => [firstStep, lastStep]);
 
   test('returns the buckets that overlap the range of steps or times', () => {
     expect(steps({})).toEqual([

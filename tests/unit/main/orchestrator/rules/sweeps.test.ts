@@ -10,13 +10,13 @@ const config = {
   other: { shared: 2 },
   config: { process: [{ train: { lr: 1, steps: null } }, 7], list: [1, 2] },
 };
-const set = (values: Parameters<typeof withValues>[1]) => {
+const setValues = (values: Parameters<typeof withValues>[1]) => {
   const outcome = withValues(config, values);
   return outcome.ok ? outcome.value : outcome.refusal;
 };
 
 describe('gridOf', () => {
-  it('returns every combination, the last key varying fastest', () => {
+  it('returns every combination of values, and changes the last key first', () => {
     const axes = [
       { key: 'lr', values: [1, 2] },
       { key: 'on', values: [true, null] },
@@ -47,7 +47,7 @@ describe('withValues', () => {
     ['config.process.1', { config: { process: [{ train: { lr: 1, steps: null } }, 'x'], list: [1, 2] } }],
   ])('sets %s and leaves the rest of the config unchanged', (path, changes) => {
     const before = structuredClone(config);
-    expect(set({ [path]: 'x' })).toEqual({ ...config, ...changes });
+    expect(setValues({ [path]: 'x' })).toEqual({ ...config, ...changes });
     expect(config).toEqual(before);
   });
 
@@ -63,8 +63,8 @@ describe('withValues', () => {
     'training.',
     '__proto__',
     'training.__proto__',
-  ])('refuses %s, which leads to no single value', path => {
-    expect(set({ learning_rate: 1, [path]: 1 })).toEqual({
+  ])('refuses the key %s, which is not a single value in the config', path => {
+    expect(setValues({ learning_rate: 1, [path]: 1 })).toEqual({
       code: 'config_invalid',
       detail: `The config has no value "${path}" to vary`,
     });
@@ -97,7 +97,7 @@ describe('sweepGroup', () => {
     ['my / config 火', 'my-config-火-20260114-093000'],
     ['//', 'sweep-20260114-093000'],
     ['x'.repeat(700), `${'x'.repeat(80)}-20260114-093000`],
-  ])('makes a valid group from %j', (name, group) => {
+  ])('derives a valid group from the name %j', (name, group) => {
     expect(sweepGroup(name, '2026-01-14T09:30:00.123Z')).toBe(group);
     expect(JobGroup.parse(group)).toBe(group);
   });

@@ -9,17 +9,18 @@ import { SubmitRequest } from '../../../../../protocol/submission.ts';
 import { TemplateParameter, TemplateSubmit } from '../../../../../protocol/template.ts';
 import { makeJob } from '../../../../contract/store/builders.ts';
 
-const submission = (given: object) => SubmitRequest.parse({ config: {}, ...given });
-const parameters = (...given: readonly object[]) => given.map(each => TemplateParameter.parse(each));
-const check = (given: object, ...asked: readonly object[]) => {
-  const checked = checkTemplate(submission(given), parameters(...asked));
-  return checked.ok ? checked.value : checked.refusal.detail;
+const submission = (fields: object) => SubmitRequest.parse({ config: {}, ...fields });
+const parameters = (...list: readonly object[]) => list.map(fields => TemplateParameter.parse(fields));
+// Returns the stored submission of a template, or why it is refused.
+const check = (fields: object, ...parameterList: readonly object[]) => {
+  const outcome = checkTemplate(submission(fields), parameters(...parameterList));
+  return outcome.ok ? outcome.value : outcome.refusal.detail;
 };
 
 describe('checkTemplate', () => {
-  it('accepts a submission that has a place for each value', () => {
-    const given = { config: { lr: 1, on: true, name: 'x' }, gpu_count: 1 };
-    const asked = [
+  it('accepts a submission in which every parameter has a place', () => {
+    const fields = { config: { lr: 1, on: true, name: 'x' }, gpu_count: 1 };
+    const parameterList = [
       { key: 'lr', type: 'number', min: 2 },
       { key: 'rank', type: 'integer', max: 8 },
       { key: 'alpha', type: 'integer' },
@@ -28,23 +29,23 @@ describe('checkTemplate', () => {
       { key: 'size', choices: ['s', 'l'] },
       { key: 'seed', type: 'integer', default: 4 },
     ];
-    expect(check(given, ...asked)).toEqual(submission(given));
+    expect(check(fields, ...parameterList)).toEqual(submission(fields));
   });
 
-  it('removes the values of parameters that ask for a secret', () => {
+  it('removes the values of parameters that are secrets', () => {
     const secret = 'hf_0123456789abcdef';
-    const given = {
+    const fields = {
       config: { hf_token: secret },
       dataloader: { s3: { secret_key: secret } },
       files: { 'a.toml': 'x = 1' },
     };
-    const asked = [{ key: 'hf_token' }, { key: 's3.secret_key', document: 'dataloader' }];
-    const kept = check(given, ...asked);
-    expect(kept).toMatchObject({ config: { hf_token: '' }, dataloader: { s3: { secret_key: '' } } });
-    expect(JSON.stringify(kept)).not.toContain(secret);
+    const parameterList = [{ key: 'hf_token' }, { key: 's3.secret_key', document: 'dataloader' }];
+    const stored = check(fields, ...parameterList);
+    expect(stored).toMatchObject({ config: { hf_token: '' }, dataloader: { s3: { secret_key: '' } } });
+    expect(JSON.stringify(stored)).not.toContain(secret);
     expect(check({}, { key: 'hf_token.x' })).toContain('hf_token.x');
     expect(check({}, { key: 'x.token', document: 'dataloader' })).toContain('x.token');
-    expect(check(given, { key: 'token', document: 'file', file: 'a.toml' })).toContain('hf_token');
+    expect(check(fields, { key: 'token', document: 'file', file: 'a.toml' })).toContain('hf_token');
     expect(
       checkTemplate({ ...submission({}), config: undefined }, parameters({ key: 'token' })),
     ).toMatchObject({
@@ -62,9 +63,8 @@ describe('checkTemplate', () => {
     ],
     ['a large config', { config: { text: 'x'.repeat(300_000) } }, [], 'too large'],
     ['a value without a place', { config: {} }, [{ key: 'config.lr' }], 'no value "config.lr"'],
-  ])('refuses %s', (_case, given, asked, detail) => {
-    const found = check(given, ...asked);
-    expect(found).toContain(detail);
+  ])('refuses %s', (_case, fields, parameterList, detail) => {
+    expect(check(fields, ...parameterList)).toContain(detail);
   });
 });
 
@@ -76,29 +76,29 @@ describe('filledSubmission', () => {
       { key: 'gpu_count', document: 'job', type: 'integer', default: 1 },
     ),
   };
-  const fill = (values: object, of = template) => {
-    const filled = filledSubmission(of, TemplateSubmit.parse({ values, idempotency_key: 'k' }));
-    return filled.ok ? filled.value : filled.refusal;
+  const fill = (values: object, used = template) => {
+    const outcome = filledSubmission(used, TemplateSubmit.parse({ values, idempotency_key: 'k' }));
+    return outcome.ok ? outcome.value : outcome.refusal;
   };
 
   it('returns the submission of the job', () =>
     expect(fill({ lr: '1e-4' })).toMatchObject({ config: { lr: 1e-4 }, gpu_count: 1 }));
 
-  it('lists what is wrong with the values', () => {
+  it('lists every invalid value', () => {
     expect(fill({ lr: 2, x: 1 })).toEqual({
       code: 'invalid_request',
       detail: 'x: the template does not ask for this value; lr: expected at most 1',
     });
     expect(fill({ lr: 1, gpu_count: -1 })).toMatchObject({ detail: expect.stringMatching(/^gpu_count: ./) });
-    const lost = { ...template, submission: submission({ config: { lr: [] } }) };
-    expect(fill({ lr: 1 }, lost)).toMatchObject({ detail: 'lr: the submission has no such value' });
+    const withoutPlace = { ...template, submission: submission({ config: { lr: [] } }) };
+    expect(fill({ lr: 1 }, withoutPlace)).toMatchObject({ detail: 'lr: the submission has no such value' });
   });
 });
 
 describe('submissionOfJob', () => {
   const payload = { config: { lr: 1 }, dataloader: null, files: {} };
 
-  it('copies what decides about where and when a job runs, but not its name', () => {
+  it('copies the settings that decide where and when a job runs, but not its name', () => {
     const job = makeJob(1);
     const copy = submissionOfJob({ ...job, approval: null }, payload);
     expect(SubmitRequest.parse(copy)).toEqual(copy);
@@ -129,13 +129,13 @@ describe('submissionOfJob', () => {
       files: { f: 't' },
     });
     expect(copy).not.toHaveProperty('config_name');
-    const named = {
+    const specWithName = {
       ...spec,
       configName: 'flux',
       timeoutMs: null,
       requirements: { ...spec.requirements, accelerator: null },
     };
-    expect(submissionOfJob({ ...job, spec: named }, payload)).toMatchObject({ config_name: 'flux' });
+    expect(submissionOfJob({ ...job, spec: specWithName }, payload)).toMatchObject({ config_name: 'flux' });
   });
 });
 

@@ -14,31 +14,31 @@ import { WorkerId } from '../../../../../protocol/ids.ts';
 import { UpdateId, UpdateRefusal, UpdateState } from '../../../../../protocol/worker-update.ts';
 import { makeAgent, makeUpdate, makeWorker } from '../builders.ts';
 
-const name = 'trainyard-worker.mjs';
-const [oldSum, newSum] = ['a'.repeat(64), 'b'.repeat(64)];
-const offered = { version: '1.1.0', programs: [{ name, sha256: newSum }] } as const;
-const program = { name, sha256: oldSum, blocked: null, trial: false } as const;
+const programName = 'trainyard-worker.mjs';
+const [oldHash, newHash] = ['a'.repeat(64), 'b'.repeat(64)];
+const offered = { version: '1.1.0', programs: [{ name: programName, sha256: newHash }] } as const;
+const program = { name: programName, sha256: oldHash, blocked: null, trial: false } as const;
 
-const rig = (agent: Partial<AgentFacts> | null, more: Partial<Worker> = {}): Worker =>
+const makeRig = (agent: Partial<AgentFacts> | null, changes: Partial<Worker> = {}): Worker =>
   makeWorker({
-    ...more,
+    ...changes,
     agent: agent === null ? null : makeAgent({ protocol: 2, agentVersion: '1.0.0', program, ...agent }),
   });
 
 describe('refusal of an update', () => {
   test.each([
-    ['local', rig({}, { local: true })],
-    ['never_registered', rig(null)],
-    ['published_agent', rig({ protocol: 1 })],
-    ['newer', rig({ agentVersion: '2.0.0' })],
-    ['too_old', rig({ program: null })],
-    ['current', rig({ agentVersion: '1.1.0', program: { ...program, sha256: newSum, blocked: 'off' } })],
-    ['off', rig({ program: { ...program, blocked: 'off' } })],
-    ['container', rig({ program: { ...program, blocked: 'container' } })],
-    ['not_built', rig({ program: { ...program, name: 'trainyard-worker-linux-x64' } })],
-    [null, rig({})],
-    [null, rig({ agentVersion: null })],
-  ] as const)('is %s', (refusal, subject) => {
+    ['local', makeRig({}, { local: true })],
+    ['never_registered', makeRig(null)],
+    ['published_agent', makeRig({ protocol: 1 })],
+    ['newer', makeRig({ agentVersion: '2.0.0' })],
+    ['too_old', makeRig({ program: null })],
+    ['current', makeRig({ agentVersion: '1.1.0', program: { ...program, sha256: newHash, blocked: 'off' } })],
+    ['off', makeRig({ program: { ...program, blocked: 'off' } })],
+    ['container', makeRig({ program: { ...program, blocked: 'container' } })],
+    ['not_built', makeRig({ program: { ...program, name: 'trainyard-worker-linux-x64' } })],
+    [null, makeRig({})],
+    [null, makeRig({ agentVersion: null })],
+  ] as const)('returns the refusal %s for a worker (%#)', (refusal, subject) => {
     expect(updateRefusal(subject, offered)).toBe(refusal);
   });
 
@@ -48,72 +48,76 @@ describe('refusal of an update', () => {
   });
 });
 
-describe('an available update', () => {
+describe('isUpdateAvailable', () => {
   test.each([
-    ['an older version', true, rig({})],
-    ['an older version without a known program', true, rig({ program: null })],
-    ['another build of the same version', true, rig({ agentVersion: '1.1.0' })],
-    ['the same build', false, rig({ agentVersion: '1.1.0', program: { ...program, sha256: newSum } })],
-    ['an unknown program of the same version', false, rig({ agentVersion: '1.1.0', program: null })],
+    ['an older version', true, makeRig({})],
+    ['an older version without a known program', true, makeRig({ program: null })],
+    ['another build of the same version', true, makeRig({ agentVersion: '1.1.0' })],
+    ['the same build', false, makeRig({ agentVersion: '1.1.0', program: { ...program, sha256: newHash } })],
+    ['an unknown program of the same version', false, makeRig({ agentVersion: '1.1.0', program: null })],
     [
       'a program that is not built',
       false,
-      rig({ agentVersion: '1.1.0', program: { ...program, name: null } }),
+      makeRig({ agentVersion: '1.1.0', program: { ...program, name: null } }),
     ],
-    ['a newer version', false, rig({ agentVersion: '2.0.0' })],
-    ['no version', false, rig({ agentVersion: null })],
-    ["SimpleTuner's own worker", false, rig({ protocol: 1 })],
-    ["the server's own worker", false, rig({}, { local: true })],
-    ['a worker that never registered', false, rig(null)],
-  ] as const)('for %s is %s', (_case, expected, subject) => {
+    ['a newer version', false, makeRig({ agentVersion: '2.0.0' })],
+    ['no version', false, makeRig({ agentVersion: null })],
+    ["SimpleTuner's own worker", false, makeRig({ protocol: 1 })],
+    ["the server's own worker", false, makeRig({}, { local: true })],
+    ['a worker that never registered', false, makeRig(null)],
+  ] as const)('decides whether an update is available for %s: %s', (_case, expected, subject) => {
     expect(isUpdateAvailable(subject, offered)).toBe(expected);
   });
 });
 
-const updating = (
+const makeUpdating = (
   id: string,
   update: Partial<ProgramUpdate> = {},
-  more: Partial<UpdatingWorker> = {},
+  changes: Partial<UpdatingWorker> = {},
 ): UpdatingWorker => ({
   id: WorkerId.parse(id),
   name: id,
   update: makeUpdate(update),
   isBusy: false,
   isOffline: false,
-  ...more,
+  ...changes,
 });
 
-const brief = (workers: readonly UpdatingWorker[], now = 0) =>
+// The planned actions as text.
+const planActions = (workers: readonly UpdatingWorker[], now = 0) =>
   planUpdates(workers, now).map(({ kind, id }) => `${kind} ${id}`);
 
 const states = UpdateState.options;
 
 describe('plan of updates', () => {
   test('starts as many workers as may restart at the same time', () => {
-    expect(brief([updating('a'), updating('b')])).toEqual(['start a']);
-    expect(brief([updating('a', { atOnce: 2 }), updating('b', { atOnce: 2 })])).toEqual([
+    expect(planActions([makeUpdating('a'), makeUpdating('b')])).toEqual(['start a']);
+    expect(planActions([makeUpdating('a', { atOnce: 2 }), makeUpdating('b', { atOnce: 2 })])).toEqual([
       'start a',
       'start b',
     ]);
-    expect(brief([updating('a', { state: 'restarting' }), updating('b')])).toEqual([]);
+    expect(planActions([makeUpdating('a', { state: 'restarting' }), makeUpdating('b')])).toEqual([]);
   });
 
   test('keeps jobs from a busy worker, and starts idle ones first', () => {
-    expect(brief([updating('a', {}, { isBusy: true }), updating('b')])).toEqual(['wait a', 'start b']);
-    expect(brief([updating('a', { state: 'waiting' }, { isBusy: true })])).toEqual([]);
+    expect(planActions([makeUpdating('a', {}, { isBusy: true }), makeUpdating('b')])).toEqual([
+      'wait a',
+      'start b',
+    ]);
+    expect(planActions([makeUpdating('a', { state: 'waiting' }, { isBusy: true })])).toEqual([]);
   });
 
   test('starts a worker that has waited for its job before those that still take jobs', () => {
-    expect(brief([updating('a'), updating('b', { state: 'waiting' })])).toEqual(['start b']);
+    expect(planActions([makeUpdating('a'), makeUpdating('b', { state: 'waiting' })])).toEqual(['start b']);
   });
 
-  test('starts a busy worker at once when that is requested', () => {
-    expect(brief([updating('a', { when: 'now' }, { isBusy: true })])).toEqual(['start a']);
+  test('starts a busy worker immediately when the request says "now"', () => {
+    expect(planActions([makeUpdating('a', { when: 'now' }, { isBusy: true })])).toEqual(['start a']);
   });
 
   test('stops the others after a failure, but not those of another request', () => {
-    const other = updating('c', { request: UpdateId.parse('u_other') });
-    const plan = planUpdates([updating('a', { state: 'failed' }), updating('b'), other], 0);
+    const otherRequest = makeUpdating('c', { request: UpdateId.parse('u_other') });
+    const plan = planUpdates([makeUpdating('a', { state: 'failed' }), makeUpdating('b'), otherRequest], 0);
     expect(plan).toEqual([
       { kind: 'stop', id: 'b', reason: 'The update of a failed' },
       { kind: 'start', id: 'c' },
@@ -121,18 +125,24 @@ describe('plan of updates', () => {
   });
 
   test('skips a worker that is offline at its turn', () => {
-    expect(brief([updating('a', {}, { isOffline: true }), updating('b')])).toEqual(['stop a', 'start b']);
+    expect(planActions([makeUpdating('a', {}, { isOffline: true }), makeUpdating('b')])).toEqual([
+      'stop a',
+      'start b',
+    ]);
   });
 
   test('fails an update whose worker goes offline, or that takes too long', () => {
     const active = { state: 'downloading', startedAt: 0 } as const;
-    expect(brief([updating('a', active, { isOffline: true }), updating('b')])).toEqual(['fail a', 'stop b']);
-    expect(brief([updating('a', active)], updateLimitMs - 1)).toEqual([]);
-    expect(brief([updating('a', active)], updateLimitMs)).toEqual(['fail a']);
-    expect(brief([updating('a', { ...active, startedAt: null })], updateLimitMs)).toEqual([]);
+    expect(planActions([makeUpdating('a', active, { isOffline: true }), makeUpdating('b')])).toEqual([
+      'fail a',
+      'stop b',
+    ]);
+    expect(planActions([makeUpdating('a', active)], updateLimitMs - 1)).toEqual([]);
+    expect(planActions([makeUpdating('a', active)], updateLimitMs)).toEqual(['fail a']);
+    expect(planActions([makeUpdating('a', { ...active, startedAt: null })], updateLimitMs)).toEqual([]);
   });
 
-  test('is under way until it has failed or was stopped', () => {
+  test('treats an update as under way until it has failed or was stopped', () => {
     expect(states.filter(state => isUnderWay(makeUpdate({ state })))).toEqual(states.slice(0, 4));
   });
 

@@ -10,23 +10,24 @@ import {
 import { finalStatuses, liveStatuses } from '../../../../../protocol/job.ts';
 import { attemptId, jobId, makeAttempt, makeEnded, makeLive, makePending, NOW } from '../builders.ts';
 
-const own = attemptId('a1');
-const minute = 60_000;
-const day = 24 * 60 * minute;
+const currentAttempt = attemptId('a1');
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
 
-const refused = (
+// Returns why an upload of this attempt is refused, or null.
+const findRefusal = (
   job: Job | null,
-  more: { readonly outstanding?: Outstanding; readonly openedAt?: number; readonly now?: Now } = {},
-  attempt = own,
+  facts: { readonly outstanding?: Outstanding; readonly openedAt?: number; readonly now?: Now } = {},
+  attempt = currentAttempt,
 ) =>
   uploadRefusal(
-    { job, outstanding: more.outstanding ?? null, windowOpenedAt: more.openedAt ?? null },
+    { job, outstanding: facts.outstanding ?? null, windowOpenedAt: facts.openedAt ?? null },
     attempt,
-    more.now ?? { wall: NOW, mono: 0 },
+    facts.now ?? { wall: NOW, mono: 0 },
   );
-const noted = (state: Outstanding['state'], changes: Partial<Outstanding> = {}): Outstanding => ({
+const makeOutstanding = (state: Outstanding['state'], changes: Partial<Outstanding> = {}): Outstanding => ({
   jobId: jobId('j1'),
-  attemptId: own,
+  attemptId: currentAttempt,
   files: 2,
   bytes: 10,
   reason: null,
@@ -37,87 +38,89 @@ const noted = (state: Outstanding['state'], changes: Partial<Outstanding> = {}):
 
 describe('uploads of an attempt', () => {
   test.each(liveStatuses)('allows uploads while the job is %s', status => {
-    expect(refused(makeLive(status))).toBeNull();
+    expect(findRefusal(makeLive(status))).toBeNull();
   });
 
-  test.each(liveStatuses)('refuses uploads for good when a newer attempt is %s', status => {
+  test.each(liveStatuses)('permanently refuses uploads when a newer attempt is %s', status => {
     const job = makeLive(status, { attempt: makeAttempt({ id: attemptId('a2'), n: 2 }) });
-    expect(refused(job)).toMatchObject({
+    expect(findRefusal(job)).toMatchObject({
       code: 'uploads_closed',
       detail: expect.stringContaining('newer attempt') as unknown,
     });
-    expect(refused(job, {}, attemptId('a2'))).toBeNull();
+    expect(findRefusal(job, {}, attemptId('a2'))).toBeNull();
   });
 
-  test('refuses uploads for now after the attempt was given up', () => {
-    expect(refused(makePending())).toMatchObject({ code: 'upload_token_over' });
+  test('temporarily refuses uploads after the takeover of the attempt', () => {
+    expect(findRefusal(makePending())).toMatchObject({ code: 'upload_token_over' });
   });
 
-  test('refuses uploads for good before a dispatch and after the job was deleted', () => {
-    expect(refused(makePending({ attempt: null }))?.code).toBe('uploads_closed');
-    expect(refused(null)?.detail).toContain('deleted');
+  test('permanently refuses uploads before a dispatch and after the job was deleted', () => {
+    expect(findRefusal(makePending({ attempt: null }))?.code).toBe('uploads_closed');
+    expect(findRefusal(null)?.detail).toContain('deleted');
   });
 
   test.each(finalStatuses.filter(status => status !== 'completed'))(
-    'refuses uploads for good when the job is %s',
+    'permanently refuses uploads when the job is %s',
     status => {
       const job = makeEnded(status, { endedAt: NOW });
-      expect(refused(job)).toMatchObject({ code: 'uploads_closed' });
-      expect(refused(job)?.detail).toContain(status);
+      expect(findRefusal(job)).toMatchObject({ code: 'uploads_closed' });
+      expect(findRefusal(job)?.detail).toContain(status);
     },
   );
 
   test.each([
     [0, true],
-    [10 * minute, true],
-    [10 * minute + 1, false],
-  ])('decides about an upload %s ms after its window opened: %s', (sinceMs, may) => {
+    [10 * minuteMs, true],
+    [10 * minuteMs + 1, false],
+  ])('decides about an upload %s ms after its window opened: %s', (sinceMs, isAllowed) => {
     const job = makeEnded('completed', { endedAt: NOW });
     // The wall clock was set back by an hour.
-    const now = { wall: NOW - 60 * minute, mono: 5_000 + sinceMs };
-    expect(refused(job, { openedAt: 5_000, now }) === null).toBe(may);
+    const now = { wall: NOW - 60 * minuteMs, mono: 5_000 + sinceMs };
+    expect(findRefusal(job, { openedAt: 5_000, now }) === null).toBe(isAllowed);
   });
 
   test.each([
     [0, true],
-    [7 * day, true],
-    [7 * day + 1, false],
-    [-7 * day - 1, false],
-  ])('decides whether a window opens %s ms after the completion: %s', (agoMs, may) => {
-    expect(refused(makeEnded('completed', { endedAt: NOW - agoMs })) === null).toBe(may);
+    [7 * dayMs, true],
+    [7 * dayMs + 1, false],
+    [-7 * dayMs - 1, false],
+  ])('decides whether a window opens %s ms after the completion: %s', (agoMs, isAllowed) => {
+    expect(findRefusal(makeEnded('completed', { endedAt: NOW - agoMs })) === null).toBe(isAllowed);
   });
 
   test('allows uploads of outstanding files at any time after the completion', () => {
-    const job = makeEnded('completed', { endedAt: NOW - 100 * day });
-    const now = { wall: NOW, mono: 100 * day };
-    expect(refused(job, { outstanding: noted('pending'), openedAt: 0, now })).toBeNull();
+    const job = makeEnded('completed', { endedAt: NOW - 100 * dayMs });
+    const now = { wall: NOW, mono: 100 * dayMs };
+    expect(findRefusal(job, { outstanding: makeOutstanding('pending'), openedAt: 0, now })).toBeNull();
   });
 
   test.each([
     ['done', 'has uploaded every file'],
     ['given_up', 'were given up'],
-  ] as const)('refuses uploads for good when the outstanding files are %s', (state, words) => {
-    const found = refused(makeEnded('completed', { endedAt: NOW }), { outstanding: noted(state) });
-    expect(found?.code).toBe('uploads_closed');
-    expect(found?.detail).toContain(words);
+  ] as const)('permanently refuses uploads when the outstanding files are %s', (state, text) => {
+    const refusal = findRefusal(makeEnded('completed', { endedAt: NOW }), {
+      outstanding: makeOutstanding(state),
+    });
+    expect(refusal?.code).toBe('uploads_closed');
+    expect(refusal?.detail).toContain(text);
   });
 
   test('ignores outstanding files of another attempt', () => {
     const job = makeEnded('completed', { endedAt: NOW });
-    const outstanding = noted('pending', { attemptId: attemptId('a0') });
-    const now = { wall: NOW, mono: 11 * minute };
-    expect(refused(job, { outstanding, openedAt: 0, now })?.code).toBe('uploads_closed');
+    const outstanding = makeOutstanding('pending', { attemptId: attemptId('a0') });
+    const now = { wall: NOW, mono: 11 * minuteMs };
+    expect(findRefusal(job, { outstanding, openedAt: 0, now })?.code).toBe('uploads_closed');
   });
 });
 
 describe('createUploadWindows', () => {
   test('keeps the first opening of a window, and drops the oldest beyond 20,000', () => {
     const windows = createUploadWindows();
-    windows.open(own, 1);
-    windows.open(own, 2);
-    expect(windows.openedAt(own)).toBe(1);
+    windows.open(currentAttempt, 1);
+    windows.open(currentAttempt, 2);
+    expect(windows.openedAt(currentAttempt)).toBe(1);
     for (let n = 0; n < 20_000; n += 1) windows.open(attemptId(`b${n}`), 3);
-    expect(windows.openedAt(own)).toBeNull();
+    expect(windows.openedAt(currentAttempt)).toBeNull();
     expect(windows.openedAt(attemptId('b0'))).toBe(3);
   });
 });

@@ -59,13 +59,18 @@ const makeCandidate = (
   ineligibilityReasons: ineligibilityReasons[state],
 });
 
-const lineFor = (needs: ReturnType<typeof makeNeeds>, candidates: readonly Candidate[]): string =>
+const explainWait = (needs: ReturnType<typeof makeNeeds>, candidates: readonly Candidate[]): string =>
   whyNobody(judge(needs, candidates));
 
 const a100 = makeNeeds({ gpuCount: 1, labels: { gpu_type: 'a100*' } });
 
 test.each<
-  readonly [what: string, line: string, needs: ReturnType<typeof makeNeeds>, candidates: readonly Candidate[]]
+  readonly [
+    title: string,
+    text: string,
+    needs: ReturnType<typeof makeNeeds>,
+    candidates: readonly Candidate[],
+  ]
 >([
   ['no worker', 'No idle workers: no worker has been created yet', makeNeeds(), []],
   [
@@ -148,11 +153,11 @@ test.each<
     makeNeeds(),
     (['quarantined', 'settling', 'leaving', 'no_stream'] as const).map(status => makeCandidate(status)),
   ],
-])('summarizes why a job waits: %s', (_case, line, needs, candidates) => {
-  expect(lineFor(needs, candidates)).toBe(line);
+])('summarizes why a job waits: %s', (_case, text, needs, candidates) => {
+  expect(explainWait(needs, candidates)).toBe(text);
 });
 
-const rig = makeOffering({ gpuCount: 1, vramGb: 24, accelerator: 'cuda' });
+const rigOffering = makeOffering({ gpuCount: 1, vramGb: 24, accelerator: 'cuda' });
 
 test.each([
   [{ vramGb: 80 }, '1 with less than 80 GB a GPU (have 24 GB)'],
@@ -160,7 +165,7 @@ test.each([
   [{ guarded: true }, '1 that keep training without contact'],
   [{ configKeys: ['output_dir', 'webhook_config'] }, '1 that do not allow output_dir, webhook_config'],
 ])('summarizes unmet requirements for the GPUs and the agent: %j', (changes, line) => {
-  expect(lineFor(makeNeeds(changes), [{ ...makeCandidate('idle'), offering: rig }])).toBe(
+  expect(explainWait(makeNeeds(changes), [{ ...makeCandidate('idle'), offering: rigOffering }])).toBe(
     `No idle workers: 0 of 1 worker can take this job: ${line}`,
   );
 });
@@ -170,19 +175,18 @@ test.each([
   ['worker', '2 busy, 1 on this machine'],
 ] as const)('counts workers in the wrong place for target %s', (target, reasons) => {
   const remote = makeCandidate('busy');
-  const own = { ...makeCandidate('offline'), local: true, offering: makeOffering({ local: true }) };
-  expect(lineFor(makeNeeds({ target }), [remote, remote, own])).toBe(
+  const local = { ...makeCandidate('offline'), local: true, offering: makeOffering({ local: true }) };
+  expect(explainWait(makeNeeds({ target }), [remote, remote, local])).toBe(
     `No idle workers: 0 of 3 workers can take this job: ${reasons}`,
   );
 });
 
 test.each([
   ['worker', true, /must not run on the orchestrator's own machine, and this is that machine/],
-  ['worker', true, /must not run on the orchestrator's own machine, and this is that machine/],
 ] as const)('explains why a worker in the wrong place cannot run a job for %s', (target, local, detail) => {
   const candidate = { ...makeCandidate('idle'), local, offering: makeOffering({ local }) };
   const [judged] = judge(makeNeeds({ target }), [candidate]);
-  if (judged === undefined) throw new Error('nobody was judged');
+  if (judged === undefined) throw new Error('no worker was judged');
   expect(reasonsOf(judged, null)).toMatchObject([{ code: 'target', detail: expect.stringMatching(detail) }]);
 });
 
@@ -190,17 +194,17 @@ test('names at most five existing label values', () => {
   const candidates = Array.from({ length: 9 }, (_, index) =>
     makeCandidate('idle', 1, { gpu_type: `t${index}` }),
   );
-  expect(lineFor(a100, candidates)).toMatch(/9 label gpu_type=a100\* \(have t0, t1, t2, t3, t4\)$/);
+  expect(explainWait(a100, candidates)).toMatch(/9 label gpu_type=a100\* \(have t0, t1, t2, t3, t4\)$/);
 });
 
 describe('judging a worker', () => {
   const judgeOne = (needs: ReturnType<typeof makeNeeds>, candidate: Candidate) => {
     const [judged] = judge(needs, [candidate]);
-    if (judged === undefined) throw new Error('nobody was judged');
+    if (judged === undefined) throw new Error('no worker was judged');
     return judged;
   };
 
-  test('judges a worker as fitting only when nothing speaks against it', () => {
+  test('judges a worker as fitting only when it is idle and meets all requirements', () => {
     expect(judgeOne(a100, makeCandidate('idle', 1, { gpu_type: 'a100-80gb' })).fits).toBe(true);
     expect(judgeOne(a100, makeCandidate('busy', 1, { gpu_type: 'a100-80gb' })).fits).toBe(false);
     expect(judgeOne(a100, makeCandidate('idle', 1, { gpu_type: 'h100' })).fits).toBe(false);
@@ -215,7 +219,7 @@ describe('judging a worker', () => {
       configKeys: ['post_checkpoint_script'],
       labels: { gpu_type: 'a100*', rack: '7' },
     });
-    const offering = { ...rig, labels: { gpu_type: 'h100' } };
+    const offering = { ...rigOffering, labels: { gpu_type: 'h100' } };
     const judged = judgeOne(needs, { ...makeCandidate('busy'), offering });
     const reasons = reasonsOf(judged, workerId('w1'));
     expect(reasons.map(({ code, wanted, there }) => [code, wanted, there])).toEqual([
@@ -249,7 +253,7 @@ describe('judging a worker', () => {
   test.each([
     ['this machine', 'not on this machine', /must run on the orchestrator's own machine/],
     ['another machine', 'on this machine', /must not run on the orchestrator's own machine/],
-  ])('says that a job must run on %s', (wanted, heading, detail) => {
+  ])('explains that a job must run on %s', (wanted, heading, detail) => {
     expect(words.target.heading(wanted, '')).toBe(heading);
     expect(words.target.detail(wanted, '')).toMatch(detail);
   });
@@ -257,7 +261,7 @@ describe('judging a worker', () => {
   test.each([
     ['data', { data: ['v1'] }, 'Data: the job has datasets to fetch'],
     ['inputs', { inputs: true }, 'Inputs: the job takes files of other jobs'],
-  ] as const)('says that a worker which cannot fetch %s must be updated', (code, needed, detail) => {
+  ] as const)('explains that a worker cannot fetch %s', (code, needed, detail) => {
     const offering = makeOffering({ fetchesInputs: false, fetchesData: false });
     const judged = judgeOne(makeNeeds(needed), { ...makeCandidate('idle'), offering });
     expect(reasonsOf(judged, null)).toMatchObject([{ code, detail: expect.stringContaining(detail) }]);
@@ -291,11 +295,11 @@ describe('judging a worker', () => {
   });
 
   test('distinguishes a disconnected worker from a silent one', () => {
-    const gone: Candidate = {
+    const disconnected: Candidate = {
       ...makeCandidate('idle'),
       ineligibilityReasons: [{ code: 'offline', why: 'goodbye' }],
     };
-    expect(reasonsOf(judgeOne(makeNeeds(), gone), null)).toMatchObject([{ there: 'goodbye' }]);
+    expect(reasonsOf(judgeOne(makeNeeds(), disconnected), null)).toMatchObject([{ there: 'goodbye' }]);
   });
 
   test('judges the previous worker as fitting, with a reason to avoid it', () => {
@@ -315,13 +319,13 @@ describe('judging a worker', () => {
     });
     const reasons = reasonsOf(judgeOne(needs, makeCandidate('awaited', 0, { rack: '8' })), null);
     expect(reasons.map(({ code }) => code)).toEqual(['never_registered', 'label']);
-    const right = reasonsOf(judgeOne(needs, makeCandidate('awaited', 0, { rack: '7' })), null);
-    expect(right.map(({ code }) => code)).toEqual(['never_registered']);
+    const withRightLabel = reasonsOf(judgeOne(needs, makeCandidate('awaited', 0, { rack: '7' })), null);
+    expect(withRightLabel.map(({ code }) => code)).toEqual(['never_registered']);
   });
 });
 
 describe('isUnsatisfiable', () => {
-  const four = makeNeeds({ gpuCount: 4 });
+  const fourGpus = makeNeeds({ gpuCount: 4 });
 
   test.each<readonly [what: string, candidates: readonly Candidate[], expected: boolean]>([
     ['no worker', [], true],
@@ -330,57 +334,57 @@ describe('isUnsatisfiable', () => {
     ['a quarantined worker with enough GPUs', [makeCandidate('quarantined', 4)], false],
     ['a worker that never registered', [makeCandidate('awaited', 4), makeCandidate('idle', 1)], true],
   ])('decides whether a job is unsatisfiable with %s', (_case, candidates, expected) => {
-    expect(isUnsatisfiable(judge(four, candidates), 1)).toBe(expected);
+    expect(isUnsatisfiable(judge(fourGpus, candidates), 1)).toBe(expected);
   });
 });
 
-describe('a job that needs two workers at once', () => {
+describe('a job that needs two workers at the same time', () => {
   const pair = makeNeeds({ nodes: 2 });
-  const whole = { ...makeCandidate('idle', 1), offering: makeOffering({ nodes: 2 }) };
+  const twoMachines = { ...makeCandidate('idle', 1), offering: makeOffering({ nodes: 2 }) };
   const candidate = (name: Parameters<typeof makeCandidate>[0]): Candidate => ({
     ...makeCandidate(name, 1),
     offering: makeOffering({ isMultiNode: true }),
   });
   const [idle, busy, offline] = [candidate('idle'), candidate('quarantined'), candidate('offline')];
 
-  test('is unsatisfiable until two workers could take part, or one has two machines', () => {
+  test('judges the job as unsatisfiable until two workers fit it, or one with two machines', () => {
     const decide = (candidates: readonly Candidate[]) => isUnsatisfiable(judge(pair, candidates), 2);
-    expect([[], [idle], [idle, offline], [whole]].map(decide)).toEqual([true, true, false, false]);
+    expect([[], [idle], [idle, offline], [twoMachines]].map(decide)).toEqual([true, true, false, false]);
   });
 
-  test('waits for the workers that are missing', () => {
+  test('counts the workers that are free for the job', () => {
     const gather = (candidates: readonly Candidate[]) => gatheringOf(judge(pair, candidates), 2);
     expect(gather([idle, busy])).toEqual({ free: 1, wanted: 2 });
     expect(gather([busy, offline])).toEqual({ free: 0, wanted: 2 });
-    expect([gather([idle, idle]), gather([whole])]).toEqual([null, null]);
+    expect([gather([idle, idle]), gather([twoMachines])]).toEqual([null, null]);
     expect(gatheringOf(judge(makeNeeds(), [busy]), 1)).toBeNull();
   });
 
   test.each([
     [0, 'Needs 2 workers at the same time, and 0 of them are free. It starts when all are'],
     [1, 'Needs 2 workers at the same time, and 1 of them is free. It starts when all are'],
-  ])('is explained while %i of them are free', (free, text) => {
+  ])('explains the wait while %i of the workers are free', (free, text) => {
     expect(describeGathering({ free, wanted: 2 })).toBe(text);
   });
 });
 
 test('names the workers that could run a job only while all of them are offline', () => {
-  const [away, idle, small, unknown] = [
+  const [offline, idle, small, unregistered] = [
     makeCandidate('offline', 4),
     makeCandidate('idle', 4),
     makeCandidate('idle', 1),
     makeCandidate('never', 4),
   ];
-  const takers = (candidates: readonly Candidate[]) =>
+  const findOfflineTakers = (candidates: readonly Candidate[]) =>
     offlineTakers(judge(makeNeeds({ gpuCount: 4 }), candidates));
-  expect(takers([away, small, unknown])).toEqual([away]);
-  expect(takers([away, idle])).toEqual([]);
-  expect(takers([small])).toEqual([]);
+  expect(findOfflineTakers([offline, small, unregistered])).toEqual([offline]);
+  expect(findOfflineTakers([offline, idle])).toEqual([]);
+  expect(findOfflineTakers([small])).toEqual([]);
 });
 
 test.each<readonly [blocker: FixedBlocker, detail: string]>([
   [{ code: 'approval' }, 'Waits for approval by somebody who may manage the queue'],
-  [{ code: 'backoff', until: 7 }, 'Waits until moment 7 before the next attempt'],
+  [{ code: 'backoff', until: 7 }, 'Waits until time 7 before the next attempt'],
   [{ code: 'paused', by: 'ada', note: 'new disks' }, 'The queue is paused by ada: new disks'],
   [{ code: 'paused', by: 'ada', note: null }, 'The queue is paused by ada'],
   [
@@ -396,10 +400,10 @@ test.each<readonly [blocker: FixedBlocker, detail: string]>([
     '3 of 3 jobs of team nlp run: the limit of this team',
   ],
 ])('describes the blocker %j', (blocker, detail) => {
-  expect(describeBlocker(blocker, at => `moment ${at}`)).toEqual({ code: blocker.code, detail });
+  expect(describeBlocker(blocker, at => `time ${at}`)).toEqual({ code: blocker.code, detail });
 });
 
-test('explains a closed rig in the words of its agent', () => {
+test('explains a closed rig with the text of its agent', () => {
   const detail = 'Outside of its hours: it opens at 20:00';
   expect(describeIneligibility({ code: 'closed', detail })).toEqual({ there: null, detail });
   expect(wordFor({ code: 'closed', detail })).toBe('closed');

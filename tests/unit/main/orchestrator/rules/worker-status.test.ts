@@ -17,7 +17,7 @@ interface Flags {
   readonly awaited?: boolean;
   readonly registered?: boolean;
   readonly gone?: 'goodbye' | 'silent';
-  readonly heard?: boolean;
+  readonly contacted?: boolean;
   readonly silentMs?: number;
   readonly draining?: boolean;
   readonly holdsAttempt?: boolean;
@@ -50,7 +50,7 @@ function factsFrom(flags: Flags): WorkerFacts {
   };
   return {
     worker,
-    presence: flags.heard === false ? null : presence,
+    presence: flags.contacted === false ? null : presence,
     jobId: flags.holdsAttempt === true ? jobId('j1') : null,
     awaited: flags.awaited ?? false,
     offlineAfterMs,
@@ -61,7 +61,7 @@ function factsFrom(flags: Flags): WorkerFacts {
   };
 }
 
-const codesFrom = (flags: Flags): readonly string[] =>
+const reasonCodes = (flags: Flags): readonly string[] =>
   ineligibilityReasonsOf(factsFrom(flags), now).map(({ code }) => code);
 
 function statusFrom(flags: Flags): string {
@@ -73,7 +73,7 @@ test('returns idle for a connected worker with a stream and no job', () => {
   expect(statusFrom({})).toBe('idle');
 });
 
-// The rules in their order: each one wins over all later ones.
+// The rules in their order: each one takes precedence over all later ones.
 const rules: readonly (readonly [flags: Flags, status: string])[] = [
   [{ registered: false }, 'offline: never_registered'],
   [{ gone: 'goodbye' }, 'offline: goodbye'],
@@ -95,9 +95,12 @@ test.each(rules)('derives the status from %o alone: %s', (flags, status) => {
 test.each(rules.map(([flags, status], index) => ({ flags, status, later: rules.slice(index + 1) })))(
   'prefers $status to every later rule',
   ({ flags, status, later }) => {
-    for (const [other] of later) expect(statusFrom({ ...other, ...flags })).toBe(status);
-    const allAtOnce = later.reduce<Flags>((all, [other]) => ({ ...all, ...other }), {});
-    expect(statusFrom({ ...allAtOnce, ...flags })).toBe(status);
+    let allLater: Flags = {};
+    for (const [laterFlags] of later) {
+      expect(statusFrom({ ...laterFlags, ...flags })).toBe(status);
+      allLater = { ...allLater, ...laterFlags };
+    }
+    expect(statusFrom({ ...allLater, ...flags })).toBe(status);
   },
 );
 
@@ -113,8 +116,8 @@ describe('boundaries of the worker status', () => {
     expect(statusFrom(flags)).toBe(status);
   });
 
-  test('treats a worker that this process never heard as silent', () => {
-    expect(statusFrom({ heard: false })).toBe('offline: silent');
+  test('treats a worker that was not in contact with this process as silent', () => {
+    expect(statusFrom({ contacted: false })).toBe('offline: silent');
   });
 
   test('keeps an offline worker silent even if its last contact looks recent', () => {
@@ -147,6 +150,12 @@ test("prefers the admin's labels to the agent's", () => {
   expect(labelsOf(makeWorker({ agent: null, labels: { team: 'nlp' } }))).toEqual({ team: 'nlp' });
 });
 
+function mergeFlags(selectedRules: typeof rules): Flags {
+  let merged: Flags = {};
+  for (const [flags] of selectedRules) merged = { ...merged, ...flags };
+  return merged;
+}
+
 describe('ineligibilityReasonsOf', () => {
   test('keeps jobs from a worker that is being updated, and shows why it is idle', () => {
     const facts = factsFrom({});
@@ -157,19 +166,19 @@ describe('ineligibilityReasonsOf', () => {
   });
 
   test('returns no reason for an idle worker', () => {
-    expect(codesFrom({})).toEqual([]);
+    expect(reasonCodes({})).toEqual([]);
   });
 
   test('returns all reasons in the order of the rules', () => {
-    const all = rules.slice(1).reduce<Flags>((flags, [other]) => ({ ...flags, ...other }), {});
+    const all = mergeFlags(rules.slice(1));
     const codes = ['offline', 'draining', 'busy', 'settling', 'no_stream', 'leaving'];
-    expect(codesFrom(all)).toEqual([...codes, 'quarantined', 'gpu_trouble', 'local_limit']);
+    expect(reasonCodes(all)).toEqual([...codes, 'quarantined', 'gpu_trouble', 'local_limit']);
   });
 
   test("returns only the admin's reasons for a worker that never registered", () => {
-    const all = rules.reduce<Flags>((flags, [other]) => ({ ...flags, ...other }), { heard: false });
-    expect(codesFrom(all)).toEqual(['never_registered', 'draining']);
-    expect(codesFrom({ registered: false, awaited: true })).toEqual(['never_registered']);
+    const all = { contacted: false, ...mergeFlags(rules) };
+    expect(reasonCodes(all)).toEqual(['never_registered', 'draining']);
+    expect(reasonCodes({ registered: false, awaited: true })).toEqual(['never_registered']);
   });
 
   test('includes the known details of each reason', () => {
@@ -187,7 +196,7 @@ describe('ineligibilityReasonsOf', () => {
       { code: 'quarantined', reason: quarantine.reason },
       { code: 'gpu_trouble', troubles: [trouble] },
     ]);
-    expect(ineligibilityReasonsOf(factsFrom({ heard: false }), now)).toEqual([
+    expect(ineligibilityReasonsOf(factsFrom({ contacted: false }), now)).toEqual([
       { code: 'offline', why: 'silent' },
       { code: 'no_stream' },
     ]);
@@ -196,30 +205,33 @@ describe('ineligibilityReasonsOf', () => {
     ]);
   });
 
-  const flags = [{}, ...rules.map(([given]) => given)];
+  const singleRules = [{}, ...rules.map(([flags]) => flags)];
+  const pairsOfRules = singleRules.flatMap(first => singleRules.map(second => ({ ...first, ...second })));
 
-  test.each(flags.flatMap(one => flags.map(other => ({ ...one, ...other }))))(
+  test.each(pairsOfRules)(
     'returns no reason exactly for idle workers without quarantine, GPU problem or local limit: %o',
-    given => {
-      const isIdle = statusFrom(given).startsWith('idle');
-      const ofIdle = ['quarantined', 'gpu_trouble', 'local_limit'];
-      expect(codesFrom(given).filter(code => !ofIdle.includes(code)).length === 0).toBe(isIdle);
-      const isHeldBack = given.quarantined === true || given.troubled === true || given.closed === true;
-      expect(codesFrom(given).length === 0).toBe(isIdle && !isHeldBack);
+    flags => {
+      const isIdle = statusFrom(flags).startsWith('idle');
+      const reasonsOfIdleWorkers = ['quarantined', 'gpu_trouble', 'local_limit'];
+      expect(reasonCodes(flags).filter(code => !reasonsOfIdleWorkers.includes(code)).length === 0).toBe(
+        isIdle,
+      );
+      const isHeldBack = flags.quarantined === true || flags.troubled === true || flags.closed === true;
+      expect(reasonCodes(flags).length === 0).toBe(isIdle && !isHeldBack);
     },
   );
 
-  test.each<readonly [when: string, given: Flags, codes: readonly string[]]>([
+  test.each<readonly [title: string, flags: Flags, codes: readonly string[]]>([
     ['without a trial time', {}, ['quarantined']],
     ['before its trial time', { trialInMs: 1 }, ['quarantined']],
     ['at its trial time', { trialInMs: 0 }, []],
     ['after its trial time', { trialInMs: -1 }, []],
-  ])('returns a quarantine as reason until the trial: %s', (_when, given, codes) => {
-    expect(codesFrom({ ...given, quarantined: true })).toEqual(codes);
-    expect(statusFrom({ ...given, quarantined: true })).toBe('idle: quarantined');
+  ])('returns a quarantine as reason until the trial: %s', (_case, flags, codes) => {
+    expect(reasonCodes({ ...flags, quarantined: true })).toEqual(codes);
+    expect(statusFrom({ ...flags, quarantined: true })).toBe('idle: quarantined');
   });
 
   test('ignores a trial time without a quarantine', () => {
-    expect(codesFrom({ trialInMs: 1 })).toEqual([]);
+    expect(reasonCodes({ trialInMs: 1 })).toEqual([]);
   });
 });
