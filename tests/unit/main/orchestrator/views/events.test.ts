@@ -22,10 +22,13 @@ async function causeEvents(fleet: Fleet): Promise<void> {
   await fleet.cancel(next);
 }
 
-function read(fleet: Fleet, after: number | null): { readonly seen: UiEvent[]; readonly stop: () => void } {
-  const seen: UiEvent[] = [];
-  const stop = fleet.orchestrator.lifecycle.follow(after, event => seen.push(event));
-  return { seen, stop };
+function follow(
+  fleet: Fleet,
+  after: number | null,
+): { readonly received: UiEvent[]; readonly stop: () => void } {
+  const received: UiEvent[] = [];
+  const stop = fleet.orchestrator.lifecycle.follow(after, event => received.push(event));
+  return { received, stop };
 }
 const seqsOf = (events: readonly UiEvent[]): number[] => events.map(({ seq }) => seq);
 
@@ -48,9 +51,9 @@ test('publishes an event after its change is stored and before the call returns'
     if (event.kind === 'job') received.push([event.type, fleet.store.job(event.job_id)?.status]);
   });
   const rig = await fleet.addIdleWorker();
-  const answer = fleet.orchestrator.jobs.submit(SubmitRequest.parse({ config: {} }), ada);
+  const submission = fleet.orchestrator.jobs.submit(SubmitRequest.parse({ config: {} }), ada);
   expect(received).toEqual([]);
-  await answer;
+  await submission;
   expect(received).toEqual([
     ['job.submitted', 'dispatched'],
     ['job.dispatched', 'dispatched'],
@@ -58,7 +61,7 @@ test('publishes an event after its change is stored and before the call returns'
   expect(rig.commands).toHaveLength(1);
 });
 
-test('publishes no event before its commit', async () => {
+test('publishes no event before its transaction is committed', async () => {
   const fleet = await openFleet();
   const order: string[] = [];
   fleet.orchestrator.lifecycle.follow(null, event => order.push(event.kind));
@@ -85,8 +88,8 @@ test('includes the current state of the changed object in an event', async () =>
     job: expect.objectContaining({ id: job, status: 'running' }),
     worker: expect.objectContaining({ id: rig.id, status: 'busy', current_job_id: job }),
   });
-  const { seen } = read(fleet, 0);
-  expect(seen.find(event => event.kind === 'job' && event.type === 'job.submitted')).toMatchObject({
+  const { received } = follow(fleet, 0);
+  expect(received.find(event => event.kind === 'job' && event.type === 'job.submitted')).toMatchObject({
     job: { status: 'running' },
   });
 });
@@ -115,41 +118,41 @@ test('replays the events after any number without gaps or repeats', async () => 
   const fleet = await openFleet();
   await causeEvents(fleet);
   const total = fleet.events.length;
-  const readers = Array.from({ length: total + 1 }, (_none, after) => ({ after, ...read(fleet, after) }));
-  // The replay is immediate. The event that is being committed must arrive exactly once.
-  const more = fleet.submit();
-  const during = read(fleet, total - 1);
-  await fleet.cancel((await more).jobId);
+  const readers = Array.from({ length: total + 1 }, (_none, after) => ({ after, ...follow(fleet, after) }));
+  // This reader starts while an event is being committed. The event must arrive exactly once.
+  const submission = fleet.submit();
+  const during = follow(fleet, total - 1);
+  await fleet.cancel((await submission).jobId);
   await causeEvents(fleet);
   const all = seqsOf(fleet.events);
-  for (const { after, seen } of readers) expect(seqsOf(seen)).toEqual(all.slice(after));
-  expect(seqsOf(during.seen)).toEqual(all.slice(total - 1));
+  for (const { after, received } of readers) expect(seqsOf(received)).toEqual(all.slice(after));
+  expect(seqsOf(during.received)).toEqual(all.slice(total - 1));
 });
 
 test('delivers the same event objects to all readers', async () => {
   const fleet = await openFleet();
-  const readers = Array.from({ length: 3 }, () => read(fleet, null));
+  const readers = Array.from({ length: 3 }, () => follow(fleet, null));
   const rig = await fleet.addIdleWorker();
   await fleet.runJob(rig);
-  const [first = [], ...others] = readers.map(({ seen }) => seen);
+  const [first = [], ...others] = readers.map(({ received }) => received);
   expect(new Set(first.map(({ kind }) => kind))).toEqual(new Set(['worker', 'job']));
-  for (const seen of others) {
-    expect(seen).toHaveLength(first.length);
-    for (const [index, event] of seen.entries()) expect(event).toBe(first[index]);
+  for (const received of others) {
+    expect(received).toHaveLength(first.length);
+    for (const [index, event] of received.entries()) expect(event).toBe(first[index]);
   }
 });
 
 test('loads the state for an event once for all readers, and never without readers', async () => {
-  const parts = quietDeps();
-  const store = openSqliteStore(':memory:', parts);
+  const deps = quietDeps();
+  const store = openSqliteStore(':memory:', deps);
   onTestFinished(() => store.close());
-  let looks = 0;
+  let reads = 0;
   const orchestrator = createOrchestrator({
-    ...parts,
+    ...deps,
     store: {
       ...store,
       liveJobOf(id) {
-        looks++;
+        reads++;
         return store.liveJobOf(id);
       },
     },
@@ -157,17 +160,17 @@ test('loads the state for an event once for all readers, and never without reade
     configs: { load: () => Promise.reject(new Error('no configs')) },
     heartbeatTimeoutMs: 120_000,
   });
-  const looksFor = async (readers: number): Promise<number> => {
+  const countReads = async (readers: number): Promise<number> => {
     const ends = Array.from({ length: readers }, () => orchestrator.lifecycle.follow(null, () => undefined));
-    const before = looks;
+    const before = reads;
     await orchestrator.workers.create(NewWorker.parse({ name: `rig-${readers}` }), ada);
     for (const end of ends) end();
-    return looks - before;
+    return reads - before;
   };
-  expect(await looksFor(0)).toBe(0);
-  const once = await looksFor(1);
+  expect(await countReads(0)).toBe(0);
+  const once = await countReads(1);
   expect(once).toBeGreaterThan(0);
-  expect(await looksFor(20)).toBe(once);
+  expect(await countReads(20)).toBe(once);
 });
 
 test('replays more events than one page holds', async () => {
@@ -176,37 +179,39 @@ test('replays more events than one page holds', async () => {
     const rig = { kind: 'worker', type: 'worker.back', workerId: 'w_9' as never } as const;
     for (let n = 0; n < 2_500; n++) tx.appendEvent(rig, fleet.clock.wall());
   });
-  expect(seqsOf(read(fleet, 0).seen)).toEqual(Array.from({ length: 2_500 }, (_none, index) => index + 1));
-  expect(read(fleet, 1_500).seen).toHaveLength(1_000);
+  expect(seqsOf(follow(fleet, 0).received)).toEqual(
+    Array.from({ length: 2_500 }, (_none, index) => index + 1),
+  );
+  expect(follow(fleet, 1_500).received).toHaveLength(1_000);
 });
 
-test('starts with the next event for a reader without a number', async () => {
+test('starts with the next event for a reader that names no last event', async () => {
   const fleet = await openFleet();
   await causeEvents(fleet);
-  const { seen } = read(fleet, null);
+  const { received } = follow(fleet, null);
   await fleet.submit();
-  expect(seqsOf(seen)).toEqual([fleet.events.length]);
+  expect(seqsOf(received)).toEqual([fleet.events.length]);
 });
 
 test('delivers nothing after a reader has stopped', async () => {
   const fleet = await openFleet();
-  const { seen, stop } = read(fleet, 0);
+  const { received, stop } = follow(fleet, 0);
   await fleet.submit();
   stop();
   await fleet.submit();
-  expect(seen).toHaveLength(1);
+  expect(received).toHaveLength(1);
 });
 
 test.each([1_000, 1e15, Number.POSITIVE_INFINITY])(
-  'sends one reset to a reader with the future number %d',
+  'sends one reset to a reader whose last event has the future number %d',
   async after => {
     const fleet = await openFleet();
     await causeEvents(fleet);
     const last = fleet.events.length;
-    const { seen } = read(fleet, after);
-    expect(seen).toEqual([{ kind: 'reset', seq: last, at: '2026-01-01T12:00:00.000Z' }]);
+    const { received } = follow(fleet, after);
+    expect(received).toEqual([{ kind: 'reset', seq: last, at: '2026-01-01T12:00:00.000Z' }]);
     await fleet.submit();
-    expect(seqsOf(seen)).toEqual([last, last + 1]);
+    expect(seqsOf(received)).toEqual([last, last + 1]);
   },
 );
 
@@ -215,12 +220,12 @@ test('sends one reset for a number whose next events were deleted', async () => 
   const fleet = await openFleet({ storeFile });
   await causeEvents(fleet);
   const last = fleet.events.length;
-  const other = new Database(storeFile);
-  other.exec('DELETE FROM events WHERE seq <= 5');
-  other.close();
-  expect(seqsOf(read(fleet, 5).seen)).toEqual(seqsOf(fleet.events).slice(5));
+  const database = new Database(storeFile);
+  database.exec('DELETE FROM events WHERE seq <= 5');
+  database.close();
+  expect(seqsOf(follow(fleet, 5).received)).toEqual(seqsOf(fleet.events).slice(5));
   for (const after of [0, 4]) {
-    expect(read(fleet, after).seen).toEqual([{ kind: 'reset', seq: last, at: expect.any(String) }]);
+    expect(follow(fleet, after).received).toEqual([{ kind: 'reset', seq: last, at: expect.any(String) }]);
   }
 });
 
@@ -233,13 +238,16 @@ test('rolls back only the failing command, without event or effect', async () =>
   const broken = fleet.store.write(tx => {
     tx.appendEvent(event, fleet.clock.wall());
     tx.afterCommit(() => effects.push('broken'));
-    throw new Error('no');
+    throw new Error('expected failure');
   });
   const last = fleet.submit();
-  await expect(broken).rejects.toThrow('no');
-  const [one, two] = await Promise.all([first, last]);
+  await expect(broken).rejects.toThrow('expected failure');
+  const [firstJob, lastJob] = await Promise.all([first, last]);
   expect(effects).toEqual([]);
-  expect([fleet.trail(one.jobId), fleet.trail(two.jobId)]).toEqual([['job.submitted'], ['job.submitted']]);
+  expect([fleet.trail(firstJob.jobId), fleet.trail(lastJob.jobId)]).toEqual([
+    ['job.submitted'],
+    ['job.submitted'],
+  ]);
   expect(seqsOf(fleet.events).slice(before)).toEqual([before + 1, before + 2]);
 });
 
@@ -248,12 +256,12 @@ test('removes a reader that throws and keeps the others', async () => {
   let calls = 0;
   fleet.orchestrator.lifecycle.follow(null, () => {
     calls++;
-    throw new Error('no');
+    throw new Error('expected failure');
   });
-  const { seen } = read(fleet, null);
+  const { received } = follow(fleet, null);
   await fleet.submit();
   await fleet.submit();
   expect(calls).toBe(1);
-  expect(seen).toHaveLength(2);
+  expect(received).toHaveLength(2);
   expect(fleet.errors.splice(0)).toEqual([expect.stringContaining('feed.reader_failed')]);
 });

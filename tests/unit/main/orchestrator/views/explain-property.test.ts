@@ -18,26 +18,26 @@ interface Scene {
   readonly jobs: JobId[];
 }
 
-// An act can end some blockers. Only these may have blocked a job that is dispatched right after it.
-interface Act {
+// An action can end some blockers. Only these may have blocked a job that is dispatched right after it.
+interface Action {
   // Shown in the report of a failing script.
   readonly [fc.toStringMethod]: () => string;
   readonly ends: readonly string[];
   perform(scene: Scene): Promise<unknown>;
 }
 
-const named = (name: string, ends: readonly string[], perform: Act['perform']): Act => ({
+const named = (name: string, ends: readonly string[], perform: Action['perform']): Action => ({
   [fc.toStringMethod]: () => name,
   ends,
   perform,
 });
 
-// A worker's call can end its own job and its silence.
-const freed = ['busy', 'limit', 'offline'];
+// The blockers that a call of a worker can end, because it can end the worker's job and silence.
+const endedByWorker = ['busy', 'limit', 'offline'];
 
 const ci: Actor = { type: 'admin', id: 'ci', address: null };
 
-const wishes = fc.record({
+const requestFields = fc.record({
   gpu_count: fc.integer({ min: 0, max: 3 }),
   priority: fc.constantFrom(0, 10, 40),
   worker_labels: fc.constantFrom<Readonly<Record<string, string>>>({}, {}, { kind: 'a*' }, { kind: 'h100' }),
@@ -57,28 +57,34 @@ function expectNoContradiction({ status, workerId, explanation }: DryRun): void 
 
 // Runs a dry run first and expects the submit to match it.
 const submit = fc
-  .record({ wish: wishes, by: fc.constantFrom(ada, ci), noWait: fc.constantFrom(false, false, true) })
+  .record({
+    fields: requestFields,
+    user: fc.constantFrom(ada, ci),
+    noWait: fc.constantFrom(false, false, true),
+  })
   .map(
-    ({ wish, by, noWait }): Act =>
-      named(`submit ${JSON.stringify({ ...wish, noWait })}`, [], async ({ fleet, jobs }) => {
+    ({ fields, user, noWait }): Action =>
+      named(`submit ${JSON.stringify({ ...fields, noWait })}`, [], async ({ fleet, jobs }) => {
         const body = SubmitRequest.parse({
           config: {},
-          ...wish,
-          no_wait: noWait && !wish.requires_approval,
+          ...fields,
+          no_wait: noWait && !fields.requires_approval,
         });
         const before = [fleet.writes, fleet.orchestrator.lifecycle.lastSeq(), fleet.audit().length];
-        const said = valueOf(await fleet.orchestrator.jobs.dryRun(body, by));
+        const prediction = valueOf(await fleet.orchestrator.jobs.dryRun(body, user));
         expect([fleet.writes, fleet.orchestrator.lifecycle.lastSeq(), fleet.audit().length]).toEqual(before);
-        expectNoContradiction(said);
-        const done = valueOf(await fleet.orchestrator.jobs.submit(body, by));
+        expectNoContradiction(prediction);
+        const submission = valueOf(await fleet.orchestrator.jobs.submit(body, user));
         await fleet.clock.settle();
-        expect(said).toMatchObject(
-          done.status === 'rejected'
-            ? { status: 'rejected', reason: done.reason }
-            : { status: done.status, workerId: done.workerId, position: done.position, reason: done.reason },
-        );
-        expect(said.gpus).toEqual(done.status === 'rejected' ? null : done.gpus);
-        if (done.status !== 'rejected') jobs.push(done.jobId);
+        expect(prediction).toMatchObject({ status: submission.status, reason: submission.reason });
+        if (submission.status === 'rejected') {
+          expect(prediction.gpus).toBeNull();
+          return;
+        }
+        const { workerId, position, gpus, jobId } = submission;
+        expect(prediction).toMatchObject({ workerId, position });
+        expect(prediction.gpus).toEqual(gpus);
+        jobs.push(jobId);
       }),
   );
 
@@ -90,7 +96,7 @@ const join = fc
     type: fc.constantFrom<'persistent' | 'ephemeral'>('persistent', 'persistent', 'persistent', 'ephemeral'),
   })
   .map(
-    ({ type, ...agent }): Act =>
+    ({ type, ...agent }): Action =>
       named(`join ${JSON.stringify({ type, ...agent })}`, [], async ({ fleet, rigs }) => {
         const name = `rig-${rigs.length}`;
         const labels = { ...agent.labels, rig: name };
@@ -107,30 +113,30 @@ const create = named(
 const onRig = (
   name: string,
   ends: readonly string[],
-  act: (rig: FleetWorker, fleet: Fleet) => Promise<unknown>,
-): fc.Arbitrary<Act> =>
+  action: (rig: FleetWorker, fleet: Fleet) => Promise<unknown>,
+): fc.Arbitrary<Action> =>
   fc.nat(20).map(n =>
     named(`${name} ${n}`, ends, async ({ fleet, rigs }) => {
       const rig = rigs[n % Math.max(1, rigs.length)];
-      if (rig !== undefined) await act(rig, fleet);
+      if (rig !== undefined) await action(rig, fleet);
     }),
   );
 
 const onJob = (
   name: string,
   ends: readonly string[],
-  act: (id: JobId, fleet: Fleet) => Promise<unknown>,
-): fc.Arbitrary<Act> =>
+  action: (id: JobId, fleet: Fleet) => Promise<unknown>,
+): fc.Arbitrary<Action> =>
   fc.nat(20).map(n =>
     named(`${name} ${n}`, ends, async ({ fleet, jobs }) => {
       const id = jobs[n % Math.max(1, jobs.length)];
       if (id === undefined) return;
-      await act(id, fleet);
+      await action(id, fleet);
       await fleet.clock.settle();
     }),
   );
 
-const onOffer = (status: 'completed' | 'failed' | 'running', ends: readonly string[]): fc.Arbitrary<Act> =>
+const onOffer = (status: 'completed' | 'failed' | 'running', ends: readonly string[]): fc.Arbitrary<Action> =>
   onRig(status, ends, async rig => {
     const offer = rig.commandsOf('job_submit').at(-1);
     if (offer === undefined) return;
@@ -139,8 +145,8 @@ const onOffer = (status: 'completed' | 'failed' | 'running', ends: readonly stri
   });
 
 // Submits jobs for this worker alone that fail to start: three of them quarantine it.
-const spoil = fc.record({ n: fc.nat(20), again: fc.boolean() }).map(({ n, again }) =>
-  named(`spoil ${n}${again ? ' by one job' : ''}`, [...freed, 'settling'], async scene => {
+const failStarts = fc.record({ n: fc.nat(20), isOneJob: fc.boolean() }).map(({ n, isOneJob }) =>
+  named(`fail starts ${n}${isOneJob ? ' of one job' : ''}`, [...endedByWorker, 'settling'], async scene => {
     const { fleet, rigs, jobs } = scene;
     const rig = rigs[n % Math.max(1, rigs.length)];
     const fail = async (id: JobId | undefined): Promise<void> => {
@@ -149,24 +155,24 @@ const spoil = fc.record({ n: fc.nat(20), again: fc.boolean() }).map(({ n, again 
       await rig.report(id, 'failed', { cause: 'start_failed' });
       await fleet.clock.advance(50);
     };
-    for (let count = 0; rig !== undefined && count < (again ? 1 : 3); count++) {
+    for (let count = 0; rig !== undefined && count < (isOneJob ? 1 : 3); count++) {
       const worker_labels = { rig: rig.view().name };
-      const retry_on: 'start_failed'[] = again ? ['start_failed'] : [];
+      const retry_on: 'start_failed'[] = isOneJob ? ['start_failed'] : [];
       jobs.push((await fleet.submit({ worker_labels, priority: 'critical', retry_on })).jobId);
       await fail(jobs.at(-1));
     }
-    if (again) await fail(jobs.at(-1));
+    if (isOneJob) await fail(jobs.at(-1));
   }),
 );
 
 const onQueue = (
   name: string,
   ends: readonly string[],
-  act: (fleet: Fleet) => Promise<unknown>,
-): fc.Arbitrary<Act> =>
+  action: (fleet: Fleet) => Promise<unknown>,
+): fc.Arbitrary<Action> =>
   fc.constant(
     named(name, ends, async ({ fleet }) => {
-      await act(fleet);
+      await action(fleet);
       await fleet.clock.settle();
     }),
   );
@@ -177,30 +183,30 @@ const limits = fc
     user_max_concurrent: fc.constantFrom(null, 1, 2),
   })
   .map(
-    (limit): Act =>
+    (limit): Action =>
       named(`limit ${JSON.stringify(limit)}`, ['limit'], async ({ fleet }) => {
         await fleet.orchestrator.queue.limit(limit, ada);
         await fleet.clock.settle();
       }),
   );
 
-const act = fc.oneof(
+const anyAction = fc.oneof(
   { weight: 8, arbitrary: submit },
   { weight: 5, arbitrary: join },
   fc.constant(create),
-  { weight: 9, arbitrary: onOffer('completed', freed) },
-  { weight: 2, arbitrary: onOffer('failed', freed) },
+  { weight: 9, arbitrary: onOffer('completed', endedByWorker) },
+  { weight: 2, arbitrary: onOffer('failed', endedByWorker) },
   { weight: 2, arbitrary: onOffer('running', ['offline']) },
-  { weight: 3, arbitrary: spoil },
-  onRig('beat', freed, rig => rig.beat()),
+  { weight: 3, arbitrary: failStarts },
+  onRig('heartbeat', endedByWorker, rig => rig.beat()),
   onRig('drop', [], async rig => {
     if (rig.view().registered_at !== null) await rig.stream.drop();
   }),
-  onRig('connect', ['no_stream', 'never_registered', 'leaving', ...freed], rig => rig.connect()),
-  onRig('goodbye', freed, rig => rig.disconnect()),
+  onRig('connect', ['no_stream', 'never_registered', 'leaving', ...endedByWorker], rig => rig.connect()),
+  onRig('disconnect', endedByWorker, rig => rig.disconnect()),
   { weight: 2, arbitrary: onRig('drain', [], (rig, fleet) => fleet.drain(rig)) },
   { weight: 2, arbitrary: onRig('undrain', ['draining'], (rig, fleet) => fleet.undrain(rig)) },
-  onJob('cancel', freed, (id, fleet) => fleet.cancel(id)),
+  onJob('cancel', endedByWorker, (id, fleet) => fleet.cancel(id)),
   {
     weight: 2,
     arbitrary: onJob('approve', ['approval'], (id, fleet) => fleet.orchestrator.jobs.approve(id, ada)),
@@ -213,8 +219,8 @@ const act = fc.oneof(
   fc
     .constantFrom(1, 20, 50, 170, 700)
     .map(
-      (seconds): Act =>
-        named(`${seconds} s`, ['backoff', 'settling', 'quarantined', ...freed], ({ fleet }) =>
+      (seconds): Action =>
+        named(`${seconds} s`, ['backoff', 'settling', 'quarantined', ...endedByWorker], ({ fleet }) =>
           fleet.clock.advance(seconds * 1000),
         ),
     ),
@@ -226,7 +232,7 @@ const script = fc
   .tuple(
     fc.array(join, { maxLength: 4 }),
     fc.array(limits, { maxLength: 1 }),
-    fc.array(act, { minLength: 6, maxLength: 30 }),
+    fc.array(anyAction, { minLength: 6, maxLength: 30 }),
   )
   .map(parts => parts.flat());
 
@@ -235,16 +241,17 @@ const explain = (fleet: Fleet, id: JobId): Explanation => valueOf(fleet.orchestr
 // Recomputes the match from the lists, as a user could.
 function couldTake(worker: WorkerView, job: JobDetail): boolean {
   const kind = worker.labels['kind'];
-  const { kind: wanted, rig = worker.labels['rig'] } = job.worker_labels;
+  const { kind: required, rig = worker.labels['rig'] } = job.worker_labels;
   const hasKind =
-    wanted === undefined || (wanted === 'a*' ? kind?.startsWith('a') === true : kind === wanted);
+    required === undefined || (required === 'a*' ? kind?.startsWith('a') === true : kind === required);
   const isGuarded = job.on_lost_contact === 'continue' || worker.protocol === 2;
-  const isIt = rig === worker.labels['rig'];
-  return worker.status === 'idle' && worker.gpu_count >= job.gpu_count && hasKind && isGuarded && isIt;
+  const isNamedRig = rig === worker.labels['rig'];
+  return worker.status === 'idle' && worker.gpu_count >= job.gpu_count && hasKind && isGuarded && isNamedRig;
 }
 
-function blockers(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): readonly string[] {
-  const { paused, max_concurrent: most, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue.view();
+// Computes the expected blockers of a job from the settings of the queue.
+function expectedBlockers(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): readonly string[] {
+  const { paused, max_concurrent: max, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue.view();
   const live = jobs.filter(
     ({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status),
   );
@@ -252,44 +259,46 @@ function blockers(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): rea
   return [
     ...(job.approval === 'wanted' ? ['approval'] : []),
     ...(paused === null ? [] : ['paused']),
-    ...(most !== null && live.length >= most ? ['limit'] : []),
+    ...(max !== null && live.length >= max ? ['limit'] : []),
     ...(maxOfUser !== null && ofUser.length >= maxOfUser ? ['limit'] : []),
   ];
 }
 
-const seen = new Map<string, number>();
+// The reason codes that the scripts have produced, with their counts.
+const coveredCodes = new Map<string, number>();
 
 function checkPending({ fleet, jobs }: Scene): Map<JobId, Explanation> {
-  const all = jobs.map(id => fleet.job(id));
+  const views = jobs.map(id => fleet.job(id));
   const workers = fleet.orchestrator.workers.list(undefined);
-  const pending = all.filter(({ status }) => isWaiting(status));
+  const pending = views.filter(({ status }) => isWaiting(status));
   return new Map(
     pending.map(job => {
       const explanation = explain(fleet, job.id);
       const { reasons, summary, unsatisfiable } = explanation;
       const codes = reasons.map(({ code }) => code);
       expect(summary).toBe(job.reason);
-      expect(codes.filter(code => code !== 'backoff')).toEqual(blockers(fleet, job, all));
+      expect(codes.filter(code => code !== 'backoff')).toEqual(expectedBlockers(fleet, job, views));
       expect(explanation.workers.map(({ worker_id: id }) => id)).toEqual(workers.map(({ id }) => id));
-      for (const [index, { fits, reasons: against }] of explanation.workers.entries()) {
+      for (const [index, { fits, reasons: workerReasons }] of explanation.workers.entries()) {
         const worker = workers[index];
         if (worker === undefined) throw new Error('a worker is missing');
-        expect(fits).toBe(against.every(({ code }) => code === 'avoid_previous'));
+        expect(fits).toBe(workerReasons.every(({ code }) => code === 'avoid_previous'));
         if (worker.quarantine === null)
           expect([worker.name, fits]).toEqual([worker.name, couldTake(worker, job)]);
         // A job with a fitting worker must not be pending unless it has a blocker.
         if (codes.length === 0) expect(`${worker.name} fits ${job.id}: ${fits}`).toMatch(/false$/);
         if (fits) expect(unsatisfiable).toBe(false);
       }
-      const ofWorkers = explanation.workers.flatMap(({ reasons: against }) => against);
-      for (const { code } of [...reasons, ...ofWorkers]) seen.set(code, (seen.get(code) ?? 0) + 1);
+      const ofWorkers = explanation.workers.flatMap(({ reasons: workerReasons }) => workerReasons);
+      for (const { code } of [...reasons, ...ofWorkers])
+        coveredCodes.set(code, (coveredCodes.get(code) ?? 0) + 1);
       return [job.id, explanation];
     }),
   );
 }
 
-// A job that was just dispatched must have no blockers but those that the act has ended.
-function checkGiven(
+// A job that was just dispatched may only have had blockers that the action has ended.
+function checkDispatched(
   { fleet }: Scene,
   before: ReadonlyMap<JobId, Explanation>,
   ends: readonly string[],
@@ -300,24 +309,24 @@ function checkGiven(
     const job = fleet.job(id);
     if (job.status !== 'dispatched') continue;
     const taker = workers.find(({ worker_id: worker }) => worker === job.worker_id);
-    seen.set('given', (seen.get('given') ?? 0) + 1);
+    coveredCodes.set('dispatched', (coveredCodes.get('dispatched') ?? 0) + 1);
     expect([id, ...reasons.filter(remains), ...(taker?.reasons.filter(remains) ?? [])]).toEqual([id]);
   }
 }
 
 test('explains pending jobs exactly as dispatch treats them', { timeout: 120_000 }, async () => {
-  let fleets = 0;
+  let states = 0;
   await fc.assert(
-    fc.asyncProperty(script, async acts => {
+    fc.asyncProperty(script, async actions => {
       const fleet = await createFleet();
       const scene = { fleet, rigs: [], jobs: [] };
       try {
         let before = checkPending(scene);
-        for (const { ends, perform } of acts) {
+        for (const { ends, perform } of actions) {
           await perform(scene);
-          checkGiven(scene, before, ends);
+          checkDispatched(scene, before, ends);
           before = checkPending(scene);
-          fleets += 1;
+          states += 1;
         }
       } finally {
         await fleet.close();
@@ -325,9 +334,11 @@ test('explains pending jobs exactly as dispatch treats them', { timeout: 120_000
     }),
     { numRuns: 120 },
   );
-  expect(fleets).toBeGreaterThan(1000);
+  expect(states).toBeGreaterThan(1000);
   const ofJobs = ['approval', 'paused', 'limit'];
   const ofWorkers = ['offline', 'draining', 'busy', 'no_stream', 'never_registered', 'settling'];
-  const ofBoth = ['gpu_count', 'label', 'guard'];
-  expect(['given', ...ofJobs, ...ofWorkers, ...ofBoth].filter(code => !seen.has(code))).toEqual([]);
+  const mismatches = ['gpu_count', 'label', 'guard'];
+  expect(
+    ['dispatched', ...ofJobs, ...ofWorkers, ...mismatches].filter(code => !coveredCodes.has(code)),
+  ).toEqual([]);
 });

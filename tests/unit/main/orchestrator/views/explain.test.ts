@@ -16,9 +16,9 @@ const workerCodes = ({ workers }: Explanation, rig: FleetWorker): readonly strin
 
 const ci: Actor = { type: 'admin', id: 'ci', address: null };
 
-async function submitAs(fleet: Fleet, by: Actor, job = {}): Promise<JobId> {
+async function submitAs(fleet: Fleet, user: Actor, job = {}): Promise<JobId> {
   const submitted = valueOf(
-    await fleet.orchestrator.jobs.submit(SubmitRequest.parse({ config: {}, ...job }), by),
+    await fleet.orchestrator.jobs.submit(SubmitRequest.parse({ config: {}, ...job }), user),
   );
   if (submitted.status === 'rejected') throw new Error('the job was rejected');
   await fleet.clock.settle();
@@ -61,12 +61,12 @@ describe('explaining unmet requirements', () => {
     });
   });
 
-  const scripted = { config: { '--post_checkpoint_script': 'push.sh' } };
+  const withScript = { config: { '--post_checkpoint_script': 'push.sh' } };
 
   test('keeps a job with a restricted config key pending until a worker allows the key', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker({ agent: { allowedConfigKeys: ['output_dir'] } });
-    const { jobId } = await fleet.submit(scripted);
+    const { jobId } = await fleet.submit(withScript);
     expect(explain(fleet, jobId)).toMatchObject({
       summary: 'No idle workers: 0 of 1 worker can take this job: 1 that do not allow post_checkpoint_script',
       unsatisfiable: true,
@@ -83,7 +83,7 @@ describe('explaining unmet requirements', () => {
     async protocol => {
       const fleet = await openFleet();
       await fleet.addIdleWorker({ agent: { protocol } });
-      const { jobId, workerId } = await fleet.submit(scripted);
+      const { jobId, workerId } = await fleet.submit(withScript);
       expect(workerId).toBeNull();
       const labels = { 'allow-config-scripts': 'output_dir, post-checkpoint-script' };
       const rig = await fleet.addIdleWorker({ labels, agent: { protocol } });
@@ -95,7 +95,7 @@ describe('explaining unmet requirements', () => {
     const fleet = await openFleet();
     const labels = { 'allow-config-scripts': 'post_checkpoint_script' };
     await fleet.addIdleWorker({ labels, agent: { allowedConfigKeys: [] } });
-    expect((await fleet.submit(scripted)).workerId).toBeNull();
+    expect((await fleet.submit(withScript)).workerId).toBeNull();
   });
 
   test('dispatches a100* to a100-80gb and names the labels that do not match', async () => {
@@ -134,25 +134,25 @@ describe('explaining why a worker is ineligible', () => {
     const silent = await fleet.addIdleWorker({ agent: { gpus: 0 } });
     await silent.stream.drop();
     await fleet.clock.advance(130_000);
-    const never = await fleet.addWorker();
+    const neverRegistered = await fleet.addWorker();
     const busy = await fleet.addIdleWorker();
     const otherJob = await fleet.runJob(busy);
     await fleet.drain(busy, { reason: 'new disks' });
     const goneRig = await fleet.addIdleWorker();
     await goneRig.disconnect();
-    const streamless = await fleet.addIdleWorker();
-    await streamless.stream.drop();
+    const withoutStream = await fleet.addIdleWorker();
+    await withoutStream.stream.drop();
     const { jobId } = await fleet.submit({ gpu_count: 1 });
     const explanation = explain(fleet, jobId);
     expect(workerCodes(explanation, silent)).toEqual(['offline', 'no_stream', 'gpu_count']);
-    expect(workerCodes(explanation, never)).toEqual(['never_registered']);
+    expect(workerCodes(explanation, neverRegistered)).toEqual(['never_registered']);
     expect(workerCodes(explanation, busy)).toEqual(['draining', 'busy']);
-    expect(workerCodes(explanation, streamless)).toEqual(['no_stream']);
+    expect(workerCodes(explanation, withoutStream)).toEqual(['no_stream']);
     expect(workerCodes(explanation, goneRig)).toEqual(['offline', 'no_stream']);
-    const told = explanation.workers.flatMap(({ reasons }) =>
+    const details = explanation.workers.flatMap(({ reasons }) =>
       reasons.map(({ code, there }) => [code, there]),
     );
-    expect(told).toEqual(
+    expect(details).toEqual(
       expect.arrayContaining([
         ['offline', 'silent'],
         ['offline', 'goodbye'],
@@ -264,8 +264,8 @@ describe('explaining what blocks a job', () => {
     for (let n = 0; n < 2; n++) await submitAs(fleet, ci);
     const job = await submitAs(fleet, ci);
     expect(fleet.job(job).reason).toBe('2 of 2 jobs of ci run: the limit of each user');
-    const others = await submitAs(fleet, ada);
-    expect(fleet.job(others).status).toBe('dispatched');
+    const jobOfAda = await submitAs(fleet, ada);
+    expect(fleet.job(jobOfAda).status).toBe('dispatched');
     await fleet.orchestrator.queue.limit({ max_concurrent: 3 }, ada);
     expect(explain(fleet, job).reasons.map(({ detail }) => detail)).toEqual([
       '3 of 3 jobs run: the limit of the queue',
@@ -330,17 +330,17 @@ test('describes the queue order while a worker is idle and dispatch has not run 
   const first = await fleet.runJob(rig);
   const jobs: JobId[] = [];
   for (const job of [{}, { gpu_count: 7 }, {}, {}]) jobs.push((await fleet.submit(job)).jobId);
-  const seen: Explanation[] = [];
+  const explanations: Explanation[] = [];
   // The cooldown ends when dispatch runs. This reads the explanations just before.
-  fleet.clock.after(50, () => seen.push(...jobs.map(id => explain(fleet, id))));
+  fleet.clock.after(50, () => explanations.push(...jobs.map(id => explain(fleet, id))));
   await rig.report(first, 'completed');
   await fleet.clock.advance(50);
-  expect(seen.map(({ summary }) => summary)).toEqual([
+  expect(explanations.map(({ summary }) => summary)).toEqual([
     'An idle worker fits: the job is next',
     expect.stringContaining('GPU requirements not met'),
     'An idle worker fits, and 1 job that it fits goes first',
     'An idle worker fits, and 2 jobs that it fits go first',
   ]);
-  expect(seen.map(codesOf)).toEqual([[], [], ['ahead'], ['ahead']]);
+  expect(explanations.map(codesOf)).toEqual([[], [], ['ahead'], ['ahead']]);
   expect(jobs.map(id => fleet.job(id).status)).toEqual(['dispatched', 'pending', 'pending', 'pending']);
 });

@@ -14,18 +14,20 @@ test('counts pending jobs that only offline workers can run, by worker', async (
   await fleet.submit({ gpu_count: 1 });
   const { id } = big;
   const { name } = big.view();
-  const stuck = () => fleet.orchestrator.queue.stats(null).waitingForOffline;
-  expect(stuck()).toMatchObject([{ worker: { id, name }, workerCount: 1, firstJob: first, count: 3 }]);
+  const waitingForOffline = () => fleet.orchestrator.queue.stats(null).waitingForOffline;
+  expect(waitingForOffline()).toMatchObject([
+    { worker: { id, name }, workerCount: 1, firstJob: first, count: 3 },
+  ]);
 
   // Two offline workers can run the last job now.
   await small.disconnect();
-  expect(stuck()).toMatchObject([
+  expect(waitingForOffline()).toMatchObject([
     { worker: { id }, workerCount: 1, count: 3 },
     { worker: { id: small.id }, workerCount: 2, count: 1 },
   ]);
 
   // A job that no worker can run is not counted for any worker.
   await fleet.submit({ gpu_count: 8 });
-  expect(stuck()).toHaveLength(2);
+  expect(waitingForOffline()).toHaveLength(2);
   expect(fleet.orchestrator.queue.stats(null).unsatisfiable).toHaveLength(1);
 });

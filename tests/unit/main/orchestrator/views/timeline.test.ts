@@ -6,14 +6,14 @@ import type { Fleet } from '../../../../support/fleet.ts';
 
 type Request = Parameters<Fleet['orchestrator']['queue']['timeline']>[0];
 
-const hour = 3_600_000;
+const hourMs = 3_600_000;
 const bob: Actor = { type: 'admin', id: 'bob', address: null };
 
 // Reads the last and the next 24 hours.
-const read = (fleet: Fleet, more: Partial<Request> = {}) => {
+const readTimeline = (fleet: Fleet, filter: Partial<Request> = {}) => {
   const now = fleet.clock.wall();
-  const range = { from: now - 24 * hour, to: now + 24 * hour, user: null, jobId: null, workerId: null };
-  return valueOf(fleet.orchestrator.queue.timeline({ ...range, ...more }));
+  const range = { from: now - 24 * hourMs, to: now + 24 * hourMs, user: null, jobId: null, workerId: null };
+  return valueOf(fleet.orchestrator.queue.timeline({ ...range, ...filter }));
 };
 
 // Runs a job on a worker that then takes no other.
@@ -29,20 +29,20 @@ describe('bars of the timeline', () => {
   test('shows a running attempt with its predicted end, and an ended one with its outcome', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1' });
-    const done = await fleet.runJob(rig, { config: {}, config_name: 'first' });
+    const completed = await fleet.runJob(rig, { config: {}, config_name: 'first' });
     await fleet.clock.advance(60_000);
-    valueOf(await rig.report(done, 'completed', { exit_code: 0 }));
+    valueOf(await rig.report(completed, 'completed', { exit_code: 0 }));
     const running = await fleet.runJob(rig, { config: {}, config_name: 'second', name: 'warm' });
     await rig.beat(running, { job_progress: { step: 1, total_steps: 3, eta_s: 90 } });
-    const { bars, jobs, workers, predictions, is_cut } = read(fleet);
+    const { bars, jobs, workers, predictions, is_cut } = readTimeline(fleet);
     expect(bars).toMatchObject([
       { job_id: running, attempt: 1, rank: null, ended_at: null, outcome: null },
-      { job_id: done, attempt: 1, worker_id: rig.id, outcome: 'completed', expected_end_at: null },
+      { job_id: completed, attempt: 1, worker_id: rig.id, outcome: 'completed', expected_end_at: null },
     ]);
     expect(Date.parse(bars[0]?.expected_end_at ?? '') - fleet.clock.wall()).toBe(90_000);
     expect(jobs).toEqual([
       { id: running, name: 'warm', config_name: 'second', status: 'running', user: 'ada' },
-      { id: done, name: null, config_name: 'first', status: 'completed', user: 'ada' },
+      { id: completed, name: null, config_name: 'first', status: 'completed', user: 'ada' },
     ]);
     expect(workers).toEqual([{ id: rig.id, name: 'rig-1', deleted: false }]);
     expect({ predictions, is_cut }).toEqual({ predictions: [], is_cut: false });
@@ -50,19 +50,19 @@ describe('bars of the timeline', () => {
 
   test('shows the attempts of a job that moved to another worker', async () => {
     const fleet = await openFleet();
-    const lost = await fleet.addIdleWorker();
-    const job = await fleet.runJob(lost);
+    const lostRig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(lostRig);
     const otherRig = await fleet.addIdleWorker();
-    await lost.stream.drop();
+    await lostRig.stream.drop();
     while (fleet.job(job).attempt === 1) {
       await fleet.clock.advance(10_000);
       await otherRig.beat(null);
     }
-    expect(read(fleet, { jobId: job }).bars).toMatchObject([
+    expect(readTimeline(fleet, { jobId: job }).bars).toMatchObject([
       { attempt: 2, worker_id: otherRig.id, outcome: null },
-      { attempt: 1, worker_id: lost.id, outcome: 'given_up' },
+      { attempt: 1, worker_id: lostRig.id, outcome: 'given_up' },
     ]);
-    const ofLost = read(fleet, { jobId: job, workerId: lost.id }).bars;
+    const ofLost = readTimeline(fleet, { jobId: job, workerId: lostRig.id }).bars;
     expect(ofLost.map(({ attempt }) => attempt)).toEqual([1]);
   });
 
@@ -73,15 +73,14 @@ describe('bars of the timeline', () => {
       await fleet.addIdleWorker({ agent: { isMultiNode: true } }),
     ];
     const { jobId } = await fleet.submit({ num_nodes: 2, gpu_count: 1 });
-    const [, other] = rigs;
+    const [, second] = rigs;
     expect(fleet.job(jobId)).toMatchObject({
       worker_id: rigs[0]?.id,
-      other_workers: [{ worker_id: other?.id, worker_name: 'rig-2' }],
+      other_workers: [{ worker_id: second?.id, worker_name: 'rig-2' }],
     });
-    const bars = read(fleet).bars.map(({ rank, worker_id: id }) => [rank, id]);
+    const bars = readTimeline(fleet).bars.map(({ rank, worker_id: id }) => [rank, id]);
     expect(bars).toEqual(rigs.map(({ id }, rank) => [rank, id]));
-    const [, second] = rigs;
-    const ofSecond = read(fleet, { workerId: second?.id ?? null }).bars;
+    const ofSecond = readTimeline(fleet, { workerId: second?.id ?? null }).bars;
     expect(ofSecond).toMatchObject([{ job_id: jobId, rank: 1, worker_id: second?.id }]);
   });
 
@@ -90,16 +89,16 @@ describe('bars of the timeline', () => {
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
     const { jobId } = await fleet.submit({}, bob);
-    expect(read(fleet, { user: 'bob' })).toMatchObject({ bars: [], jobs: [], workers: [] });
-    expect(read(fleet, { user: 'bob', jobId }).jobs).toEqual([]);
+    expect(readTimeline(fleet, { user: 'bob' })).toMatchObject({ bars: [], jobs: [], workers: [] });
+    expect(readTimeline(fleet, { user: 'bob', jobId }).jobs).toEqual([]);
   });
 });
 
 describe('predictions of the timeline', () => {
   // A worker with a running job that ends in 90 s, after a job that ran an hour.
-  async function openBusy() {
+  async function openWithRunningJob() {
     const fleet = await openFleet();
-    await endJob(fleet, hour);
+    await endJob(fleet, hourMs);
     const rig = await fleet.addIdleWorker({ name: 'busy' });
     const running = await fleet.runJob(rig);
     await rig.beat(running, { job_progress: { eta_s: 90 } });
@@ -107,12 +106,12 @@ describe('predictions of the timeline', () => {
   }
 
   test('predicts start, end and worker of pending jobs in the order of the queue', async () => {
-    const { fleet, rig } = await openBusy();
+    const { fleet, rig } = await openWithRunningJob();
     const first = await fleet.submit({});
     const second = await fleet.submit({}, bob);
-    const { predictions, jobs } = read(fleet);
+    const { predictions, jobs } = readTimeline(fleet);
     const seconds = (at: string | null | undefined) => (Date.parse(at ?? '') - fleet.clock.wall()) / 1000;
-    expect(predictions.map(({ job_id: id, worker_ids: on }) => [id, on])).toEqual([
+    expect(predictions.map(({ job_id: id, worker_ids: workers }) => [id, workers])).toEqual([
       [first.jobId, [rig.id]],
       [second.jobId, [rig.id]],
     ]);
@@ -125,24 +124,26 @@ describe('predictions of the timeline', () => {
       status: 'pending',
       user: 'bob',
     });
-    expect(read(fleet, { user: 'bob' }).predictions.map(({ job_id: id }) => id)).toEqual([second.jobId]);
-    expect(read(fleet, { jobId: second.jobId }).predictions).toHaveLength(1);
-    expect(read(fleet, { workerId: rig.id }).predictions).toHaveLength(2);
+    expect(readTimeline(fleet, { user: 'bob' }).predictions.map(({ job_id: id }) => id)).toEqual([
+      second.jobId,
+    ]);
+    expect(readTimeline(fleet, { jobId: second.jobId }).predictions).toHaveLength(1);
+    expect(readTimeline(fleet, { workerId: rig.id }).predictions).toHaveLength(2);
   });
 
   test('omits predictions outside the range or on other workers', async () => {
-    const { fleet } = await openBusy();
+    const { fleet } = await openWithRunningJob();
     await fleet.submit({});
     const otherRig = await fleet.addWorker();
-    expect(read(fleet, { to: fleet.clock.wall() }).predictions).toEqual([]);
-    expect(read(fleet, { from: fleet.clock.wall() + hour }).predictions).toEqual([]);
-    expect(read(fleet, { workerId: otherRig.id }).predictions).toEqual([]);
+    expect(readTimeline(fleet, { to: fleet.clock.wall() }).predictions).toEqual([]);
+    expect(readTimeline(fleet, { from: fleet.clock.wall() + hourMs }).predictions).toEqual([]);
+    expect(readTimeline(fleet, { workerId: otherRig.id }).predictions).toEqual([]);
   });
 
   test('omits pending jobs whose start cannot be predicted', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit({ gpu_count: 64 });
-    expect(read(fleet)).toMatchObject({ predictions: [], jobs: [] });
-    expect(read(fleet, { jobId }).jobs).toEqual([]);
+    expect(readTimeline(fleet)).toMatchObject({ predictions: [], jobs: [] });
+    expect(readTimeline(fleet, { jobId }).jobs).toEqual([]);
   });
 });

@@ -19,16 +19,16 @@ const figures = (index: number, watts: number | null) => ({
 });
 
 /** Sends a heartbeat every 30 s, with these watts for GPU 0, 1, ... */
-async function beatFor(
+async function sendHeartbeats(
   fleet: Fleet,
   rig: FleetWorker,
   ms: number,
   watts: readonly (number | null)[],
   jobId: JobId | null = null,
 ) {
-  const gpu_figures = watts.map((each, index) => figures(index, each));
+  const gpu_figures = watts.map((power, index) => figures(index, power));
   await rig.beat(jobId, { gpu_figures });
-  for (let passed = 0; passed < ms; passed += 30_000) {
+  for (let elapsedMs = 0; elapsedMs < ms; elapsedMs += 30_000) {
     await fleet.clock.advance(30_000);
     await rig.beat(jobId, { gpu_figures });
   }
@@ -40,50 +40,50 @@ describe('energy by day', () => {
   test('sums the power of all GPUs over time, and multiplies it with the price of electricity', async () => {
     const fleet = await openFleet({ electricity });
     const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
-    await beatFor(fleet, rig, hourMs, [400, 600]);
+    await sendHeartbeats(fleet, rig, hourMs, [400, 600]);
     expect(today(fleet)).toMatchObject({ gpu_hours: 0, energy_kwh: 1, cost: 0.5 });
     expect(fleet.orchestrator.queue.usage(1).currency).toBe('EUR');
   });
 
-  test('is null for a day without a power figure, and has no cost without a price', async () => {
+  test('returns null for a day without a power figure, and no cost without a price', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await beatFor(fleet, rig, 60_000, [null]);
+    await sendHeartbeats(fleet, rig, 60_000, [null]);
     expect(today(fleet)).toMatchObject({ energy_kwh: null, cost: null });
     await fleet.clock.advance(60_000);
-    await beatFor(fleet, rig, hourMs, [1_000]);
+    await sendHeartbeats(fleet, rig, hourMs, [1_000]);
     expect(today(fleet)).toMatchObject({ energy_kwh: 1, cost: null });
   });
 
   test('does not count the time in which the worker was silent', async () => {
     const fleet = await openFleet({ electricity });
     const rig = await fleet.addIdleWorker();
-    await beatFor(fleet, rig, hourMs, [1_000]);
+    await sendHeartbeats(fleet, rig, hourMs, [1_000]);
     await fleet.clock.advance(3 * hourMs);
     await rig.connect();
-    await beatFor(fleet, rig, hourMs, [1_000]);
+    await sendHeartbeats(fleet, rig, hourMs, [1_000]);
     expect(today(fleet)?.energy_kwh).toBe(2);
   });
 
-  test('survives an orderly restart completely, and a crash except for the last minutes', async () => {
+  test('keeps all energy after an orderly restart, and all but the last minutes after a crash', async () => {
     const fleet = await openFleet({ storeFile: join(openFolder(), 'fleet.db') });
     const rig = await fleet.addIdleWorker();
-    await beatFor(fleet, rig, hourMs, [1_000]);
+    await sendHeartbeats(fleet, rig, hourMs, [1_000]);
     await fleet.restart();
     expect(today(fleet)?.energy_kwh).toBe(1);
     await rig.connect();
-    await beatFor(fleet, rig, hourMs, [1_000]);
+    await sendHeartbeats(fleet, rig, hourMs, [1_000]);
     await fleet.restart({ crash: true });
-    const kept = today(fleet)?.energy_kwh ?? 0;
-    expect(kept).toBeGreaterThan(1.9);
-    expect(kept).toBeLessThanOrEqual(2);
+    const energyKwh = today(fleet)?.energy_kwh ?? 0;
+    expect(energyKwh).toBeGreaterThan(1.9);
+    expect(energyKwh).toBeLessThanOrEqual(2);
   });
 
-  test('is kept in memory while the disk is full, and stored afterwards', async () => {
+  test('keeps the energy in memory while the disk is full, and stores it afterwards', async () => {
     const fleet = await openFleet({ storeFile: join(openFolder(), 'fleet.db') });
     const rig = await fleet.addIdleWorker();
     await fleet.setDiskFull(true);
-    await beatFor(fleet, rig, hourMs, [1_000]);
+    await sendHeartbeats(fleet, rig, hourMs, [1_000]);
     expect(today(fleet)?.energy_kwh).toBe(1);
     await fleet.setDiskFull(false);
     await fleet.restart();
@@ -94,19 +94,19 @@ describe('energy by day', () => {
   test('writes once in five minutes, not with every heartbeat', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await beatFor(fleet, rig, 60_000, [1_000]);
+    await sendHeartbeats(fleet, rig, 60_000, [1_000]);
     const before = fleet.writes;
-    await beatFor(fleet, rig, hourMs, [1_000]);
+    await sendHeartbeats(fleet, rig, hourMs, [1_000]);
     expect(fleet.writes - before).toBeLessThanOrEqual(12);
   });
 
-  test('is divided among days in UTC', async () => {
+  test('divides the energy among days in UTC', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const untilMidnight = 24 * hourMs - (fleet.clock.wall() % (24 * hourMs));
     await fleet.clock.advance(untilMidnight - hourMs);
     await rig.connect();
-    await beatFor(fleet, rig, 2 * hourMs, [1_000]);
+    await sendHeartbeats(fleet, rig, 2 * hourMs, [1_000]);
     const [first, second] = fleet.orchestrator.queue.usage(2).days;
     expect(first?.energy_kwh).toBeCloseTo(1, 1);
     expect(second?.energy_kwh).toBeCloseTo(1, 1);
@@ -118,27 +118,27 @@ describe('usage of a job', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
     const job = await fleet.runJob(rig);
-    await beatFor(fleet, rig, hourMs, [500, 500], job);
+    await sendHeartbeats(fleet, rig, hourMs, [500, 500], job);
     expect(fleet.job(job).usage?.energy_kwh).toBe(1);
   });
 
-  test('is null before the job has started', async () => {
+  test('returns null before the job has started', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit();
     expect(fleet.job(jobId).usage).toBeNull();
   });
 
-  test('counts the energy of its own GPUs only', async () => {
+  test('counts only the energy of the GPUs of the job', async () => {
     const fleet = await openFleet({ electricity });
     const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
     const job = await fleet.runJob(rig, { gpu_count: 1 });
-    await beatFor(fleet, rig, hourMs, [500, 500], job);
+    await sendHeartbeats(fleet, rig, hourMs, [500, 500], job);
     await rig.report(job, 'completed', { exit_code: 0 });
     expect(fleet.job(job).usage).toEqual({ gpu_hours: 1, energy_kwh: 0.5, cost: 0.25, currency: 'EUR' });
     expect(today(fleet)).toMatchObject({ gpu_hours: 1, energy_kwh: 1, cost: 0.5 });
   });
 
-  test('has no energy and no cost when its worker reports no power', async () => {
+  test('returns no energy and no cost when the worker reports no power', async () => {
     const fleet = await openFleet({ electricity });
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { gpu_count: 1 });
@@ -146,16 +146,16 @@ describe('usage of a job', () => {
     expect(fleet.job(job).usage).toMatchObject({ gpu_hours: 0.017, energy_kwh: null, cost: null });
   });
 
-  test('sums all attempts, and disappears with the job', async () => {
+  test('sums the energy of all attempts, and deletes it together with the job', async () => {
     const fleet = await openFleet({ storeFile: join(openFolder(), 'fleet.db') });
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { gpu_count: 1, max_retries: 1, retry_on: ['trainer_exit'] });
-    await beatFor(fleet, rig, hourMs, [1_000], job);
+    await sendHeartbeats(fleet, rig, hourMs, [1_000], job);
     await rig.report(job, 'failed', { exit_code: 1 });
     await fleet.clock.advance(10 * 60_000);
     await rig.connect();
     await rig.run(job);
-    await beatFor(fleet, rig, hourMs, [1_000], job);
+    await sendHeartbeats(fleet, rig, hourMs, [1_000], job);
     await rig.report(job, 'completed', { exit_code: 0 });
     expect(fleet.job(job).usage).toMatchObject({ gpu_hours: 2, energy_kwh: 2 });
     await fleet.restart();
@@ -167,7 +167,7 @@ describe('usage of a job', () => {
 });
 
 describe('cost of a pool', () => {
-  test('is the price of its machines from start to end, without their electricity', async () => {
+  test('charges the price of the machines from start to end, without their electricity', async () => {
     const pools = await openPool({ price_per_gpu_hour: 6 }, { electricity });
     pools.habits.jobMs = hourMs;
     const { jobId } = await pools.fleet.submit({ gpu_count: 1 });
@@ -181,7 +181,7 @@ describe('cost of a pool', () => {
     expect(usage?.currency).toBe('EUR');
   });
 
-  test('is unknown without a price, even with a price of electricity', async () => {
+  test('returns no cost for a pool without a price, even with a price of electricity', async () => {
     const pools = await openPool({}, { electricity });
     pools.habits.jobMs = hourMs;
     const { jobId } = await pools.fleet.submit({ gpu_count: 1 });

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import { ada, bob, type Fleet } from '../../../../support/fleet.ts';
 
-const groups = (fleet: Fleet, only: string | null = null) => fleet.orchestrator.queue.waiting(only);
-const big = { worker_labels: { gpu: 'h100*' } };
+const readGroups = (fleet: Fleet, user: string | null = null) => fleet.orchestrator.queue.waiting(user);
+const needsH100 = { worker_labels: { gpu: 'h100*' } };
 
 test('groups pending jobs by reason in queue order, with the workers that fit and when one is free', async () => {
   const fleet = await openFleet();
@@ -18,11 +18,11 @@ test('groups pending jobs by reason in queue order, with the workers that fit an
     await fleet.clock.advance(10_000);
     await rig.report(job, 'running', { progress: { step: 10, total_steps: 100 } });
   }
-  const first = await fleet.submit(big);
+  const first = await fleet.submit(needsH100);
   const other = await fleet.submit({ gpu_count: 64 });
-  const second = await fleet.submit(big);
-  const { groups: found, ungrouped } = groups(fleet);
-  expect(found).toMatchObject([
+  const second = await fleet.submit(needsH100);
+  const { groups, ungrouped } = readGroups(fleet);
+  expect(groups).toMatchObject([
     {
       jobs: [first.jobId, second.jobId],
       wait: { code: 'busy', workers: [{ code: 'busy', count: 2 }] },
@@ -31,30 +31,30 @@ test('groups pending jobs by reason in queue order, with the workers that fit an
     },
     { jobs: [other.jobId], wait: { code: 'unmet' }, workers: 0, nextFreeMs: null },
   ]);
-  expect(found[0]?.nextFreeMs).toBeGreaterThan(60_000);
+  expect(groups[0]?.nextFreeMs).toBeGreaterThan(60_000);
   expect(ungrouped).toBe(0);
-  expect(found[0]?.reason).toBe(fleet.job(first.jobId).reason);
+  expect(groups[0]?.reason).toBe(fleet.job(first.jobId).reason);
 });
 
 test("groups the jobs of a user at the limit across requirements, and hides other users' jobs", async () => {
   const fleet = await openFleet();
   await fleet.runJob(await fleet.addIdleWorker());
   await fleet.orchestrator.queue.limit({ user_max_concurrent: 1 }, ada);
-  const [one, two] = [await fleet.submit(), await fleet.submit({ gpu_count: 64 })];
+  const [first, second] = [await fleet.submit(), await fleet.submit({ gpu_count: 64 })];
   const ofBob = await fleet.submit({}, bob);
-  expect(groups(fleet).groups).toMatchObject([
+  expect(readGroups(fleet).groups).toMatchObject([
     {
-      jobs: [one.jobId, two.jobId],
+      jobs: [first.jobId, second.jobId],
       wait: { code: 'limit', params: { running: 1, max: 1, user: 'ada' } },
       needs: null,
       workers: null,
     },
     { jobs: [ofBob.jobId] },
   ]);
-  expect(groups(fleet, 'bob')).toMatchObject({ groups: [{ jobs: [ofBob.jobId] }], ungrouped: 0 });
+  expect(readGroups(fleet, 'bob')).toMatchObject({ groups: [{ jobs: [ofBob.jobId] }], ungrouped: 0 });
 });
 
-test('groups jobs in backoff whatever their time, and leaves out jobs that need approval', async () => {
+test('groups all jobs in back-off although they end at different times, and leaves out jobs that need approval', async () => {
   const fleet = await openFleet();
   for (const labels of [{ rig: 'one' }, { rig: 'two' }]) {
     const rig = await fleet.addIdleWorker({ labels });
@@ -65,7 +65,7 @@ test('groups jobs in backoff whatever their time, and leaves out jobs that need 
     await fleet.clock.advance(5_000);
   }
   await fleet.submit({ requires_approval: true });
-  expect(groups(fleet)).toMatchObject({
+  expect(readGroups(fleet)).toMatchObject({
     groups: [{ jobs: { length: 2 }, wait: { code: 'backoff' } }],
     ungrouped: 0,
   });
@@ -75,8 +75,8 @@ test('counts the jobs beyond the first fifty groups', async () => {
   const fleet = await openFleet();
   for (let n = 1; n <= 52; n += 1) await fleet.submit({ worker_labels: { only: `rig-${n}` } });
   await fleet.submit({ worker_labels: { only: 'rig-1' } });
-  const { groups: found, ungrouped } = groups(fleet);
-  expect(found).toHaveLength(50);
-  expect(found[0]?.jobs).toHaveLength(2);
+  const { groups, ungrouped } = readGroups(fleet);
+  expect(groups).toHaveLength(50);
+  expect(groups[0]?.jobs).toHaveLength(2);
   expect(ungrouped).toBe(2);
 });
