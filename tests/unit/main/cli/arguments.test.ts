@@ -56,32 +56,32 @@ describe('addLabel', () => {
 });
 
 describe('addChange', () => {
-  const changes = (...words: readonly string[]) =>
-    words.reduce<ReturnType<typeof addChange> | undefined>(
-      (before, word) => addChange(word, before),
-      undefined,
-    );
+  const collectChanges = (...values: readonly string[]) => {
+    let changes: ReturnType<typeof addChange> | undefined;
+    for (const value of values) changes = addChange(value, changes);
+    return changes;
+  };
 
   test('collects labels to set and to remove', () => {
-    expect(changes('gpu=a100', 'rack-', 'team=', 'zone-')).toEqual({
+    expect(collectChanges('gpu=a100', 'rack-', 'team=', 'zone-')).toEqual({
       set: { gpu: 'a100', team: '' },
       removed: ['rack', 'zone'],
     });
   });
 
   test('reads a label with = first, whose value may end with a dash', () => {
-    expect(changes('a=b-', 'c-=d', 'e--')).toEqual({ set: { a: 'b-', 'c-': 'd' }, removed: ['e-'] });
+    expect(collectChanges('a=b-', 'c-=d', 'e--')).toEqual({ set: { a: 'b-', 'c-': 'd' }, removed: ['e-'] });
   });
 
-  test.each(['gpu', '', '-', '=a', '=-'])('refuses "%s" as a change of labels', word => {
-    expect(() => changes(word)).toThrow('KEY=VALUE to set a label, or KEY-');
+  test.each(['gpu', '', '-', '=a', '=-'])('refuses "%s" as a change of labels', value => {
+    expect(() => collectChanges(value)).toThrow('KEY=VALUE to set a label, or KEY-');
   });
 
   test.each([
     ['a=b', 'a-'],
     ['a-', 'a=b'],
-  ])('refuses to set and remove the same label: %s %s', (...words) => {
-    expect(() => changes(...words)).toThrow('set and removed at once: a');
+  ])('refuses to set and remove the same label: %s %s', (...values) => {
+    expect(() => collectChanges(...values)).toThrow('set and removed at once: a');
   });
 });
 
@@ -104,13 +104,13 @@ test.each(['51', '-1', '1.5', '', 'asap', '007'])('refuses "%s" as a priority', 
   expect(() => priorityOf(text)).toThrow('0 to 50, or one of low, normal');
 });
 
-test('refuses a list with empty words', () => {
+test('refuses a list with empty entries', () => {
   expect(wordList('a, b')).toEqual(['a', 'b']);
   expect(() => wordList('a,,b')).toThrow('separated by commas');
 });
 
 describe('readConfigArgument', () => {
-  const file = (name: string, text: string): string => {
+  const writeConfig = (name: string, text: string): string => {
     const path = join(temporaryFolder(), name);
     writeFileSync(path, text);
     return path;
@@ -118,13 +118,13 @@ describe('readConfigArgument', () => {
 
   test.each(['digits', 'my config', 'v1.5', 'a.jsonl', 'flux/kontext', 'flux.peft-lora+TREAD'])(
     'reads %s as the name of a stored config',
-    async word => {
-      expect(await readConfigArgument(word, { stdin: null })).toEqual({ config_name: word });
+    async name => {
+      expect(await readConfigArgument(name, { stdin: null })).toEqual({ config_name: name });
     },
   );
 
   test('reads a config file by its path, and names the config after the file', async () => {
-    const path = file('lora.json', '\ufeff{"steps": 3}');
+    const path = writeConfig('lora.json', '\ufeff{"steps": 3}');
     expect(await readConfigArgument(path, { stdin: null })).toEqual({
       config_name: 'lora',
       config: { steps: 3 },
@@ -132,22 +132,22 @@ describe('readConfigArgument', () => {
   });
 
   test('names a config.json after its folder', async () => {
-    const path = file('config.json', '{}');
+    const path = writeConfig('config.json', '{}');
     const folder = path.split('/').at(-2);
     expect(await readConfigArgument(path, { stdin: null })).toMatchObject({ config_name: folder });
   });
 
   test('reads YAML and TOML files by their extension', async () => {
-    const yaml = await readConfigArgument(file('a.yaml', 'job: extension\nconfig:\n  name: dog\n'), {
+    const yaml = await readConfigArgument(writeConfig('a.yaml', 'job: extension\nconfig:\n  name: dog\n'), {
       stdin: null,
     });
     expect(yaml).toEqual({ config_name: 'a', config: { job: 'extension', config: { name: 'dog' } } });
-    const toml = await readConfigArgument(file('b.toml', 'lr = 1e-4\n'), { stdin: null });
+    const toml = await readConfigArgument(writeConfig('b.toml', 'lr = 1e-4\n'), { stdin: null });
     expect(toml).toEqual({ config_name: 'b', config: { lr: 0.0001 } });
   });
 
   /** Creates a project in SimpleTuner's layout: paths in a config start at the parent of the config's folder. */
-  function project(files: Readonly<Record<string, string>>): string {
+  function createProject(files: Readonly<Record<string, string>>): string {
     const root = temporaryFolder();
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(join(root, dirname(name)), { recursive: true });
@@ -162,7 +162,7 @@ describe('readConfigArgument', () => {
   });
 
   test('includes the dataloader and other files that the config names', async () => {
-    const root = project({
+    const root = createProject({
       'config/lora/config.json': simpletuner,
       'config/multidatabackend.json': '[{"id": "images"}]',
       'config/lycoris_config.json': '{"algo": "lokr"}',
@@ -177,7 +177,7 @@ describe('readConfigArgument', () => {
 
   test('reads "-" from standard input, with the files beside the current folder', async () => {
     const stdin = () => Promise.resolve('model_family: flux\ndata_backend_config: data.json\n');
-    const root = project({ 'data.json': '[{"id": "images"}]' });
+    const root = createProject({ 'data.json': '[{"id": "images"}]' });
     vi.spyOn(process, 'cwd').mockReturnValue(root);
     onTestFinished(() => void vi.restoreAllMocks());
     expect(await readConfigArgument('-', { stdin })).toEqual({
@@ -199,28 +199,32 @@ describe('readConfigArgument', () => {
       /names config\/multidatabackend\.json \(data_backend_config\), which is not valid: line 2, column 4: /,
     ],
   ])('fails and names the referenced file that %s', async (_case, files, message) => {
-    await expectFailure(join(project(files), 'config/lora.json'), message);
+    await expectFailure(join(createProject(files), 'config/lora.json'), message);
   });
 
   test.each([
     ['does not exist', '/nowhere/x.json', /cannot be read: ENOENT.*name of a config/],
     ['is a folder', '/', /cannot be read: EISDIR/],
-    ['is not JSON', file('x.json', '{"a": '), /x\.json is not valid JSON: line 1, column 7: /],
-    ['has a tab in YAML', file('x.yaml', 'a:\n\tb: 1'), /x\.yaml is not valid YAML: line 2, column 1: a tab/],
+    ['is not JSON', writeConfig('x.json', '{"a": '), /x\.json is not valid JSON: line 1, column 7: /],
+    [
+      'has a tab in YAML',
+      writeConfig('x.yaml', 'a:\n\tb: 1'),
+      /x\.yaml is not valid YAML: line 2, column 1: a tab/,
+    ],
     [
       'repeats a key in TOML',
-      file('x.toml', 'a = 1\na = 2'),
+      writeConfig('x.toml', 'a = 1\na = 2'),
       /x\.toml is not valid TOML: line 2, column 1: /,
     ],
-    ['is a list', file('y.json', '[1]'), /y\.json is not an object/],
-    ['is a text', file('z.json', '"steps"'), /z\.json is not an object/],
+    ['is a list', writeConfig('y.json', '[1]'), /y\.json is not an object/],
+    ['is a text', writeConfig('z.json', '"steps"'), /z\.json is not an object/],
   ])('fails with a usage error for a config that %s', async (_case, path, message) => {
     await expectFailure(path, message);
   });
 
   async function expectFailure(path: string, message: RegExp): Promise<void> {
-    const end = await readConfigArgument(path, { stdin: null }).catch((cause: unknown) => cause);
-    expect(end).toBeInstanceOf(CommandEnd);
-    expect((end as CommandEnd).failure).toEqual({ code: 2, message: expect.stringMatching(message) });
+    const failure = await readConfigArgument(path, { stdin: null }).catch((cause: unknown) => cause);
+    expect(failure).toBeInstanceOf(CommandEnd);
+    expect((failure as CommandEnd).failure).toEqual({ code: 2, message: expect.stringMatching(message) });
   }
 });

@@ -8,7 +8,8 @@ const rigs = [
   { id: 'w_cccc4444', name: 'twin' },
   { id: 'w_dddd5555', name: 'twin' },
 ];
-const find = (word: string, things = rigs) => choose(word, things, { what: 'worker', identify: rig => rig });
+const chooseRig = (text: string, candidates = rigs) =>
+  choose(text, candidates, { what: 'worker', identify: rig => rig });
 
 describe('choose with one match', () => {
   test.each([
@@ -16,16 +17,16 @@ describe('choose with one match', () => {
     ['its id', 'w_bbbb3333', 'w_bbbb3333'],
     ['the start of its id', 'w_bb', 'w_bbbb3333'],
     ['its full id when two share a name', 'w_dddd5555', 'w_dddd5555'],
-  ])('finds a worker by %s', (_case, word, id) => {
-    expect(find(word)).toMatchObject({ ok: true, value: { id } });
+  ])('finds a worker by %s', (_case, text, id) => {
+    expect(chooseRig(text)).toMatchObject({ ok: true, value: { id } });
   });
 
   test('prefers an exact name to the start of another id', () => {
-    const things = [
+    const candidates = [
       { id: 'w_eeee', name: 'w_ffff' },
       { id: 'w_ffff1', name: 'other' },
     ];
-    expect(find('w_ffff', things)).toMatchObject({ ok: true, value: { id: 'w_eeee' } });
+    expect(chooseRig('w_ffff', candidates)).toMatchObject({ ok: true, value: { id: 'w_eeee' } });
   });
 });
 
@@ -36,27 +37,27 @@ describe('choose with no or several matches', () => {
     ['the start of another name', 'rig'],
     ['fewer than four characters of an id', 'w_b'],
     ['an empty text', ''],
-  ])('returns exit code 4 for %s', (_case, word) => {
-    expect(find(word)).toEqual({
+  ])('returns exit code 4 for %s', (_case, text) => {
+    expect(chooseRig(text)).toEqual({
       ok: false,
-      failure: { code: 4, message: `No worker "${word}". To list workers, run "trainyard workers list"` },
+      failure: { code: 4, message: `No worker "${text}". To list workers, run "trainyard workers list"` },
     });
   });
 
   test('returns exit code 2 and names the matches of an ambiguous id', () => {
-    expect(find('w_aaaa')).toEqual({
+    expect(chooseRig('w_aaaa')).toEqual({
       ok: false,
       failure: {
         code: 2,
         message: '"w_aaaa" is ambiguous: rig-1 (w_aaaa1111), rig-10 (w_aaaa2222). Give a longer id',
       },
     });
-    expect(find('twin')).toMatchObject({ ok: false, failure: { code: 2 } });
+    expect(chooseRig('twin')).toMatchObject({ ok: false, failure: { code: 2 } });
   });
 
   test('names only some of many matches', () => {
-    const many = Array.from({ length: 9 }, (_, at) => ({ id: `w_same${at}`, name: `rig-${at}` }));
-    const choice = find('w_same', many);
+    const many = Array.from({ length: 9 }, (_, n) => ({ id: `w_same${n}`, name: `rig-${n}` }));
+    const choice = chooseRig('w_same', many);
     expect(choice.ok ? '' : choice.failure.message).toContain('rig-4 (w_same4) and 4 more. Give a longer id');
   });
 });

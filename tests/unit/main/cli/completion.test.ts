@@ -2,12 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { runTrainyard } from '../../../support/cli.ts';
 
-// Returns the completions, and which kind of completion is left to the shell.
+// Returns the completions, and a directive that says what the shell itself completes: `:` nothing, `:file` files,
+// `:folder` folders.
 async function complete(words: readonly string[], shell = 'zsh') {
   const { code, out, err } = await runTrainyard(['__complete', shell, ...words]);
   expect([code, err]).toEqual([0, '']);
   const lines = out.split('\n').slice(0, -1);
-  return { found: lines.slice(0, -1).map(line => line.split('\t')[0]), own: lines.at(-1) };
+  return { completions: lines.slice(0, -1).map(line => line.split('\t')[0]), directive: lines.at(-1) };
 }
 
 describe('completing words', () => {
@@ -46,12 +47,12 @@ describe('completing words', () => {
     ['nothing for an argument that was already given', ['completion', 'bash', ''], []],
     ['nothing after the last argument', ['jobs', 'get', 'j_1', ''], []],
     ['nothing for an unknown command', ['nonsense', 'dr'], []],
-  ])('completes %s', async (_case, words, found) => {
-    expect(await complete(words)).toEqual({ found, own: ':' });
+  ])('completes %s', async (_case, words, completions) => {
+    expect(await complete(words)).toEqual({ completions, directive: ':' });
   });
 
   test('offers an option only once, unless it can be repeated', async () => {
-    const { found } = await complete([
+    const { completions } = await complete([
       'workers',
       'create',
       'x',
@@ -61,9 +62,9 @@ describe('completing words', () => {
       'a=b',
       '--',
     ]);
-    expect(found).not.toContain('--type');
-    expect(found).toContain('--label');
-    expect((await complete(['workers', 'list', '--json', '--j'])).found).toEqual([]);
+    expect(completions).not.toContain('--type');
+    expect(completions).toContain('--label');
+    expect((await complete(['workers', 'list', '--json', '--j'])).completions).toEqual([]);
   });
 
   test.each([
@@ -72,27 +73,27 @@ describe('completing words', () => {
     [['pools', 'create', 'gpu', '--file', ''], ':file'],
     [['server', '--data-dir', ''], ':folder'],
     [['server', '--data-dir=/t'], ':folder'],
-  ])('leaves %j to the shell', async (words, own) => {
-    expect(await complete(words)).toEqual({ found: [], own });
+  ])('leaves %j to the shell', async (words, directive) => {
+    expect(await complete(words)).toEqual({ completions: [], directive });
   });
 
   test('does not offer hidden commands', async () => {
-    expect((await complete([''])).found).not.toContain('__complete');
+    expect((await complete([''])).completions).not.toContain('__complete');
     expect((await runTrainyard(['--help'])).out).not.toContain('__complete');
   });
 
   test('completes the value after = in bash, which splits words there', async () => {
     const words = ['workers', 'create', 'x', '--label', 'gpu', '=', 'a100', '--type', '='];
-    expect((await complete(words, 'bash')).found).toEqual(['persistent', 'ephemeral']);
-    expect((await complete([...words, 'e'], 'bash')).found).toEqual(['ephemeral']);
+    expect((await complete(words, 'bash')).completions).toEqual(['persistent', 'ephemeral']);
+    expect((await complete([...words, 'e'], 'bash')).completions).toEqual(['ephemeral']);
   });
 
   test('completes no names and prints no errors without an orchestrator', async () => {
-    expect(await complete(['workers', 'get', ''])).toEqual({ found: [], own: ':' });
-    expect(await complete(['jobs', 'list', '--worker', ''])).toEqual({ found: [], own: ':' });
+    expect(await complete(['workers', 'get', ''])).toEqual({ completions: [], directive: ':' });
+    expect(await complete(['jobs', 'list', '--worker', ''])).toEqual({ completions: [], directive: ':' });
     expect(await complete(['jobs', 'get', '--url', 'http://127.0.0.1:1', '--token', 'x', ''])).toEqual({
-      found: [],
-      own: ':',
+      completions: [],
+      directive: ':',
     });
   });
 });

@@ -4,41 +4,42 @@ import { describe, expect, test } from 'vitest';
 import { findConnection, findLocalFolder, findNetwork, findUrl } from '../../../../main/cli/connection.ts';
 import { temporaryFolder } from '../../../support/processes.ts';
 
-const local = 'http://127.0.0.1:8001';
+const localUrl = 'http://127.0.0.1:8001';
 
-/** Creates a machine with an orchestrator, and with a config file if one is given. */
-function machine(config?: object) {
+/** Creates the files of a machine with an orchestrator, and a config file if `config` is set. */
+function createMachine(config?: object) {
   const home = temporaryFolder();
   const file = (path: string, text: string, mode = 0o600): string => {
-    const whole = join(home, path);
-    mkdirSync(join(whole, '..'), { recursive: true });
-    writeFileSync(whole, text);
-    chmodSync(whole, mode);
-    return whole;
+    const fullPath = join(home, path);
+    mkdirSync(join(fullPath, '..'), { recursive: true });
+    writeFileSync(fullPath, text);
+    chmodSync(fullPath, mode);
+    return fullPath;
   };
-  file('data/trainyard/url', `${local}\n`);
+  file('data/trainyard/url', `${localUrl}\n`);
   file('data/trainyard/admin-token', 'ta_local\n');
   if (config !== undefined) file('config/trainyard/config.json', JSON.stringify(config));
   const env = { XDG_DATA_HOME: join(home, 'data'), XDG_CONFIG_HOME: join(home, 'config') };
   return {
     env,
     file,
-    find: (flags: object = {}, more: object = {}) => findConnection({ ...flags }, { ...env, ...more }),
+    find: (flags: object = {}, variables: object = {}) =>
+      findConnection({ ...flags }, { ...env, ...variables }),
   };
 }
 
-const refused = (code: number, message: RegExp) => ({
+const failureWith = (code: number, message: RegExp) => ({
   ok: false,
   failure: { code, message: expect.stringMatching(message) as string },
 });
 
 describe('finding the orchestrator', () => {
   test('uses the orchestrator of this machine with its token', () => {
-    expect(machine().find()).toMatchObject({ ok: true, value: { url: local, token: 'ta_local' } });
+    expect(createMachine().find()).toMatchObject({ ok: true, value: { url: localUrl, token: 'ta_local' } });
   });
 
   test('prefers the flag to the environment, and the environment to the config file', () => {
-    const { find } = machine({ url: 'http://file:1', token: 'ta_file' });
+    const { find } = createMachine({ url: 'http://file:1', token: 'ta_file' });
     const env = { SIMPLETUNER_ORCHESTRATOR_URL: 'http://env:1', ADMIN_TOKEN: 'ta_env' };
     expect(find({ url: 'http://flag:1', token: 'ta_flag' }, env)).toMatchObject({
       value: { url: 'http://flag:1', token: 'ta_flag' },
@@ -50,22 +51,22 @@ describe('finding the orchestrator', () => {
   test('returns exit code 6 when no orchestrator runs here', () => {
     const env = { XDG_DATA_HOME: temporaryFolder(), XDG_CONFIG_HOME: '/nonexistent' };
     expect(findConnection({}, env)).toEqual(
-      refused(6, /^No orchestrator uses the data folder .*trainyard server.*--url/),
+      failureWith(6, /^No orchestrator uses the data folder .*trainyard server.*--url/),
     );
   });
 
   test.each(['nonsense', 'ftp://host', 'http://user:secret@host:8001', 'host:8001'])(
     'refuses %s as a URL',
     url => {
-      expect(machine().find({ url })).toEqual(
-        refused(2, /not the address of an orchestrator.*http:\/\/HOST:8001/),
+      expect(createMachine().find({ url })).toEqual(
+        failureWith(2, /not the address of an orchestrator.*http:\/\/HOST:8001/),
       );
     },
   );
 
   test('finds the URL without a token when none is needed', () => {
-    const { env } = machine();
-    expect(findUrl({}, env)).toEqual({ ok: true, value: local });
+    const { env } = createMachine();
+    expect(findUrl({}, env)).toEqual({ ok: true, value: localUrl });
     expect(findLocalFolder({}, env)).toMatchObject({ value: { isTarget: true } });
     expect(findLocalFolder({ url: 'http://other:1' }, env)).toMatchObject({ value: { isTarget: false } });
   });
@@ -73,20 +74,20 @@ describe('finding the orchestrator', () => {
 
 describe('sending a token', () => {
   test('sends the token of this machine only to this machine', () => {
-    const { find } = machine();
+    const { find } = createMachine();
     expect(find({ url: 'http://other:8001' })).toEqual(
-      refused(
+      failureWith(
         3,
         /^No token for http:\/\/other:8001: give --token-file.*is only sent to http:\/\/127\.0\.0\.1:8001$/,
       ),
     );
     expect(find({ url: 'http://127.0.0.1:8002' })).toMatchObject({ ok: false });
-    expect(find({ url: `${local}/` })).toMatchObject({ value: { token: 'ta_local' } });
+    expect(find({ url: `${localUrl}/` })).toMatchObject({ value: { token: 'ta_local' } });
   });
 
   test('sends the token of a config file only to the URL of that file', () => {
-    const { find } = machine({ url: 'http://fleet:8001', token: 'ta_fleet' });
-    expect(find({ url: 'http://other:8001' })).toEqual(refused(3, /^No token for http:\/\/other:8001/));
+    const { find } = createMachine({ url: 'http://fleet:8001', token: 'ta_fleet' });
+    expect(find({ url: 'http://other:8001' })).toEqual(failureWith(3, /^No token for http:\/\/other:8001/));
     expect(find({ url: 'http://fleet:8001/' })).toMatchObject({ value: { token: 'ta_fleet' } });
   });
 });
@@ -101,13 +102,13 @@ describe('server identity options', () => {
     ['the config file for any URL', { pin: [pin] }, { url: fleet }],
     ['no option', {}, { url: fleet }],
   ])('reads a pin from %s', (_case, config, flags) => {
-    expect(findNetwork({ ...flags }, machine(config).env)).toMatchObject({ ok: true });
+    expect(findNetwork({ ...flags }, createMachine(config).env)).toMatchObject({ ok: true });
   });
 
   test('uses a pin beside a URL only for that URL', () => {
-    const { env } = machine({ url: fleet, pin: 'nonsense' });
-    expect(findNetwork({ url: local }, env)).toMatchObject({ ok: true });
-    expect(findNetwork({}, env)).toEqual(refused(2, /^"nonsense" is not a pin: use --pin sha256:A+=/));
+    const { env } = createMachine({ url: fleet, pin: 'nonsense' });
+    expect(findNetwork({ url: localUrl }, env)).toMatchObject({ ok: true });
+    expect(findNetwork({}, env)).toEqual(failureWith(2, /^"nonsense" is not a pin: use --pin sha256:A+=/));
   });
 
   test.each<[string, object, RegExp]>([
@@ -119,20 +120,20 @@ describe('server identity options', () => {
     ],
     ['a missing CA file', { url: fleet, 'ca-file': '/nowhere' }, /^--ca-file \/nowhere: ENOENT/],
   ])('returns exit code 2 for %s', (_case, flags, message) => {
-    expect(findNetwork({ ...flags }, machine().env)).toEqual(refused(2, message));
+    expect(findNetwork({ ...flags }, createMachine().env)).toEqual(failureWith(2, message));
   });
 });
 
 describe('reading a token', () => {
   test('prefers the token file of the flag', () => {
-    const { find, file } = machine();
+    const { find, file } = createMachine();
     const path = file('token', '  ta_named\n');
     const env = { ADMIN_TOKEN: 'ta_env' };
     expect(find({ 'token-file': path }, env)).toMatchObject({ value: { token: 'ta_named' } });
   });
 
   test('reads the token file that a config names', () => {
-    const { find, file } = machine();
+    const { find, file } = createMachine();
     const path = file('token', 'ta_named');
     const config = file('other.json', JSON.stringify({ url: 'http://fleet:1', 'token-file': path }));
     expect(find({ config })).toMatchObject({ value: { url: 'http://fleet:1', token: 'ta_named' } });
@@ -144,31 +145,31 @@ describe('reading a token', () => {
     ['data/trainyard/url', {}],
     ['config/trainyard/config.json', {}],
   ])('refuses %s when others can read it', (path, flags: { readonly 'token-file'?: string }) => {
-    const made = machine();
+    const machine = createMachine();
     const texts: Readonly<Record<string, string>> = {
-      'data/trainyard/url': local,
+      'data/trainyard/url': localUrl,
       'config/trainyard/config.json': '{"token": "ta_config"}',
     };
-    const open = made.file(path, texts[path] ?? 'ta_open', 0o640);
-    const named = flags['token-file'] === undefined ? {} : { 'token-file': open };
-    expect(made.find(named)).toEqual(
-      refused(3, new RegExp(`Other users can read ${open}.*chmod 600 ${open}`)),
+    const readable = machine.file(path, texts[path] ?? 'ta_open', 0o640);
+    const usedFlags = flags['token-file'] === undefined ? {} : { 'token-file': readable };
+    expect(machine.find(usedFlags)).toEqual(
+      failureWith(3, new RegExp(`Other users can read ${readable}.*chmod 600 ${readable}`)),
     );
   });
 
   test('refuses a missing file and a file without a token', () => {
-    const { find, file } = machine();
+    const { find, file } = createMachine();
     expect(find({ 'token-file': '/nowhere/token' })).toEqual(
-      refused(3, /cannot be read.*ENOENT.*--token-file/),
+      failureWith(3, /cannot be read.*ENOENT.*--token-file/),
     );
     for (const text of ['', 'two words', 'x'.repeat(600), 'ta_\u00e9']) {
       const path = file('token', text);
-      expect(find({ 'token-file': path })).toEqual(refused(3, /No token in/));
+      expect(find({ 'token-file': path })).toEqual(failureWith(3, /No token in/));
     }
   });
 
   test('returns exit code 2 for a config that is not JSON', () => {
-    const { find, file } = machine();
-    expect(find({ config: file('bad.json', '{') })).toEqual(refused(2, /is not valid JSON/));
+    const { find, file } = createMachine();
+    expect(find({ config: file('bad.json', '{') })).toEqual(failureWith(2, /is not valid JSON/));
   });
 });

@@ -6,32 +6,32 @@ import type { JobEventType } from '../../../../protocol/events.ts';
 import { jobView } from '../../../support/job-view.ts';
 
 describe('progress line', () => {
-  const shown = (columns: number | null, percents: readonly number[]): string => {
+  const showProgress = (columns: number | null, percents: readonly number[]): string => {
     let text = '';
     const screen = () => (columns === null ? null : { columns, rows: 24 });
-    const display = createProgressDisplay(more => void (text += more), screen);
+    const display = createProgressDisplay(output => void (text += output), screen);
     for (const percent of percents) display.show({ percent, step: percent, total_steps: 100 });
     display.finish();
     return text;
   };
 
   test('prints no progress without a terminal', () => {
-    expect(shown(null, [0, 10, 55.5, 100])).toBe('');
+    expect(showProgress(null, [0, 10, 55.5, 100])).toBe('');
   });
 
   test('prints progress on one line that is never wider than the screen', () => {
-    const text = shown(20, [10, 20]);
+    const text = showProgress(20, [10, 20]);
     expect(text.split('\n')).toHaveLength(2);
     for (const line of text.trimEnd().split('\r\u001b[2K')) expect(line.length).toBeLessThan(20);
   });
 });
 
 test('logs progress at every tenth of each attempt, and all other events', () => {
-  const isNews = createProgressFilter();
+  const isLogged = createProgressFilter();
   const event = (type: JobEventType, percent: number, attempt = 1) => {
     const job = jobView({ status: 'running', progress: { percent } });
     const common = { seq: 1, at: job.queued_at, worker_id: null, cause: null };
-    return isNews({ ...common, kind: 'job', type, job_id: job.id, attempt, job });
+    return isLogged({ ...common, kind: 'job', type, job_id: job.id, attempt, job });
   };
   expect([0, 5, 9.9, 10, 19, 35, 30].map(percent => event('job.progress', percent))).toEqual([
     true,
@@ -47,14 +47,14 @@ test('logs progress at every tenth of each attempt, and all other events', () =>
 });
 
 describe('following a job', () => {
-  const printed = (
+  const showJob = (
     screen: Screen | null,
     ...jobs: readonly Parameters<typeof jobView>[0][]
   ): readonly string[] => {
     let text = '';
     const show = createJobDisplay({
       out: () => undefined,
-      err: more => void (text += more),
+      err: output => void (text += output),
       outScreen: () => null,
       errScreen: () => screen,
       ask: null,
@@ -70,7 +70,7 @@ describe('following a job', () => {
 
   test('prints each status once with its reason, without progress bars in a pipe', () => {
     expect(
-      printed(
+      showJob(
         null,
         { status: 'pending', attempt: 0, reason: 'No idle workers' },
         { status: 'pending', attempt: 0, reason: 'No idle workers' },
@@ -83,7 +83,7 @@ describe('following a job', () => {
 
   test('starts a new progress bar with each attempt on a terminal', () => {
     expect(
-      printed(
+      showJob(
         { columns: 80, rows: 24 },
         { status: 'running', attempt: 1, worker_name: 'rig-1', progress: { percent: 80 } },
         { status: 'pending', attempt: 1, reason: 'waits 30 s' },

@@ -78,9 +78,11 @@ describe('tables', () => {
   });
 
   test('tells columns whether the table is for a terminal', () => {
-    const at = [{ title: 'AT', text: (_: Rig, isScreen: boolean) => (isScreen ? '3 min ago' : 'ISO') }];
-    expect(tableLines(rows.slice(0, 1), at, 80)).toEqual(['AT', '3 min ago']);
-    expect(tableLines(rows.slice(0, 1), at, null)).toEqual(['AT', 'ISO']);
+    const timeColumn = [
+      { title: 'AT', text: (_: Rig, isScreen: boolean) => (isScreen ? '3 min ago' : 'ISO') },
+    ];
+    expect(tableLines(rows.slice(0, 1), timeColumn, 80)).toEqual(['AT', '3 min ago']);
+    expect(tableLines(rows.slice(0, 1), timeColumn, null)).toEqual(['AT', 'ISO']);
   });
 
   test('removes characters that move the cursor or change the text direction', () => {

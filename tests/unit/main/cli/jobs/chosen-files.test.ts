@@ -56,13 +56,16 @@ describe('filesNamed', () => {
 });
 
 describe('filesOfCheckpoint', () => {
-  const all = [checkpoint('checkpoint-5', { best: true }), checkpoint('checkpoint-7.bin', { newest: true })];
+  const checkpoints = [
+    checkpoint('checkpoint-5', { best: true }),
+    checkpoint('checkpoint-7.bin', { newest: true }),
+  ];
   test.each([
     ['newest', ['checkpoint-7.bin']],
     ['best', ['checkpoint-5/model.bin']],
     ['checkpoint-5', ['checkpoint-5/model.bin']],
   ])('selects the files of checkpoint %s', (word, keys) => {
-    expect(keysOf(filesOfCheckpoint(files, all, word))).toEqual(keys);
+    expect(keysOf(filesOfCheckpoint(files, checkpoints, word))).toEqual(keys);
   });
 
   test('returns exit code 4 for an unknown checkpoint', () => {
@@ -70,7 +73,7 @@ describe('filesOfCheckpoint', () => {
       code: 4,
       message: expect.stringContaining('no best checkpoint') as string,
     });
-    expect(keysOf(filesOfCheckpoint(files, all, 'checkpoint-6'))).toMatchObject({ code: 4 });
+    expect(keysOf(filesOfCheckpoint(files, checkpoints, 'checkpoint-6'))).toMatchObject({ code: 4 });
   });
 });
 

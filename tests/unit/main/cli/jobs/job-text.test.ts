@@ -36,8 +36,8 @@ describe('job columns and facts', () => {
       Approval: null,
       'Retry of': null,
     });
-    const given = { user: 'ada', allocated_gpus: [0, 3], approval: 'given', retry_of: 'j_0' };
-    expect(facts(given)).toMatchObject({ GPUs: '0, 3', Approval: 'given', 'Retry of': 'j_0' });
+    const fields = { user: 'ada', allocated_gpus: [0, 3], approval: 'given', retry_of: 'j_0' };
+    expect(facts(fields)).toMatchObject({ GPUs: '0, 3', Approval: 'given', 'Retry of': 'j_0' });
     expect(facts({ allocated_gpus: [] })['GPUs']).toBeNull();
     expect(tableLines([jobView({ user: 'ada' })], jobColumns, null)[1]).toMatch(
       /^j_1 +pending +digits +ada /,
@@ -45,8 +45,8 @@ describe('job columns and facts', () => {
   });
 
   test('shows all requirements of a job', () => {
-    const given = { gpu_count: 2, gpu_vram_gb: 24, accelerator: 'cuda', worker_labels: { gpu: 'a*' } };
-    expect(facts(given)['Requires']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
+    const fields = { gpu_count: 2, gpu_vram_gb: 24, accelerator: 'cuda', worker_labels: { gpu: 'a*' } };
+    expect(facts(fields)['Requires']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
     expect(facts({})['Requires']).toBeNull();
   });
 });
@@ -70,7 +70,7 @@ describe('detailFacts of an attempt', () => {
       late_result: null,
       nodes,
     });
-    const all = Object.fromEntries(
+    const allFields = Object.fromEntries(
       detailFacts({
         ...jobView({}),
         attempts: [attempt],
@@ -83,7 +83,7 @@ describe('detailFacts of an attempt', () => {
         usage: null,
       }),
     );
-    return all['Attempts'] ?? '';
+    return allFields['Attempts'] ?? '';
   };
 
   test.each([

@@ -35,10 +35,10 @@ interface Asked {
 const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'save-file-'));
 
 let folder: string;
-let asked: Asked[];
+let requests: Asked[];
 beforeEach(() => {
   folder = join(temporaryFolder(), 'out');
-  asked = [];
+  requests = [];
 });
 const target = () => join(folder, 'checkpoint-5', 'model.bin');
 const part = () => `${target()}.${file.sha256.slice(0, 12)}.part`;
@@ -55,7 +55,7 @@ interface ServedFile {
 const fetchFrom =
   ({ serves = content, breaksAfter = Number.POSITIVE_INFINITY, hasRanges = true }: ServedFile): Fetch =>
   (url, { headers = {} }) => {
-    asked.push({ path: url.pathname, headers });
+    requests.push({ path: url.pathname, headers });
     const from = hasRanges ? Number(/^bytes=(\d+)-$/.exec(headers['range'] ?? '')?.[1] ?? 0) : 0;
     const bytes = new TextEncoder().encode(serves.slice(from));
     let isSent = false;
@@ -72,13 +72,13 @@ const fetchFrom =
   };
 
 const save = (far: ServedFile = {}, own: ArtifactView = file, isOverwriting = false) => {
-  const seen: number[] = [];
+  const sizes: number[] = [];
   const way = {
     connection: () => ({ url: 'http://far', token: 'secret', provenBy: null }),
     fetch: fetchFrom(far),
   };
-  const saved = saveFile(way, own, { folder, isOverwriting, onBytes: bytes => void seen.push(bytes) });
-  return { saved, seen };
+  const saved = saveFile(way, own, { folder, isOverwriting, onBytes: bytes => void sizes.push(bytes) });
+  return { saved, sizes };
 };
 const failureOf = async (saved: Promise<unknown>) => {
   const cause: unknown = await saved.then(
@@ -94,12 +94,12 @@ const lay = (path: string, text: string): void => {
 };
 
 test('saves a file under its key without leftovers', async () => {
-  const { saved, seen } = save();
+  const { saved, sizes } = save();
   expect(await saved).toEqual({ path: target(), outcome: 'downloaded' });
   expect(readFileSync(target(), 'utf8')).toBe(content);
   expect(inPlace()).toEqual(['model.bin']);
-  expect(seen.at(-1)).toBe(content.length);
-  expect(asked).toEqual([
+  expect(sizes.at(-1)).toBe(content.length);
+  expect(requests).toEqual([
     {
       path: '/api/queue/j_1/artifacts/checkpoint-5/model.bin',
       headers: { authorization: 'Bearer secret' },
@@ -113,7 +113,7 @@ test('keeps the received part of a broken download and continues it the next tim
   expect(failure.message).toContain('run the command again');
   expect(inPlace()).toEqual([part().split('/').at(-1)]);
   await save().saved;
-  expect(asked.at(-1)?.headers).toMatchObject({ range: 'bytes=10-', 'if-range': `"${file.sha256}"` });
+  expect(requests.at(-1)?.headers).toMatchObject({ range: 'bytes=10-', 'if-range': `"${file.sha256}"` });
   expect(readFileSync(target(), 'utf8')).toBe(content);
   expect(inPlace()).toEqual(['model.bin']);
 });
@@ -130,7 +130,7 @@ test.each([
 test('needs no request when the part is complete', async () => {
   lay(part(), content);
   await save().saved;
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   expect(readFileSync(target(), 'utf8')).toBe(content);
 });
 
@@ -155,7 +155,7 @@ describe('existing files', () => {
   test('does not download an identical file again', async () => {
     lay(target(), content);
     expect(await save().saved).toEqual({ path: target(), outcome: 'already there' });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   test('overwrites a different file only when requested', async () => {
@@ -178,7 +178,7 @@ describe('paths outside the folder', () => {
     async key => {
       const failure = await failureOf(save({}, { ...file, key }).saved);
       expect(failure.message).toContain('not a valid file name');
-      expect([asked, existsSync(folder)]).toEqual([[], false]);
+      expect([requests, existsSync(folder)]).toEqual([[], false]);
     },
   );
 

@@ -25,9 +25,9 @@ describe('names in MLflow', () => {
   it('gives any names different names that MLflow accepts', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 300 }), { maxLength: 30 }), names => {
-        const given = [...toMlflowNames(names).values()];
-        expect(new Set(given).size).toBe(names.length);
-        for (const name of given) {
+        const mlflowNames = [...toMlflowNames(names).values()];
+        expect(new Set(mlflowNames).size).toBe(names.length);
+        for (const name of mlflowNames) {
           expect(name).toMatch(/^[\p{L}\p{N}_/.\- ]{1,250}$/u);
           expect(name.split('/').some(part => ['', '.', '..'].includes(part))).toBe(false);
         }
@@ -92,8 +92,14 @@ describe('params of a config', () => {
 
 describe('laterThan', () => {
   it('keeps the values after the last one of each metric, by time and then by step', () => {
-    const at = (key: string, timestamp: number, step: number) => ({ key, timestamp, step, value: 0 });
-    const all = [at('a', 1, 1), at('a', 1, 2), at('a', 1, 3), at('b', 1, 1), at('a', 2, 1)];
+    const metricAt = (key: string, timestamp: number, step: number) => ({ key, timestamp, step, value: 0 });
+    const all = [
+      metricAt('a', 1, 1),
+      metricAt('a', 1, 2),
+      metricAt('a', 1, 3),
+      metricAt('b', 1, 1),
+      metricAt('a', 2, 1),
+    ];
     expect(laterThan(all, new Map([['a', { timestamp: 1, step: 2 }]]))).toEqual(all.slice(2));
   });
 });

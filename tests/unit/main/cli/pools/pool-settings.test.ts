@@ -24,9 +24,9 @@ const created = (...words: readonly string[]) => readPool('gpu', empty, flagsFor
 
 test('has a command-line option for every pool setting', () => {
   const fields = EngineSettings.options.flatMap(({ shape }) => Object.keys(shape));
-  const all = new Set([...fields, ...Object.keys(NewPool.shape)]);
-  for (const field of ['kind', 'name', 'engine']) all.delete(field);
-  expect(new Set(poolSettings.map(({ field }) => field))).toEqual(all);
+  const allNames = new Set([...fields, ...Object.keys(NewPool.shape)]);
+  for (const field of ['kind', 'name', 'engine']) allNames.delete(field);
+  expect(new Set(poolSettings.map(({ field }) => field))).toEqual(allNames);
   for (const { description } of poolSettings) {
     expect(description).toMatch(/^(?![A-Z][a-z]).+[^.]$/);
     expect(description).not.toMatch(/`|null/);

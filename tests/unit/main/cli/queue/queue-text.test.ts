@@ -5,7 +5,7 @@ import type { QueueEventType } from '../../../../../protocol/events.ts';
 import { JobId, WorkerId } from '../../../../../protocol/ids.ts';
 import type { QueueView } from '../../../../../protocol/queue.ts';
 
-const at = '2026-01-02T03:04:05.678Z';
+const timestamp = '2026-01-02T03:04:05.678Z';
 
 const queueView = (given: Partial<QueueView> = {}): QueueView => ({
   paused: null,
@@ -23,7 +23,7 @@ const queueView = (given: Partial<QueueView> = {}): QueueView => ({
   ...given,
 });
 
-const paused = (note: string | null) => queueView({ paused: { note, by: 'ada', since: at } });
+const paused = (note: string | null) => queueView({ paused: { note, by: 'ada', since: timestamp } });
 
 describe('queueFacts and pausedLine', () => {
   test('shows an open queue without limits', () => {
@@ -40,7 +40,7 @@ describe('queueFacts and pausedLine', () => {
     const limits = { max_concurrent: 0, user_max_concurrent: 1 };
     const queue = { ...paused('new fans'), ...limits, total_pending: 3, total_blocked: 2 };
     expect(factLines(queueFacts(queue))).toEqual([
-      `Queue         paused by ada: new fans, since ${at}`,
+      `Queue         paused by ada: new fans, since ${timestamp}`,
       'Pending       3, 2 of them need approval',
       'On workers    0',
       'Max running   0',
@@ -58,8 +58,8 @@ describe('queueFacts and pausedLine', () => {
 });
 
 describe('text of queue events', () => {
-  const told = (type: QueueEventType, queue: QueueView) =>
-    queueEventText({ seq: 1, at, kind: 'queue', type, queue });
+  const describeEvent = (type: QueueEventType, queue: QueueView) =>
+    queueEventText({ seq: 1, at: timestamp, kind: 'queue', type, queue });
 
   test.each<[QueueEventType, QueueView, string]>([
     ['queue.paused', paused('new fans'), 'queue paused by ada: new fans'],
@@ -74,7 +74,7 @@ describe('text of queue events', () => {
     ],
     ['queue.cleaned', queueView(), 'old jobs deleted'],
   ])('describes the event %s', (type, queue, text) => {
-    expect(told(type, queue)).toBe(text);
+    expect(describeEvent(type, queue)).toBe(text);
   });
 });
 
