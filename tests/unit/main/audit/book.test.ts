@@ -36,7 +36,7 @@ const codes: Readonly<Record<string, AuditFault>> = {
   'the row was inserted': 'row_inserted',
   'the newest rows are missing': 'newest_missing',
 };
-const bad = (checked: number, seq: number, problem: string) => ({
+const invalidAt = (checked: number, seq: number, problem: string) => ({
   valid: false,
   checked,
   first_bad: { seq, problem, code: codes[problem] },
@@ -90,7 +90,7 @@ describe('verifying a changed trail', () => {
     async (name, value) => {
       for (const seq of [1, 3, 5]) {
         const rows = makeRows(5).map(row => (row.seq === seq ? { ...row, [name]: value } : row));
-        expect(await verify(rows)).toEqual(bad(seq - 1, seq, 'the row was changed'));
+        expect(await verify(rows)).toEqual(invalidAt(seq - 1, seq, 'the row was changed'));
       }
     },
   );
@@ -101,14 +101,14 @@ describe('verifying a changed trail', () => {
 
   test.each([1, 3])('detects that row %d was removed', async seq => {
     const rows = makeRows(5).filter(row => row.seq !== seq);
-    expect(await verify(rows)).toEqual(bad(seq - 1, seq, 'the row is missing'));
+    expect(await verify(rows)).toEqual(invalidAt(seq - 1, seq, 'the row is missing'));
   });
 
   test('detects a removed row when the later ones are renumbered', async () => {
     const rows = makeRows(5)
       .filter(({ seq }) => seq !== 3)
       .map((row, index) => ({ ...row, seq: index + 1 }));
-    expect(await verify(rows, 4)).toEqual(bad(2, 3, 'the row was changed'));
+    expect(await verify(rows, 4)).toEqual(invalidAt(2, 3, 'the row was changed'));
   });
 
   test('detects an inserted row when the later ones are renumbered', async () => {
@@ -116,28 +116,28 @@ describe('verifying a changed trail', () => {
     if (one === undefined || two === undefined) throw new Error('there are no rows');
     const moved = rest.map(row => ({ ...row, seq: row.seq + 1 }));
     expect(await verify([one, two, makeRow({ seq: 3, hash: two.hash }), ...moved], 6)).toEqual(
-      bad(2, 3, 'the row was changed'),
+      invalidAt(2, 3, 'the row was changed'),
     );
   });
 
   test.each([0, -1, -1e15])('detects a row inserted before the first with number %d', async seq => {
     const rows = makeRows(3);
     expect(await verify([makeRow({ seq, hash: testSeal(null, makeRow({ seq })) }), ...rows])).toEqual(
-      bad(0, seq, 'the row was inserted'),
+      invalidAt(0, seq, 'the row was inserted'),
     );
   });
 
   test('detects a row appended at the end', async () => {
     const rows = makeRows(3);
     expect(await verify([...rows, makeRow({ seq: 4, hash: rows[2]?.hash ?? '' })])).toEqual(
-      bad(3, 4, 'the row was changed'),
+      invalidAt(3, 4, 'the row was changed'),
     );
     // A row must not have a number that the database has not issued yet.
     expect(await verify([...rows, makeRow({ seq: 4, hash: rows[2]?.hash ?? '' })], 3)).toEqual(
-      bad(3, 4, 'the row was changed'),
+      invalidAt(3, 4, 'the row was changed'),
     );
     expect(await verify([...rows, makeRow({ seq: 9, hash: rows[2]?.hash ?? '' })], 3)).toEqual(
-      bad(3, 4, 'the row is missing'),
+      invalidAt(3, 4, 'the row is missing'),
     );
   });
 
@@ -147,29 +147,33 @@ describe('verifying a changed trail', () => {
     ['every row is', 0],
   ])('detects that %s cut off', async (_case, left) => {
     expect(await verify(makeRows(5).slice(0, left), 5)).toEqual(
-      bad(left, left + 1, 'the newest rows are missing'),
+      invalidAt(left, left + 1, 'the newest rows are missing'),
     );
   });
 
   test('detects a trail that was cut off at the end of a page', async () => {
-    expect(await verify(makeRows(2_000), 2_001)).toEqual(bad(2_000, 2_001, 'the newest rows are missing'));
+    expect(await verify(makeRows(2_000), 2_001)).toEqual(
+      invalidAt(2_000, 2_001, 'the newest rows are missing'),
+    );
   });
 
   test('detects two rows that were swapped', async () => {
     const rows = makeRows(5).map(row =>
       row.seq === 2 ? { ...row, seq: 3 } : row.seq === 3 ? { ...row, seq: 2 } : row,
     );
-    expect(await verify(rows.toSorted((a, b) => a.seq - b.seq))).toEqual(bad(1, 2, 'the row was changed'));
+    expect(await verify(rows.toSorted((a, b) => a.seq - b.seq))).toEqual(
+      invalidAt(1, 2, 'the row was changed'),
+    );
   });
 
   test('detects a trail that was sealed with another key', async () => {
-    const other = createSeal(new Uint8Array(32).fill(8));
-    expect(await verify(makeRows(5), 5, other)).toEqual(bad(0, 1, 'the row was changed'));
+    const otherSeal = createSeal(new Uint8Array(32).fill(8));
+    expect(await verify(makeRows(5), 5, otherSeal)).toEqual(invalidAt(0, 1, 'the row was changed'));
   });
 
   test('detects a changed row on a later page', async () => {
     const rows = makeRows(4_500).map(row => (row.seq === 4_321 ? { ...row, at: 0 } : row));
-    expect(await verify(rows)).toEqual(bad(4_320, 4_321, 'the row was changed'));
+    expect(await verify(rows)).toEqual(invalidAt(4_320, 4_321, 'the row was changed'));
   });
 });
 

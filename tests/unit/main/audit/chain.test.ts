@@ -62,7 +62,7 @@ describe('seals of different rows', () => {
 
 test('never returns the same seal for two different rows', () => {
   const text = fc.string({ unit: 'binary', maxLength: 8 });
-  const made = fc.record({
+  const randomRow = fc.record({
     before: fc.option(text),
     actor_id: fc.option(text),
     address: fc.option(text),
@@ -70,7 +70,7 @@ test('never returns the same seal for two different rows', () => {
     details: text,
   });
   fc.assert(
-    fc.property(made, made, ({ before, ...fields }, { before: otherBefore, ...otherFields }) => {
+    fc.property(randomRow, randomRow, ({ before, ...fields }, { before: otherBefore, ...otherFields }) => {
       const same = JSON.stringify([before, fields]) === JSON.stringify([otherBefore, otherFields]);
       const hashes = [seal(before, { ...row, ...fields }), seal(otherBefore, { ...row, ...otherFields })];
       expect(hashes[0] === hashes[1]).toBe(same);

@@ -18,8 +18,8 @@ interface TestTrail extends AuditTrail {
 function openTrail(count: number): TestTrail {
   const rows: AuditRow[] = [];
   let anchor: SealedMark | null = null;
-  const grow = (more: number): void => {
-    for (let n = 0; n < more; n += 1) {
+  const grow = (added: number): void => {
+    for (let n = 0; n < added; n += 1) {
       const seq = (rows.at(-1)?.seq ?? anchor?.seq ?? 0) + 1;
       const row = makeRow({ seq, at: seq * 1_000 });
       rows.push({ ...row, hash: testSeal(rows.at(-1)?.hash ?? anchor?.hash ?? null, row) });
@@ -64,12 +64,12 @@ const openFile = (text: string | null = null): TestFile => ({
   },
 });
 
-function start(trail: TestTrail, file: TestFile) {
+function startKeeper(trail: TestTrail, file: TestFile) {
   const clock = createVirtualClock();
-  const warned: string[] = [];
-  const log = { info: () => {}, warn: (event: string) => void warned.push(event), error: () => {} };
+  const warnings: string[] = [];
+  const log = { info: () => {}, warn: (event: string) => void warnings.push(event), error: () => {} };
   const keeper = keepHead({ trail, file, seal: testMarkSeal, clock, log });
-  return { keeper, clock, warned, verify: () => bookOf(trail, testSeal, keeper).verify(wholeTrail) };
+  return { keeper, clock, warnings, verify: () => bookOf(trail, testSeal, keeper).verify(wholeTrail) };
 }
 
 const seqIn = ({ text }: TestFile): number | null =>
@@ -78,7 +78,7 @@ const seqIn = ({ text }: TestFile): number | null =>
 describe('head of the trail', () => {
   test('writes the head at the start, within five seconds of new rows, and at the stop', async () => {
     const [trail, file] = [openTrail(3), openFile()];
-    const { keeper, clock, verify } = start(trail, file);
+    const { keeper, clock, verify } = startKeeper(trail, file);
     expect(seqIn(file)).toBe(3);
     trail.grow(2);
     await clock.advance(4_999);
@@ -96,23 +96,23 @@ describe('head of the trail', () => {
 
   test('writes a head for an empty trail', async () => {
     const [trail, file] = [openTrail(0), openFile()];
-    const { verify } = start(trail, file);
+    const { verify } = startKeeper(trail, file);
     expect(seqIn(file)).toBe(0);
     expect(await verify()).toEqual({ valid: true, checked: 0, first_bad: null, head: null, anchor: null });
   });
 
   test('accepts a head that is behind the rows after a killed process', async () => {
     const [trail, file] = [openTrail(0), openFile()];
-    start(trail, file);
+    startKeeper(trail, file);
     trail.grow(4);
-    const { verify, keeper } = start(trail, file);
+    const { verify, keeper } = startKeeper(trail, file);
     expect(keeper.matchesTrail()).toBe(true);
     expect(await verify()).toMatchObject({ valid: true, checked: 4, head: { seq: 4 } });
   });
 
   test('detects a trail that was cut off together with its counter, also after a restart', async () => {
     const [trail, file] = [openTrail(5), openFile()];
-    const { verify, keeper, clock } = start(trail, file);
+    const { verify, keeper, clock } = startKeeper(trail, file);
     trail.cut(4);
     const missing = {
       valid: false,
@@ -123,16 +123,16 @@ describe('head of the trail', () => {
     await clock.advance(10_000);
     keeper.stop();
     expect(seqIn(file)).toBe(5);
-    expect(await start(trail, file).verify()).toMatchObject(missing);
+    expect(await startKeeper(trail, file).verify()).toMatchObject(missing);
   });
 
   test('detects a trail that was cut off and has grown again', async () => {
     const [trail, file] = [openTrail(5), openFile()];
-    const { verify, clock } = start(trail, file);
+    const { verify, clock } = startKeeper(trail, file);
     trail.cut(4);
     trail.rows.push({ ...makeRow({ seq: 4 }), hash: '' });
-    const other = makeRow({ seq: 4, details: '{"other":1}' });
-    trail.rows.splice(3, 1, { ...other, hash: testSeal(trail.rows[2]?.hash ?? null, other) });
+    const otherRow = makeRow({ seq: 4, details: '{"other":1}' });
+    trail.rows.splice(3, 1, { ...otherRow, hash: testSeal(trail.rows[2]?.hash ?? null, otherRow) });
     trail.grow(3);
     await clock.advance(10_000);
     expect(await verify()).toMatchObject({
@@ -153,10 +153,10 @@ describe('head of the trail', () => {
     ],
   ])('rejects a head with %s and does not overwrite it', async (_case, change) => {
     const [trail, file] = [openTrail(5), openFile()];
-    start(trail, file).keeper.stop();
+    startKeeper(trail, file).keeper.stop();
     const forged = JSON.stringify(change(JSON.parse(file.text ?? '') as SealedMark));
     file.text = forged;
-    const { verify, keeper } = start(trail, file);
+    const { verify, keeper } = startKeeper(trail, file);
     trail.grow(1);
     keeper.stop();
     expect(file.text).toBe(forged);
@@ -175,7 +175,7 @@ describe('head of the trail', () => {
     '{"seq":1,"at":"","hash":"","seal":""}',
     '{"seq":1,"at":1,"hash":""}',
   ])('treats the head %j as unreadable', async text => {
-    const { verify } = start(openTrail(5), openFile(text));
+    const { verify } = startKeeper(openTrail(5), openFile(text));
     expect(await verify()).toMatchObject({
       valid: false,
       head: null,
@@ -186,22 +186,22 @@ describe('head of the trail', () => {
   test('detects an unreadable head, and warns when the disk refuses to write it', async () => {
     const file = openFile();
     file.fails = true;
-    expect((await start(openTrail(5), file).verify()).valid).toBe(false);
-    const full = openFile();
+    expect((await startKeeper(openTrail(5), file).verify()).valid).toBe(false);
+    const unwritable = openFile();
     const trail = openTrail(5);
-    const { clock, warned, verify } = start(trail, full);
-    full.fails = true;
+    const { clock, warnings, verify } = startKeeper(trail, unwritable);
+    unwritable.fails = true;
     trail.grow(1);
     await clock.advance(5_000);
-    expect(warned).toEqual(['audit.head_not_written']);
+    expect(warnings).toEqual(['audit.head_not_written']);
     expect(await verify()).toMatchObject({ valid: true, checked: 6, head: { seq: 5 } });
   });
 
   test('moves the head to a replaced trail once that is accepted', async () => {
     const [trail, file] = [openTrail(5), openFile()];
-    start(trail, file).keeper.stop();
+    startKeeper(trail, file).keeper.stop();
     trail.cut(3);
-    const { keeper, verify } = start(trail, file);
+    const { keeper, verify } = startKeeper(trail, file);
     expect(keeper.matchesTrail()).toBe(false);
     trail.grow(1);
     keeper.acceptTrail();
@@ -211,10 +211,10 @@ describe('head of the trail', () => {
 
   test.each([2, 4, 5])('accepts the head when retention removed the rows up to %d of 5', async seq => {
     const [trail, file] = [openTrail(5), openFile()];
-    start(trail, file).keeper.stop();
+    startKeeper(trail, file).keeper.stop();
     trail.grow(1);
     trail.trimTo(seq);
-    const { keeper, verify } = start(trail, file);
+    const { keeper, verify } = startKeeper(trail, file);
     expect(keeper.matchesTrail()).toBe(true);
     expect(await verify()).toMatchObject({ valid: true, anchor: { seq }, checked: 6 - seq });
   });
@@ -223,9 +223,9 @@ describe('head of the trail', () => {
 describe('anchor of removed rows', () => {
   test('accepts missing first rows only with a sealed anchor', async () => {
     const trail = openTrail(5);
-    const honest = { ...trail, anchor: () => null };
+    const withoutAnchor = { ...trail, anchor: () => null };
     trail.rows.splice(0, 2);
-    expect(await bookOf(honest).verify(wholeTrail)).toMatchObject({
+    expect(await bookOf(withoutAnchor).verify(wholeTrail)).toMatchObject({
       valid: false,
       first_bad: { seq: 1, problem: 'the row is missing' },
     });

@@ -27,8 +27,8 @@ function openFixture(): Fixture {
   const clock = createVirtualClock();
   const seal = createSeal(key);
   const logged: string[] = [];
-  const note = (event: string): void => void logged.push(event);
-  const log = { info: () => {}, warn: note, error: note };
+  const record = (event: string): void => void logged.push(event);
+  const log = { info: () => {}, warn: record, error: record };
   const store = openSqliteStore(newDatabase(), { log, clock, seal, onFatal: () => {} });
   onTestFinished(() => store.close());
   const file = {
@@ -54,7 +54,7 @@ function openFixture(): Fixture {
     async open({
       isRestored = false,
       days = null,
-      store: through = store,
+      store: usedStore = store,
       witnesses = [],
     }: {
       isRestored?: boolean;
@@ -63,7 +63,7 @@ function openFixture(): Fixture {
       witnesses?: readonly Witness[];
     } = {}) {
       const audit = await openAudit({
-        store: through,
+        store: usedStore,
         key,
         seal,
         headFile: file,
@@ -80,7 +80,7 @@ function openFixture(): Fixture {
   };
 }
 
-const newest = ({ store }: Fixture) => store.audit.row(store.audit.lastSeq());
+const newestRow = ({ store }: Fixture) => store.audit.row(store.audit.lastSeq());
 
 test('opens a new trail, and reopens it after a kill and after a stop, without a warning', async () => {
   const fixture = openFixture();
@@ -88,12 +88,12 @@ test('opens a new trail, and reopens it after a kill and after a stop, without a
   await fixture.open();
   await fixture.appendRows(2);
   const audit = await fixture.open({ days: 30 });
-  expect(newest(fixture)).toMatchObject({ seq: 2, type: 'queue.paused' });
+  expect(newestRow(fixture)).toMatchObject({ seq: 2, type: 'queue.paused' });
   await fixture.appendRows(1);
   await audit.stop();
-  const again = await fixture.open();
-  expect(newest(fixture)).toMatchObject({ seq: 3, type: 'queue.paused' });
-  expect(await again.book.verify(wholeTrail)).toMatchObject({ valid: true, checked: 3, head: { seq: 3 } });
+  const reopened = await fixture.open();
+  expect(newestRow(fixture)).toMatchObject({ seq: 3, type: 'queue.paused' });
+  expect(await reopened.book.verify(wholeTrail)).toMatchObject({ valid: true, checked: 3, head: { seq: 3 } });
   expect(fixture.logged).toEqual([]);
 });
 
@@ -103,8 +103,8 @@ test('records a missing head once and starts a new one', async () => {
   await fixture.appendRows(2);
   fixture.file.text = null;
   const audit = await fixture.open();
-  expect(newest(fixture)).toMatchObject({ type: 'audit.head_lost' });
-  expect(JSON.parse(newest(fixture)?.details ?? '')).toEqual({ newest: 2, head: null });
+  expect(newestRow(fixture)).toMatchObject({ type: 'audit.head_lost' });
+  expect(JSON.parse(newestRow(fixture)?.details ?? '')).toEqual({ newest: 2, head: null });
   expect(await audit.book.verify(wholeTrail)).toMatchObject({
     valid: false,
     head: { seq: 3 },
@@ -115,11 +115,11 @@ test('records a missing head once and starts a new one', async () => {
   expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
 });
 
-test('records a missing head even when all rows are gone too', async () => {
+test('records a missing head even when all rows are missing, too', async () => {
   const fixture = openFixture();
   await fixture.store.write(tx => tx.appendEvent({ kind: 'queue', type: 'queue.paused' }, 0));
   const audit = await fixture.open();
-  expect(newest(fixture)).toMatchObject({ seq: 1, type: 'audit.head_lost' });
+  expect(newestRow(fixture)).toMatchObject({ seq: 1, type: 'audit.head_lost' });
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ first_bad: { seq: 1, code: 'head_lost' } });
 });
 
@@ -131,11 +131,15 @@ test('records a restored backup with the rows that it lost, and moves the head t
   const { seq, hash } = JSON.parse(fixture.file.text ?? '') as { seq: number; hash: string };
   fixture.file.text = JSON.stringify({ ...(JSON.parse(fixture.file.text ?? '') as object), seq: 90 });
   const audit = await fixture.open({ isRestored: true });
-  expect(newest(fixture)).toMatchObject({ type: 'audit.restored', actor_type: 'system' });
+  expect(newestRow(fixture)).toMatchObject({ type: 'audit.restored', actor_type: 'system' });
   const lost = { from: seq + 1, through: 90 };
   expect(audit.lost).toEqual(lost);
   expect(fixture.logged).toEqual(['audit.rows_lost']);
-  expect(JSON.parse(newest(fixture)?.details ?? '')).toEqual({ newest: seq, head: { seq: 90, hash }, lost });
+  expect(JSON.parse(newestRow(fixture)?.details ?? '')).toEqual({
+    newest: seq,
+    head: { seq: 90, hash },
+    lost,
+  });
   expect(await audit.book.verify(wholeTrail)).toMatchObject({
     valid: false,
     first_bad: { seq: seq + 1, code: 'rows_lost' },
@@ -150,7 +154,7 @@ test('records no lost rows for a restored backup that has every row up to the he
   await (await fixture.open()).stop();
   const audit = await fixture.open({ isRestored: true });
   expect(audit.lost).toBeNull();
-  expect(newest(fixture)).toMatchObject({ type: 'audit.restored' });
+  expect(newestRow(fixture)).toMatchObject({ type: 'audit.restored' });
   expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
 });
 
@@ -183,12 +187,12 @@ async function openReplaced({ type = 'audit.restored', head }: RestoreRow = {}):
 test('accepts the head of the replaced trail when the sealed newest row names it, and only once', async () => {
   const fixture = await openReplaced();
   const audit = await fixture.open();
-  expect(newest(fixture)).toMatchObject({ seq: 3, type: 'audit.restored' });
+  expect(newestRow(fixture)).toMatchObject({ seq: 3, type: 'audit.restored' });
   expect(fixture.logged).toEqual([]);
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: true, head: { seq: 3 } });
   expect(audit.describe()).toEqual({
-    was: { seq: 3, hash: newest(fixture)?.hash },
-    head: { seq: 3, hash: newest(fixture)?.hash },
+    was: { seq: 3, hash: newestRow(fixture)?.hash },
+    head: { seq: 3, hash: newestRow(fixture)?.hash },
   });
   await audit.stop();
   expect(await (await fixture.open()).book.verify(wholeTrail)).toMatchObject({ valid: true });
@@ -199,8 +203,8 @@ test.each<[string, RestoreRow]>([
   ['names no head', { head: null }],
   ['names an invalid head', { head: ['5'] }],
   ['is of another type', { type: 'queue.paused' }],
-])('reports a broken trail when its newest row %s', async (_case, named) => {
-  const fixture = await openReplaced(named);
+])('reports a broken trail when its newest row %s', async (_case, row) => {
+  const fixture = await openReplaced(row);
   const { text } = fixture.file;
   const audit = await fixture.open();
   expect(fixture.logged).toEqual(['audit.broken']);
@@ -213,10 +217,13 @@ test('reports a broken trail when rows follow, or the head has another seal', as
   await continued.appendRows(1);
   await continued.open();
   expect(continued.logged).toEqual(['audit.broken']);
-  const foreign = await openReplaced();
-  foreign.file.text = JSON.stringify({ ...(JSON.parse(foreign.file.text ?? '') as object), seal: '00' });
-  await foreign.open();
-  expect(foreign.logged).toEqual(['audit.broken']);
+  const withForeignSeal = await openReplaced();
+  withForeignSeal.file.text = JSON.stringify({
+    ...(JSON.parse(withForeignSeal.file.text ?? '') as object),
+    seal: '00',
+  });
+  await withForeignSeal.open();
+  expect(withForeignSeal.logged).toEqual(['audit.broken']);
 });
 
 test('reports a broken trail when the restore row is not sealed with the key', async () => {
@@ -229,14 +236,14 @@ test('reports a broken trail when the restore row is not sealed with the key', a
 });
 
 const forgedRow = <R extends { readonly type: string } | null>(row: R): R =>
-  row?.type === 'audit.restored' ? { ...row, actor_id: 'somebody' } : row;
+  row?.type === 'audit.restored' ? { ...row, actor_id: 'mallory' } : row;
 
 test('treats an unreadable head as missing', async () => {
   const fixture = openFixture();
   await fixture.appendRows(1);
   fixture.file.text = '{';
   await fixture.open({ isRestored: true });
-  expect(JSON.parse(newest(fixture)?.details ?? '')).toEqual({ newest: 1, head: null });
+  expect(JSON.parse(newestRow(fixture)?.details ?? '')).toEqual({ newest: 1, head: null });
 });
 
 test('logs a trail that was cut off, and starts anyway', async () => {
@@ -253,42 +260,42 @@ test('logs a trail that was cut off, and starts anyway', async () => {
 test('starts when a full disk refuses the record of a missing head', async () => {
   const fixture = openFixture();
   await fixture.appendRows(1);
-  const full = { ...fixture.store, write: () => Promise.reject(new Error('full')) };
-  const audit = await fixture.open({ store: full });
+  const fullStore = { ...fixture.store, write: () => Promise.reject(new Error('full')) };
+  const audit = await fixture.open({ store: fullStore });
   expect(await audit.book.verify(wholeTrail)).toMatchObject({
     valid: false,
     first_bad: { code: 'head_lost' },
   });
   expect(fixture.logged).toEqual(['audit.head_lost', 'audit.not_told']);
-  // Write no new head, because it would hide that the old one is missing. The next start records that.
+  // A new head would hide that the old one is missing. So none is written, and the next start records the loss.
   expect(fixture.file.text).toBeNull();
   await fixture.open();
-  expect(newest(fixture)).toMatchObject({ type: 'audit.head_lost' });
+  expect(newestRow(fixture)).toMatchObject({ type: 'audit.head_lost' });
 });
 
 test('counts and lists a large trail in pages', async () => {
   const fixture = openFixture();
   await fixture.appendRows(1_100);
   const { book } = await fixture.open();
-  const all = { type: null, actorId: null, targetType: null, targetId: null, since: null, until: null };
-  expect(book.figures(all)).toMatchObject({
+  const noFilter = { type: null, actorId: null, targetType: null, targetId: null, since: null, until: null };
+  expect(book.figures(noFilter)).toMatchObject({
     total: 1_101,
     by_type: [
       { name: 'queue.paused', count: 1_100 },
       { name: 'audit.head_lost', count: 1 },
     ],
   });
-  expect(book.figures({ ...all, actorId: 'nobody' })).toMatchObject({
+  expect(book.figures({ ...noFilter, actorId: 'nobody' })).toMatchObject({
     total: 0,
     first_at: null,
     last_at: null,
   });
-  const portions = [...book.export(all)];
+  const portions = [...book.export(noFilter)];
   expect(portions.map(({ length }) => length)).toEqual([500, 500, 101]);
   expect(portions.flat().map(({ seq }) => seq)).toEqual(
     Array.from({ length: 1_101 }, (_, index) => index + 1),
   );
-  expect([...book.export({ ...all, type: 'job.*' })]).toEqual([]);
+  expect([...book.export({ ...noFilter, type: 'job.*' })]).toEqual([]);
 });
 
 /** A witness that keeps its marks in memory. */
@@ -309,8 +316,8 @@ test('records a rollback once when the newest row of a witness is missing', asyn
   fixture.logged.length = 0;
   const audit = await fixture.open({ witnesses });
   expect(fixture.logged).toEqual(['audit.rolled_back']);
-  expect(newest(fixture)).toMatchObject({ seq: 4, type: 'audit.rolled_back' });
-  expect(JSON.parse(newest(fixture)?.details ?? '')).toEqual({
+  expect(newestRow(fixture)).toMatchObject({ seq: 4, type: 'audit.rolled_back' });
+  expect(JSON.parse(newestRow(fixture)?.details ?? '')).toEqual({
     newest: 3,
     witness: '/var/log/witness',
     seq: 9,
@@ -323,7 +330,7 @@ test('records a rollback once when the newest row of a witness is missing', asyn
   expect(await audit.book.verify({ from: 5, to: null })).toMatchObject({ valid: true });
   await audit.stop();
   await fixture.open({ witnesses });
-  expect(newest(fixture)).toMatchObject({ seq: 4 });
+  expect(newestRow(fixture)).toMatchObject({ seq: 4 });
 });
 
 test('opens without a warning when the trail has the newest row of its witness', async () => {
@@ -346,7 +353,7 @@ test('does not report a rollback when a restored backup lacks the row of a witne
     isRestored: true,
     witnesses: [createMemoryWitness([{ seq: 9, hash: 'f'.repeat(64) }])],
   });
-  expect(newest(fixture)).toMatchObject({ type: 'audit.restored' });
+  expect(newestRow(fixture)).toMatchObject({ type: 'audit.restored' });
 });
 
 test('starts when a witness cannot be read', async () => {

@@ -9,12 +9,12 @@ import type {
 import { testSeal } from '../../../support/seal.ts';
 import { makeRow } from './builders.ts';
 
-const head: SealedMark = { seq: 90, hash: 'of-ninety', at: 1_000, seal: 'ours' };
+const head: SealedMark = { seq: 90, hash: 'of-ninety', at: 1_000, seal: 'valid' };
 const keeper = { head: () => head, matchesTrail: () => false, isSealed: () => true };
-const naming = JSON.stringify({ head: { seq: 90, hash: 'of-ninety' } });
+const detailsWithHead = JSON.stringify({ head: { seq: 90, hash: 'of-ninety' } });
 
 /** Creates a restore row sealed after a row or anchor with the hash `before`; null makes it the first row. */
-function restored(before: string | null, details: string): AuditRow {
+function makeRestoreRow(before: string | null, details: string): AuditRow {
   const row = makeRow({ seq: 7, type: 'audit.restored', details });
   return { ...row, hash: testSeal(before, row) };
 }
@@ -29,21 +29,21 @@ const trailOf = (rows: readonly AuditRow[], anchor: AuditMark | null = null): Au
 const isRecorded = (trail: AuditTrail): boolean => isReplacementRecorded(trail, testSeal, keeper);
 
 test('accepts a restore row after another row, after an anchor, and as the first row', () => {
-  const other = makeRow({ seq: 6, hash: 'of-six' });
-  expect(isRecorded(trailOf([other, restored('of-six', naming)]))).toBe(true);
+  const otherRow = makeRow({ seq: 6, hash: 'of-six' });
+  expect(isRecorded(trailOf([otherRow, makeRestoreRow('of-six', detailsWithHead)]))).toBe(true);
   const anchor = { seq: 6, hash: 'of-anchor', at: 1_000 };
-  expect(isRecorded(trailOf([restored('of-anchor', naming)], anchor))).toBe(true);
-  expect(isRecorded(trailOf([restored(null, naming)]))).toBe(true);
+  expect(isRecorded(trailOf([makeRestoreRow('of-anchor', detailsWithHead)], anchor))).toBe(true);
+  expect(isRecorded(trailOf([makeRestoreRow(null, detailsWithHead)]))).toBe(true);
 });
 
 test.each(['null', '7', '{}', '{"head":null}', '{"head":{"seq":90}}', 'no JSON'])(
   'rejects a restore row with the details %s',
   details => {
-    expect(isRecorded(trailOf([restored(null, details)]))).toBe(false);
+    expect(isRecorded(trailOf([makeRestoreRow(null, details)]))).toBe(false);
   },
 );
 
-test('rejects a trail without rows, and returns no account of it', () => {
+test('rejects a trail without rows, and describes it with null', () => {
   expect(isRecorded(trailOf([]))).toBe(false);
   expect(describeTrail(trailOf([]), null)).toEqual({ was: null, head: null });
   expect(describeTrail(trailOf([makeRow({ seq: 6, hash: 'of-six' })]), head)).toEqual({

@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 interface Fixture {
   readonly store: Store;
   readonly clock: VirtualClock;
-  readonly warned: readonly string[];
+  readonly warnings: readonly string[];
   // Writes this number of rows, dated this number of days ago.
   write(daysAgo: number, count: number): Promise<void>;
   start(days: number | null): ReturnType<typeof startRetention>;
@@ -20,14 +20,14 @@ interface Fixture {
 
 function openFixture(): Fixture {
   const clock = createVirtualClock();
-  const warned: string[] = [];
-  const log = { info: () => {}, warn: (event: string) => void warned.push(event), error: () => {} };
+  const warnings: string[] = [];
+  const log = { info: () => {}, warn: (event: string) => void warnings.push(event), error: () => {} };
   const store = openSqliteStore(newDatabase(), { log, clock, seal: testSeal, onFatal: () => {} });
   onTestFinished(() => store.close());
   return {
     store,
     clock,
-    warned,
+    warnings,
     write: (daysAgo, count) =>
       store.write(tx => {
         for (let n = 0; n < count; n += 1)
@@ -44,7 +44,8 @@ function openFixture(): Fixture {
   };
 }
 
-const seqs = ({ store }: Fixture): readonly number[] => store.audit.after(0, 9_999).map(({ seq }) => seq);
+const storedSeqs = ({ store }: Fixture): readonly number[] =>
+  store.audit.after(0, 9_999).map(({ seq }) => seq);
 
 describe('startRetention', () => {
   test('removes older rows, leaves an anchor and records the count', async () => {
@@ -53,7 +54,7 @@ describe('startRetention', () => {
     await fixture.write(10, 2);
     const retention = fixture.start(30);
     await fixture.clock.advance(60_000);
-    expect(seqs(fixture)).toEqual([4, 5, 6]);
+    expect(storedSeqs(fixture)).toEqual([4, 5, 6]);
     expect(fixture.store.audit.row(6)).toMatchObject({ type: 'audit.trimmed', actor_type: 'system' });
     expect(JSON.parse(fixture.store.audit.row(6)?.details ?? '')).toEqual({
       through: 3,
@@ -74,35 +75,35 @@ describe('startRetention', () => {
     await fixture.write(0, 1);
     const retention = fixture.start(30);
     await fixture.clock.advance(60_000);
-    expect(seqs(fixture)).toEqual([1, 2, 3, 4]);
+    expect(storedSeqs(fixture)).toEqual([1, 2, 3, 4]);
     await fixture.clock.advance(6 * 3_600_000);
-    expect(seqs(fixture)).toEqual([4, 5]);
+    expect(storedSeqs(fixture)).toEqual([4, 5]);
     await retention.stop();
     await fixture.clock.advance(100 * dayMs);
-    expect(seqs(fixture)).toEqual([4, 5]);
+    expect(storedSeqs(fixture)).toEqual([4, 5]);
   });
 
-  test('applies a new retention period soon, and stops removing when it is lifted', async () => {
+  test('applies a new retention period within a minute, and removes nothing without a period', async () => {
     const fixture = openFixture();
     await fixture.write(40, 2);
     await fixture.write(20, 2);
     await fixture.write(0, 1);
     const retention = fixture.start(null);
     await fixture.clock.advance(13 * 3_600_000);
-    expect(seqs(fixture)).toEqual([1, 2, 3, 4, 5]);
+    expect(storedSeqs(fixture)).toEqual([1, 2, 3, 4, 5]);
     retention.setRetention(30);
     await fixture.clock.advance(60_000);
-    expect(seqs(fixture)).toEqual([3, 4, 5, 6]);
+    expect(storedSeqs(fixture)).toEqual([3, 4, 5, 6]);
     retention.setRetention(10);
     retention.setRetention(null);
     await fixture.clock.advance(13 * 3_600_000);
-    expect(seqs(fixture)).toEqual([3, 4, 5, 6]);
+    expect(storedSeqs(fixture)).toEqual([3, 4, 5, 6]);
     retention.setRetention(10);
     await retention.stop();
     retention.setRetention(10);
     await fixture.clock.advance(13 * 3_600_000);
-    expect(seqs(fixture)).toEqual([3, 4, 5, 6]);
-    expect(fixture.warned).toEqual([]);
+    expect(storedSeqs(fixture)).toEqual([3, 4, 5, 6]);
+    expect(fixture.warnings).toEqual([]);
   });
 
   test('removes rows in portions and never the newest row', async () => {
@@ -112,7 +113,7 @@ describe('startRetention', () => {
     await fixture.clock.advance(60_000);
     await retention.stop();
     // Each portion writes a row about the removal, so the last old row is no longer the newest one and can be removed.
-    expect(seqs(fixture)).toEqual([2_501, 2_502, 2_503]);
+    expect(storedSeqs(fixture)).toEqual([2_501, 2_502, 2_503]);
     expect((await bookOf(fixture.store.audit).verify(wholeTrail)).valid).toBe(true);
   });
 
@@ -131,7 +132,7 @@ describe('startRetention', () => {
     expect(written.reduce((sum, { rows }) => sum + rows, 0)).toBe(count);
   });
 
-  test('stops at the first young row, whatever follows it', async () => {
+  test('stops at the first row that is too young, even if older rows follow it', async () => {
     const fixture = openFixture();
     await fixture.write(40, 1);
     await fixture.write(1, 1);
@@ -140,7 +141,7 @@ describe('startRetention', () => {
     const retention = fixture.start(30);
     await fixture.clock.advance(60_000);
     await retention.stop();
-    expect(seqs(fixture)).toEqual([2, 3, 4, 5]);
+    expect(storedSeqs(fixture)).toEqual([2, 3, 4, 5]);
   });
 
   test.each([
@@ -154,10 +155,10 @@ describe('startRetention', () => {
     fixture.clock.shiftWall(days * dayMs);
     await fixture.clock.advance(7 * 3_600_000);
     await retention.stop();
-    expect(seqs(fixture)).toEqual([1, 2, 3, 4, 5]);
+    expect(storedSeqs(fixture)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('logs a failed removal, and stops during it when asked', async () => {
+  test('logs a failed removal, and can be stopped during the removal', async () => {
     const fixture = openFixture();
     await fixture.write(40, 2);
     await fixture.write(0, 1);
@@ -183,10 +184,10 @@ describe('startRetention', () => {
     await stopped.promise;
     await fixture.clock.advance(7 * 3_600_000);
     expect(failed).toEqual(['audit.not_trimmed']);
-    expect(seqs(fixture)).toEqual([1, 2, 3]);
+    expect(storedSeqs(fixture)).toEqual([1, 2, 3]);
   });
 
-  test('stops between two portions when asked', async () => {
+  test('can be stopped between two portions', async () => {
     const fixture = openFixture();
     await fixture.write(40, 1_500);
     await fixture.write(0, 1);
@@ -207,7 +208,7 @@ describe('startRetention', () => {
     });
     await fixture.clock.advance(60_000);
     await stopped.promise;
-    expect(seqs(fixture)).toHaveLength(502);
+    expect(storedSeqs(fixture)).toHaveLength(502);
   });
 
   test('removes nothing while the disk is full', async () => {
@@ -226,7 +227,7 @@ describe('startRetention', () => {
     });
     await fixture.clock.advance(60_000);
     await retention.stop();
-    expect(seqs(fixture)).toEqual([1, 2, 3]);
+    expect(storedSeqs(fixture)).toEqual([1, 2, 3]);
   });
 
   test('does nothing for an empty trail', async () => {
@@ -234,7 +235,7 @@ describe('startRetention', () => {
     const retention = fixture.start(30);
     await fixture.clock.advance(60_000);
     await retention.stop();
-    expect(seqs(fixture)).toEqual([]);
+    expect(storedSeqs(fixture)).toEqual([]);
   });
 });
 
@@ -243,10 +244,10 @@ test('removes rows only up to an anchor, which never moves back', async () => {
   await fixture.write(40, 5);
   const mark = (seq: number) => {
     const { hash = '' } = fixture.store.audit.row(seq) ?? {};
-    const plain = { seq, hash, at: 1 };
-    return { ...plain, seal: testMarkSeal('anchor', plain) };
+    const unsealed = { seq, hash, at: 1 };
+    return { ...unsealed, seal: testMarkSeal('anchor', unsealed) };
   };
   await fixture.store.write(tx => tx.trimAudit(mark(3)));
   await expect(fixture.store.write(tx => tx.trimAudit(mark(2)))).rejects.toThrow('only moves on');
-  expect(seqs(fixture)).toEqual([4, 5]);
+  expect(storedSeqs(fixture)).toEqual([4, 5]);
 });

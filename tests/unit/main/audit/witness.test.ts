@@ -3,8 +3,8 @@ import { startWitness, type WitnessMark } from '../../../../main/audit/witness.t
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { makeRow } from './builders.ts';
 
-function openFixture(options: { readonly rows?: number; readonly answers?: () => Promise<void> } = {}) {
-  const { rows: initialRows = 1, answers = async () => {} } = options;
+function openFixture(options: { readonly rows?: number; readonly respond?: () => Promise<void> } = {}) {
+  const { rows: initialRows = 1, respond = async () => {} } = options;
   const clock = createVirtualClock();
   const marks: WitnessMark[] = [];
   const logged: string[] = [];
@@ -15,23 +15,23 @@ function openFixture(options: { readonly rows?: number; readonly answers?: () =>
   };
   const log = { info: () => {}, warn: () => {}, error: (event: string) => void logged.push(event) };
   const witness = {
-    name: 'somebody',
+    name: 'witness-1',
     async tell(mark: WitnessMark, signal: AbortSignal) {
       const aborted = new Promise<void>((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       });
-      await Promise.race([answers(), aborted]);
+      await Promise.race([respond(), aborted]);
       marks.push(mark);
     },
   };
-  const started = startWitness({ trail, witness, clock, log });
-  onTestFinished(() => started.stop());
+  const notifier = startWitness({ trail, witness, clock, log });
+  onTestFinished(() => notifier.stop());
   return {
     clock,
     logged,
-    seqs: () => marks.map(({ seq }) => seq),
+    notifiedSeqs: () => marks.map(({ seq }) => seq),
     add: (rows: number) => void (count += rows),
-    stop: started.stop,
+    stop: notifier.stop,
   };
 }
 
@@ -42,10 +42,10 @@ test('notifies the witness at the start, at most once a minute, and at the stop'
     fixture.add(1);
     await fixture.clock.advance(5_000);
   }
-  expect(fixture.seqs()).toEqual([1, 13, 25]);
+  expect(fixture.notifiedSeqs()).toEqual([1, 13, 25]);
   fixture.add(1);
   await fixture.stop();
-  expect(fixture.seqs().at(-1)).toBe(26);
+  expect(fixture.notifiedSeqs().at(-1)).toBe(26);
 });
 
 test('notifies the witness early after five hundred rows, and never without new rows', async () => {
@@ -53,26 +53,26 @@ test('notifies the witness early after five hundred rows, and never without new 
   await fixture.clock.settle();
   fixture.add(500);
   await fixture.clock.advance(5_000);
-  expect(fixture.seqs()).toEqual([1, 501]);
+  expect(fixture.notifiedSeqs()).toEqual([1, 501]);
   await fixture.clock.advance(3_600_000);
   await fixture.stop();
-  expect(fixture.seqs()).toEqual([1, 501]);
+  expect(fixture.notifiedSeqs()).toEqual([1, 501]);
 });
 
 test('logs a failing witness once and tries again', async () => {
-  let works = false;
+  let isWorking = false;
   const fixture = openFixture({
-    answers: () => (works ? Promise.resolve() : Promise.reject(new Error('full'))),
+    respond: () => (isWorking ? Promise.resolve() : Promise.reject(new Error('full'))),
   });
   await fixture.clock.advance(60_000);
-  expect([fixture.seqs(), fixture.logged]).toEqual([[], ['audit.witness_failed']]);
-  works = true;
+  expect([fixture.notifiedSeqs(), fixture.logged]).toEqual([[], ['audit.witness_failed']]);
+  isWorking = true;
   await fixture.clock.advance(5_000);
-  expect(fixture.seqs()).toEqual([1]);
+  expect(fixture.notifiedSeqs()).toEqual([1]);
 });
 
 test('gives up on an unresponsive witness after ten seconds, and does not delay the stop', async () => {
-  const fixture = openFixture({ answers: () => new Promise(() => {}) });
+  const fixture = openFixture({ respond: () => new Promise(() => {}) });
   await fixture.clock.advance(10_000);
   expect(fixture.logged).toEqual(['audit.witness_failed']);
   const stopped = fixture.stop();
@@ -84,5 +84,5 @@ test('does not notify the witness about an empty trail', async () => {
   const fixture = openFixture({ rows: 0 });
   await fixture.clock.advance(60_000);
   await fixture.stop();
-  expect(fixture.seqs()).toEqual([]);
+  expect(fixture.notifiedSeqs()).toEqual([]);
 });

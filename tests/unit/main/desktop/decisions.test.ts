@@ -50,7 +50,7 @@ describe('pageOfLink and linkAmong', () => {
 
 describe('readArguments', () => {
   test('reads the flags of the server and the app, and ignores others', () => {
-    const given = readArguments([
+    const parsed = readArguments([
       'dist/main/desktop.js',
       '--remote-debugging-port=0',
       '--data-dir',
@@ -60,7 +60,7 @@ describe('readArguments', () => {
       'trainyard://worker/w_1',
       '--unknown',
     ]);
-    expect(given).toEqual({
+    expect(parsed).toEqual({
       flags: { 'data-dir': '/data', port: '9000' },
       isHidden: true,
       link: 'trainyard://worker/w_1',
@@ -95,10 +95,10 @@ describe('placeWindow', () => {
   });
 
   test('restores the window position on any display', () => {
-    const there = { x: 1_600, y: 100, width: 1_000, height: 700 };
-    expect(placeWindow(there, [laptop, screen])).toEqual(there);
-    const half = { x: 1_300, y: 100, width: 900, height: 700 };
-    expect(placeWindow(half, [laptop, screen])).toEqual(half);
+    const onSecondDisplay = { x: 1_600, y: 100, width: 1_000, height: 700 };
+    expect(placeWindow(onSecondDisplay, [laptop, screen])).toEqual(onSecondDisplay);
+    const onBothDisplays = { x: 1_300, y: 100, width: 900, height: 700 };
+    expect(placeWindow(onBothDisplays, [laptop, screen])).toEqual(onBothDisplays);
   });
 
   test.each([
@@ -106,8 +106,8 @@ describe('placeWindow', () => {
     ['above the display', { x: 100, y: -400, width: 1_000, height: 700 }],
     ['below the display', { x: 100, y: 890, width: 1_000, height: 700 }],
     ['too far left to be grabbed', { x: -950, y: 100, width: 1_000, height: 700 }],
-  ])('moves a window back into sight from %s', (_case, kept) => {
-    expect(placeWindow(kept, [laptop])).toEqual({ x: 220, y: 112, width: 1_000, height: 700 });
+  ])('moves a window back onto a display from %s', (_case, storedPosition) => {
+    expect(placeWindow(storedPosition, [laptop])).toEqual({ x: 220, y: 112, width: 1_000, height: 700 });
   });
 
   test('limits the window to its display and to a minimum size', () => {
@@ -126,9 +126,9 @@ describe('page security', () => {
   const origin = 'http://127.0.0.1:8001';
 
   test('allows the page to load only its own origin', () => {
-    for (const own of [`${origin}/`, `${origin}/api/events`, 'data:image/png;base64,', 'blob:x'])
-      expect(mayLoad(own, origin)).toBe(true);
-    const others = [
+    for (const ownUrl of [`${origin}/`, `${origin}/api/events`, 'data:image/png;base64,', 'blob:x'])
+      expect(mayLoad(ownUrl, origin)).toBe(true);
+    const otherUrls = [
       'http://127.0.0.1:8002/',
       'http://127.0.0.1:8001.evil.example/',
       'http://localhost:8001/',
@@ -139,14 +139,14 @@ describe('page security', () => {
       'nonsense',
       '',
     ];
-    expect(others.filter(other => mayLoad(other, origin))).toEqual([]);
+    expect(otherUrls.filter(url => mayLoad(url, origin))).toEqual([]);
     expect(isAt(`${origin}@evil.example/`, origin)).toBe(false);
   });
 
   test('opens only https pages and the API docs in the system browser', () => {
-    for (const fine of ['https://github.com/x', `${origin}/docs`, `${origin}/docs/x`])
-      expect(mayOpenOutside(fine, origin)).toBe(true);
-    const others = [
+    for (const allowedUrl of ['https://github.com/x', `${origin}/docs`, `${origin}/docs/x`])
+      expect(mayOpenOutside(allowedUrl, origin)).toBe(true);
+    const otherUrls = [
       `${origin}/`,
       `${origin}/docsx`,
       `${origin}/api/session`,
@@ -158,7 +158,7 @@ describe('page security', () => {
       'trainyard://job/x',
       'nonsense',
     ];
-    expect(others.filter(other => mayOpenOutside(other, origin))).toEqual([]);
+    expect(otherUrls.filter(url => mayOpenOutside(url, origin))).toEqual([]);
   });
 
   test('isolates the page from Node and Electron', () => {
@@ -201,9 +201,9 @@ describe('quitQuestion', () => {
   const busy = { ...emptySummary, live: new Map([['j_1', { id: 'j_1', name: 'a', percent: 3 }]]) };
 
   test('asks before quitting while jobs run, and explains what happens to them', () => {
-    const asked = quitQuestion({ isGuest: false, summary: busy }, en);
-    expect(asked?.message).toBe('Quit while 1 job is running?');
-    expect(asked?.detail).toMatch(/keep training/);
+    const question = quitQuestion({ isGuest: false, summary: busy }, en);
+    expect(question?.message).toBe('Quit while 1 job is running?');
+    expect(question?.detail).toMatch(/keep training/);
   });
 
   test.each([
@@ -211,7 +211,9 @@ describe('quitQuestion', () => {
     ['an orchestrator that another program started', { isGuest: true, summary: busy }],
     ['no jobs', { isGuest: false, summary: emptySummary }],
     ['no known state', { isGuest: false, summary: null }],
-  ])('quits without a question with %s', (_case, own) => expect(quitQuestion(own, en)).toBeNull());
+  ])('quits without a question with %s', (_case, orchestrator) =>
+    expect(quitQuestion(orchestrator, en)).toBeNull(),
+  );
 });
 
 test('quotes the program in the autostart entry', () => {
@@ -224,10 +226,15 @@ test('quotes the program in the autostart entry', () => {
 });
 
 describe('localAgent', () => {
-  const places = { resources: '/res', dist: '/checkout/dist/main', platform: 'linux', arch: 'x64' } as const;
+  const locations = {
+    resources: '/res',
+    dist: '/checkout/dist/main',
+    platform: 'linux',
+    arch: 'x64',
+  } as const;
 
   test('returns the packaged worker program', () => {
-    const agent = localAgent({ ...places, isPackaged: true, env: { HOME: '/home/x' } });
+    const agent = localAgent({ ...locations, isPackaged: true, env: { HOME: '/home/x' } });
     expect(agent).toEqual({
       command: ['/res/app.asar.unpacked/dist/agent/trainyard-worker-linux-x64'],
       env: { HOME: '/home/x' },
@@ -237,15 +244,15 @@ describe('localAgent', () => {
     const sample = join(resources, 'app.asar.unpacked/dist/examples/digits');
     mkdirSync(sample, { recursive: true });
     writeFileSync(join(sample, 'train.mjs'), '');
-    expect(localAgent({ ...places, resources, isPackaged: true, env: {} }).hasSample).toBe(true);
-    expect(localAgent({ ...places, platform: 'win32', isPackaged: true, env: {} }).command).toEqual([
+    expect(localAgent({ ...locations, resources, isPackaged: true, env: {} }).hasSample).toBe(true);
+    expect(localAgent({ ...locations, platform: 'win32', isPackaged: true, env: {} }).command).toEqual([
       '/res/app.asar.unpacked/dist/agent/trainyard-worker-win32-x64.exe',
     ]);
   });
 
   test('returns the command line of a checkout, under the Node that started the app', () => {
     const agent = localAgent({
-      ...places,
+      ...locations,
       isPackaged: false,
       env: { TRAINYARD_NODE: '/n/node', HOME: '/h' },
     });

@@ -11,33 +11,34 @@ import { makeIdentity } from '../../../support/tls/identity.ts';
 import { startListener } from '../../../support/tls/listener.ts';
 import { systemApi } from '../../../../protocol/admin-api.ts';
 
-const open: (() => void)[] = [];
+const openServers: (() => void)[] = [];
 afterEach(() => {
-  for (const close of open.splice(0)) close();
+  for (const close of openServers.splice(0)) close();
 });
 
-const newFile = (): string => join(mkdtempSync(join(tmpdir(), 'trainyard-desktop-')), 'desktop.json');
+const newSettingsFile = (): string => join(mkdtempSync(join(tmpdir(), 'trainyard-desktop-')), 'desktop.json');
 const noKeyring: Vault = {
   canSeal: async () => false,
   seal: () => Promise.reject(new Error('nothing to seal with')),
   unseal: () => Promise.reject(new Error('nothing to unseal with')),
 };
-const turned = (text: string): string => text.split('').toReversed().join('');
+// Stands for encryption.
+const reverse = (text: string): string => text.split('').toReversed().join('');
 const keyring: Vault = {
   canSeal: async () => true,
-  seal: async text => turned(text),
-  unseal: async text => turned(text),
+  seal: async text => reverse(text),
+  unseal: async text => reverse(text),
 };
 const pin = `sha256:${'A'.repeat(43)}=`;
 const lab = { name: 'Lab', url: 'https://lab.example:8001/', token: 'tk_secret', pin };
 
 describe('createFleets', () => {
   test('stores fleets readable only by their owner, and returns no tokens', async () => {
-    const file = newFile();
-    const added = await createFleets(openDesktopSettings(file), keyring).add(lab);
-    expect(added).toMatchObject({ ok: true });
-    const again = createFleets(openDesktopSettings(file), keyring);
-    expect(again.list()).toEqual([
+    const file = newSettingsFile();
+    const outcome = await createFleets(openDesktopSettings(file), keyring).add(lab);
+    expect(outcome).toMatchObject({ ok: true });
+    const reopened = createFleets(openDesktopSettings(file), keyring);
+    expect(reopened.list()).toEqual([
       {
         id: expect.stringMatching(/^f_/),
         name: 'Lab',
@@ -48,12 +49,12 @@ describe('createFleets', () => {
     ]);
     expect(readFileSync(file, 'utf8')).not.toContain('tk_secret');
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const [{ id } = { id: '' }] = again.list();
-    expect(await again.reach(id)).toMatchObject({ ok: true, fleet: { token: 'tk_secret' } });
+    const [{ id } = { id: '' }] = reopened.list();
+    expect(await reopened.reach(id)).toMatchObject({ ok: true, fleet: { token: 'tk_secret' } });
   });
 
   test('marks a token as plain when no keyring is available', async () => {
-    const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
+    const fleets = createFleets(openDesktopSettings(newSettingsFile()), noKeyring);
     await fleets.add({ ...lab, pin: '' });
     const [fleet] = fleets.list();
     expect(fleet).toMatchObject({ token: 'plain', pin: null });
@@ -61,11 +62,11 @@ describe('createFleets', () => {
   });
 
   test('reports a token that was sealed on another computer', async () => {
-    const settings = openDesktopSettings(newFile());
+    const settings = openDesktopSettings(newSettingsFile());
     await createFleets(settings, keyring).add(lab);
-    const elsewhere = createFleets(settings, noKeyring);
-    const [{ id } = { id: '' }] = elsewhere.list();
-    expect(await elsewhere.reach(id)).toMatchObject({
+    const onOtherComputer = createFleets(settings, noKeyring);
+    const [{ id } = { id: '' }] = onOtherComputer.list();
+    expect(await onOtherComputer.reach(id)).toMatchObject({
       ok: false,
       detail: expect.stringMatching(/cannot be decrypted/),
     });
@@ -78,14 +79,14 @@ describe('createFleets', () => {
     ['a query in the address', { url: 'https://lab.example/?x' }],
     ['an invalid pin', { pin: 'sha256:abc' }],
     ['a pin for plain HTTP', { url: 'http://lab.example' }],
-  ])('refuses a fleet with %s', async (_case, wrong) => {
-    const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
-    expect(await fleets.add({ ...lab, ...wrong })).toMatchObject({ ok: false });
+  ])('refuses a fleet with %s', async (_case, changes) => {
+    const fleets = createFleets(openDesktopSettings(newSettingsFile()), noKeyring);
+    expect(await fleets.add({ ...lab, ...changes })).toMatchObject({ ok: false });
     expect(fleets.list()).toEqual([]);
   });
 
   test('never sends a token to an address that it was not entered for', async () => {
-    const fleets = createFleets(openDesktopSettings(newFile()), noKeyring);
+    const fleets = createFleets(openDesktopSettings(newSettingsFile()), noKeyring);
     await fleets.add(lab);
     const [{ id } = { id: '' }] = fleets.list();
     const evil = { id, url: 'https://evil.example' };
@@ -107,13 +108,13 @@ describe('createFleets', () => {
 
 describe('openDesktopSettings', () => {
   test.each(['{', '[]', '{"fleets": 3}', ''])('uses the defaults when the file contains %j', text => {
-    const file = newFile();
+    const file = newSettingsFile();
     writeFileSync(file, text);
     expect(openDesktopSettings(file).now).toMatchObject({ fleets: [], shown: null, runs_own: true });
   });
 
   test('applies a change that cannot be saved, and returns the error', () => {
-    const file = newFile();
+    const file = newSettingsFile();
     mkdirSync(file);
     const settings = openDesktopSettings(`${file}/no/such/folder.json`);
     expect(settings.change({ runs_own: false })).toBeInstanceOf(Error);
@@ -155,7 +156,7 @@ async function startFakeOrchestrator(): Promise<FakeOrchestrator> {
   await new Promise<void>(resolve => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  open.push(() => {
+  openServers.push(() => {
     server.close();
     server.closeAllConnections();
   });
@@ -170,8 +171,8 @@ async function startGateway(fleet: () => RemoteFleet | null, port = 0) {
   mkdirSync(join(panelDir, 'assets'));
   writeFileSync(join(panelDir, 'index.html'), '<title>own panel</title>');
   const gateway = await createGateway({ panelDir, port, fleet });
-  open.push(gateway.close);
-  const ask = (
+  openServers.push(gateway.close);
+  const callGateway = (
     path: string,
     init: Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> } = {},
   ): Promise<Response> =>
@@ -180,14 +181,14 @@ async function startGateway(fleet: () => RemoteFleet | null, port = 0) {
       ...init,
       headers: { authorization: `Bearer ${gateway.bearer}`, ...init.headers },
     });
-  return { gateway, ask };
+  return { gateway, callGateway };
 }
 
 describe('the gateway to a fleet', () => {
   test("forwards calls with the token of the fleet, without the page's own headers", async () => {
-    const far = await startFakeOrchestrator();
-    const { gateway, ask } = await startGateway(() => far.fleet);
-    const answer = await ask('/api/queue/submit?x=1', {
+    const orchestrator = await startFakeOrchestrator();
+    const { gateway, callGateway } = await startGateway(() => orchestrator.fleet);
+    const response = await callGateway('/api/queue/submit?x=1', {
       method: 'POST',
       body: '{"a":1}',
       headers: {
@@ -198,24 +199,24 @@ describe('the gateway to a fleet', () => {
         'x-worker-token': 'wt_x',
       },
     });
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual(await systemApi.live.reply.parseAsync({ status: 'live' }));
-    expect(answer.headers.get('set-cookie')).toBeNull();
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
-    const [call] = far.calls;
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual(await systemApi.live.reply.parseAsync({ status: 'live' }));
+    expect(response.headers.get('set-cookie')).toBeNull();
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    const [call] = orchestrator.calls;
     expect(call).toMatchObject({ method: 'POST', url: '/api/queue/submit?x=1', body: '{"a":1}' });
     expect(call?.headers).toMatchObject({ authorization: 'Bearer tk_far', 'idempotency-key': 'k' });
     for (const name of ['cookie', 'origin', 'x-worker-token', 'referer'])
       expect(call?.headers).not.toHaveProperty(name);
-    expect(JSON.stringify(far.calls)).not.toContain(gateway.bearer);
+    expect(JSON.stringify(orchestrator.calls)).not.toContain(gateway.bearer);
   });
 
   test('returns refusals and streams of the fleet', async () => {
-    const far = await startFakeOrchestrator();
-    const { ask } = await startGateway(() => far.fleet);
-    expect((await ask('/api/no')).status).toBe(409);
+    const orchestrator = await startFakeOrchestrator();
+    const { callGateway } = await startGateway(() => orchestrator.fleet);
+    expect((await callGateway('/api/no')).status).toBe(409);
     const over = new AbortController();
-    const { body, headers } = await ask('/api/events', {
+    const { body, headers } = await callGateway('/api/events', {
       headers: { 'last-event-id': '7' },
       signal: over.signal,
     });
@@ -223,66 +224,66 @@ describe('the gateway to a fleet', () => {
     const first = await body?.pipeThrough(new TextDecoderStream()).getReader().read();
     expect(first?.value).toBe('id: 1\ndata: {}\n\n');
     over.abort();
-    expect(far.calls.at(-1)?.headers['last-event-id']).toBe('7');
+    expect(orchestrator.calls.at(-1)?.headers['last-event-id']).toBe('7');
   });
 
   test('aborts the call when the fleet is unreachable or redirects', async () => {
-    const far = await startFakeOrchestrator();
-    const { ask } = await startGateway(() => far.fleet);
-    for (const path of ['/api/gone', '/api/away']) await expect(ask(path)).rejects.toThrow();
-    expect(far.calls).toHaveLength(2);
+    const orchestrator = await startFakeOrchestrator();
+    const { callGateway } = await startGateway(() => orchestrator.fleet);
+    for (const path of ['/api/gone', '/api/away']) await expect(callGateway(path)).rejects.toThrow();
+    expect(orchestrator.calls).toHaveLength(2);
     const nobody = await startGateway(() => null);
-    await expect(nobody.ask('/api/queue')).rejects.toThrow();
+    await expect(nobody.callGateway('/api/queue')).rejects.toThrow();
   });
 
   test('checks the pin of the fleet for calls and streams before it sends a token', async () => {
     const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
-    const far = await startFakeOrchestrator();
-    const secure = await startListener(ours, { to: far.fleet.url });
+    const orchestrator = await startFakeOrchestrator();
+    const secure = await startListener(ours, { to: orchestrator.fleet.url });
     const fleetOf = (pinned: string): RemoteFleet => {
       const address = parseFleetAddress({ url: secure.url, pin: pinned });
       if (!address.ok) throw new Error(address.detail);
       return { ...address.value, token: 'tk_far' };
     };
     const right = await startGateway(() => fleetOf(ours.pin));
-    expect((await right.ask('/api/queue')).status).toBe(200);
+    expect((await right.callGateway('/api/queue')).status).toBe(200);
     const over = new AbortController();
-    const { body } = await right.ask('/api/events', { signal: over.signal });
+    const { body } = await right.callGateway('/api/events', { signal: over.signal });
     const first = await body?.pipeThrough(new TextDecoderStream()).getReader().read();
     expect(first?.value).toContain('id: 1');
     over.abort();
     const before = secure.received();
     const wrong = await startGateway(() => fleetOf(theirs.pin));
-    await expect(wrong.ask('/api/queue')).rejects.toThrow();
+    await expect(wrong.callGateway('/api/queue')).rejects.toThrow();
     expect(secure.received()).toBe(before);
-    expect(far.calls.map(({ url }) => url)).toEqual(['/api/queue', '/api/events']);
+    expect(orchestrator.calls.map(({ url }) => url)).toEqual(['/api/queue', '/api/events']);
   });
 
   test("serves the app's own panel, and no pages of the fleet", async () => {
-    const far = await startFakeOrchestrator();
-    const { ask } = await startGateway(() => far.fleet);
-    const page = await ask('/jobs/j_1');
+    const orchestrator = await startFakeOrchestrator();
+    const { callGateway } = await startGateway(() => orchestrator.fleet);
+    const page = await callGateway('/jobs/j_1');
     expect(await page.text()).toContain('own panel');
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
     for (const path of ['/docs', '/agent/install.sh', '/metrics', '/x'])
-      expect((await ask(path)).status).toBe(404);
-    expect(far.calls).toEqual([]);
+      expect((await callGateway(path)).status).toBe(404);
+    expect(orchestrator.calls).toEqual([]);
   });
 
   test("answers only the app's window at its own address", async () => {
-    const far = await startFakeOrchestrator();
-    const { gateway, ask } = await startGateway(() => far.fleet);
+    const orchestrator = await startFakeOrchestrator();
+    const { gateway, callGateway } = await startGateway(() => orchestrator.fleet);
     for (const authorization of ['', 'Bearer', 'Bearer x', `Bearer ${gateway.bearer}x`, gateway.bearer]) {
-      const answer = await ask('/api/queue', { headers: { authorization } });
-      expect(answer.status).toBe(401);
-      expect((await ask('/', { headers: { authorization } })).status).toBe(401);
+      const response = await callGateway('/api/queue', { headers: { authorization } });
+      expect(response.status).toBe(401);
+      expect((await callGateway('/', { headers: { authorization } })).status).toBe(401);
     }
     const { port } = new URL(gateway.origin);
-    const elsewhere = await fetch(`http://localhost:${port}/api/queue`, {
+    const onOtherComputer = await fetch(`http://localhost:${port}/api/queue`, {
       headers: { authorization: `Bearer ${gateway.bearer}` },
     });
-    expect(elsewhere.status).toBe(421);
-    expect(far.calls).toEqual([]);
+    expect(onOtherComputer.status).toBe(421);
+    expect(orchestrator.calls).toEqual([]);
   });
 
   test('creates a new bearer at each start and reuses its port when it is free', async () => {

@@ -17,14 +17,14 @@ import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { workerId, workerView } from '../../renderer/worker-builders.ts';
 
 const en = wordsFor([]);
-const all = { job_completed: true, job_failed: true, worker_lost: true };
-const at = '2026-01-02T03:04:05.678Z';
+const allEvents = { job_completed: true, job_failed: true, worker_lost: true };
+const timestamp = '2026-01-02T03:04:05.678Z';
 
 const jobEvent = (type: string, job: JobView | null, worker?: WorkerView): UiEvent =>
   UiEvent.parse({
     kind: 'job',
     seq: 1,
-    at,
+    at: timestamp,
     type,
     job_id: job?.id ?? 'j_1',
     worker_id: job?.worker_id ?? null,
@@ -39,7 +39,7 @@ const queueEvent = (isPaused: boolean): UiEvent =>
   UiEvent.parse({
     kind: 'queue',
     seq: 2,
-    at,
+    at: timestamp,
     type: isPaused ? 'queue.paused' : 'queue.resumed',
     queue: {
       max_concurrent: null,
@@ -50,7 +50,7 @@ const queueEvent = (isPaused: boolean): UiEvent =>
       approval_required_for: [],
       local_gpu_max_concurrent: null,
       local_job_max_concurrent: 1,
-      paused: isPaused ? { note: null, by: 'admin', since: at } : null,
+      paused: isPaused ? { note: null, by: 'admin', since: timestamp } : null,
       total_pending: 0,
       total_blocked: 0,
       total_running: 0,
@@ -58,7 +58,7 @@ const queueEvent = (isPaused: boolean): UiEvent =>
   });
 
 describe('a summary of the fleet', () => {
-  const read = summaryOf({
+  const summary = summaryOf({
     workers: [workerView(), workerView({ id: workerId('w_two'), status: 'offline' })],
     jobs: [running('j_1', { percent: 41.9 }), jobView({ id: 'j_9', job_id: 'j_9' })],
     queue: null,
@@ -66,9 +66,9 @@ describe('a summary of the fleet', () => {
   });
 
   test('counts connected workers and live jobs', () => {
-    expect(connectedCount(read)).toBe(1);
-    expect([...read.live.values()]).toEqual([{ id: 'j_1', name: 'config j_1', percent: 41 }]);
-    expect(read.isPaused).toBeNull();
+    expect(connectedCount(summary)).toBe(1);
+    expect([...summary.live.values()]).toEqual([{ id: 'j_1', name: 'config j_1', percent: 41 }]);
+    expect(summary.isPaused).toBeNull();
   });
 
   test('applies events, including ones that it has seen before', () => {
@@ -78,9 +78,16 @@ describe('a summary of the fleet', () => {
       jobEvent('job.completed', { ...running('j_1'), status: 'completed' }, workerView({ status: 'busy' })),
       jobEvent('job.deleted', null),
       queueEvent(true),
-      UiEvent.parse({ kind: 'worker', seq: 3, at, type: 'worker.deleted', worker_id: 'w_two', worker: null }),
+      UiEvent.parse({
+        kind: 'worker',
+        seq: 3,
+        at: timestamp,
+        type: 'worker.deleted',
+        worker_id: 'w_two',
+        worker: null,
+      }),
     ];
-    const now = steps.reduce(applyEvent, read);
+    const now = steps.reduce(applyEvent, summary);
     expect([...now.live.values()]).toEqual([{ id: 'j_2', name: 'config j_2', percent: 75 }]);
     expect(now.isPaused).toBe(true);
     expect([...now.workers]).toEqual([['w_one', 'busy']]);
@@ -144,9 +151,9 @@ describe('trayMenu and trayText', () => {
       applyEvent,
       emptySummary,
     );
-    const shown = labels({ fleet: 'Lab', summary: many });
-    expect(shown).toHaveLength(14);
-    expect(shown).toContain('22 more…');
+    const shownLabels = labels({ fleet: 'Lab', summary: many });
+    expect(shownLabels).toHaveLength(14);
+    expect(shownLabels).toContain('22 more…');
     const long = { ...running('j_1'), config_name: `A&B ${'x'.repeat(300)}` };
     const [, label] = labels({
       fleet: 'Lab',
@@ -165,21 +172,21 @@ describe('notices', () => {
     ['job.failed', 'job_failed'],
     ['job.recovering', 'worker_lost'],
   ] as const)('creates a notice for %s unless it is switched off', (type, kind) => {
-    expect(noticeOf(null, jobEvent(type, done), all)).toMatchObject({ kind, name: 'config j_1' });
-    expect(noticeOf(null, jobEvent(type, done), { ...all, [kind]: false })).toBeNull();
+    expect(noticeOf(null, jobEvent(type, done), allEvents)).toMatchObject({ kind, name: 'config j_1' });
+    expect(noticeOf(null, jobEvent(type, done), { ...allEvents, [kind]: false })).toBeNull();
   });
 
   test.each(['job.cancelled', 'job.running', 'job.progress', 'job.requeued'])(
     'creates no notice for %s',
-    type => expect(noticeOf(null, jobEvent(type, done), all)).toBeNull(),
+    type => expect(noticeOf(null, jobEvent(type, done), allEvents)).toBeNull(),
   );
 
   test('creates no notice for a deleted job or a worker that disconnected', () => {
-    expect(noticeOf(null, jobEvent('job.completed', null), all)).toBeNull();
-    const left = workerView({ status: 'offline', status_reason: 'goodbye' });
-    expect(noticeOf(null, jobEvent('job.recovering', done, left), all)).toBeNull();
+    expect(noticeOf(null, jobEvent('job.completed', null), allEvents)).toBeNull();
+    const disconnected = workerView({ status: 'offline', status_reason: 'goodbye' });
+    expect(noticeOf(null, jobEvent('job.recovering', done, disconnected), allEvents)).toBeNull();
     const silent = workerView({ status: 'offline', status_reason: 'silent' });
-    expect(noticeOf('f_1', jobEvent('job.recovering', done, silent), all)).toMatchObject({
+    expect(noticeOf('f_1', jobEvent('job.recovering', done, silent), allEvents)).toMatchObject({
       fleet: 'f_1',
       page: '/workers/w_one',
       worker: 'rig-1',
@@ -217,26 +224,26 @@ describe('notices', () => {
 
   test('collects notices that arrive together, with longer delays in a storm', async () => {
     const clock = createVirtualClock();
-    const shown: number[] = [];
-    const burst = createBurst({ after: clock.after, show: notices => shown.push(notices.length) });
+    const burstSizes: number[] = [];
+    const burst = createBurst({ after: clock.after, show: notices => burstSizes.push(notices.length) });
     for (let n = 0; n < 5; n += 1) burst.add(notice('job_completed', n));
-    expect(shown).toEqual([]);
+    expect(burstSizes).toEqual([]);
     await clock.advance(1_500);
-    expect(shown).toEqual([5]);
+    expect(burstSizes).toEqual([5]);
     for (let s = 0; s < 60; s += 1) {
       burst.add(notice('job_completed', s));
       await clock.advance(1_000);
     }
-    expect(shown.length).toBeLessThanOrEqual(4);
+    expect(burstSizes.length).toBeLessThanOrEqual(4);
     await clock.advance(120_000);
-    expect(shown.reduce((sum, n) => sum + n, 0)).toBe(65);
+    expect(burstSizes.reduce((sum, n) => sum + n, 0)).toBe(65);
     // The storm of notices is over, so the next one is shown soon.
     burst.add(notice('job_completed'));
     await clock.advance(1_500);
-    expect(shown.at(-1)).toBe(1);
+    expect(burstSizes.at(-1)).toBe(1);
     burst.add(notice('job_completed'));
     burst.stop();
     await clock.advance(120_000);
-    expect(shown.reduce((sum, n) => sum + n, 0)).toBe(66);
+    expect(burstSizes.reduce((sum, n) => sum + n, 0)).toBe(66);
   });
 });

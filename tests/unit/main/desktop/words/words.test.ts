@@ -12,10 +12,10 @@ function textsOf(words: object, n: number): readonly string[] {
 }
 
 describe.each(Object.keys(languages))('texts of the app in %s', language => {
-  const words = wordsFor([language]);
+  const texts = wordsFor([language]);
 
   test('has a text for every key, with the count where one is expected', () => {
-    expect(textsOf(words, 7).filter(text => text.trim() === '')).toEqual([]);
+    expect(textsOf(texts, 7).filter(text => text.trim() === '')).toEqual([]);
     for (const name of [
       'moreJobs',
       'jobsRunning',
@@ -26,18 +26,18 @@ describe.each(Object.keys(languages))('texts of the app in %s', language => {
       'quitQuestion',
       'portTaken',
     ] as const)
-      expect(words[name](7)).toContain('7');
-    expect(words.workerLost('rig-1')).toContain('rig-1');
-    expect(words.jobOfWorker('flux')).toContain('flux');
+      expect(texts[name](7)).toContain('7');
+    expect(texts.workerLost('rig-1')).toContain('rig-1');
+    expect(texts.jobOfWorker('flux')).toContain('flux');
   });
 
   test('omits empty counts from a list', () => {
-    expect([words.completed(0), words.failed(0), words.lost(0)]).toEqual(['', '', '']);
-    expect(words.jobsRunning(0)).not.toBe('');
+    expect([texts.completed(0), texts.failed(0), texts.lost(0)]).toEqual(['', '', '']);
+    expect(texts.jobsRunning(0)).not.toBe('');
   });
 
   test('translates the texts unless the language is English', () => {
-    const isEnglish = words.quit === wordsFor(['en']).quit;
+    const isEnglish = texts.quit === wordsFor(['en']).quit;
     expect(isEnglish).toBe(language === 'en');
   });
 });
