@@ -100,16 +100,16 @@ it('downloads, verifies and runs the install script when no worker program is gi
   const download = { ...settings, worker_program: null };
   // A shell variable drops the last line break of the download, so the script must add it again for the hash to match.
   const installSha256 = createHash('sha256').update(printing).digest('hex');
-  const good = await start({ url, installSha256, settings: download });
-  expect(good.lines.slice(0, 4)).toEqual([
-    good.shellPid,
+  const accepted = await start({ url, installSha256, settings: download });
+  expect(accepted.lines.slice(0, 4)).toEqual([
+    accepted.shellPid,
     'token tj_1 none',
     '--dir',
     expect.stringMatching(/trainyard\.\w{6}\/bin$/),
   ]);
-  expect(good.lines).toContain('--persistent');
-  const bad = await start({ url, settings: download });
-  expect(bad).toMatchObject({
+  expect(accepted.lines).toContain('--persistent');
+  const rejected = await start({ url, settings: download });
+  expect(rejected).toMatchObject({
     code: 1,
     lines: [],
     stderr: expect.stringMatching(/does not match this command/),

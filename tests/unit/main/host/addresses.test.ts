@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { byReach, isLoopback, ownAddresses, reachOf } from '../../../../main/host/addresses.ts';
 
-const at = (name: string, address = '192.0.2.7') => ({ address, family: 'IPv4', interface: name }) as const;
+const makeAddress = (name: string, address = '192.0.2.7') =>
+  ({ address, family: 'IPv4', interface: name }) as const;
 
 describe('reachOf and byReach', () => {
   test.each([
@@ -17,16 +18,16 @@ describe('reachOf and byReach', () => {
     ['tailscale0', '100.64.0.7', 'vpn'],
     ['wg0', '10.9.0.7', 'vpn'],
   ])('classifies interface %s with address %s as %s', (name, address, reach) => {
-    expect(reachOf(at(name, address))).toBe(reach);
+    expect(reachOf(makeAddress(name, address))).toBe(reach);
   });
 
   test('sorts addresses by how many machines reach them', () => {
     const addresses = [
-      at('lo', '127.0.0.1'),
-      at('docker0'),
-      at('wg0'),
-      { ...at('eth0', 'fd00::7'), family: 'IPv6' as const },
-      at('eth0'),
+      makeAddress('lo', '127.0.0.1'),
+      makeAddress('docker0'),
+      makeAddress('wg0'),
+      { ...makeAddress('eth0', 'fd00::7'), family: 'IPv6' as const },
+      makeAddress('eth0'),
     ];
     expect(addresses.toSorted(byReach).map(({ interface: name, family }) => `${name} ${family}`)).toEqual([
       'eth0 IPv4',
@@ -53,7 +54,7 @@ test.each([
 });
 
 test("returns the machine's addresses without link-local ones", () => {
-  const found = ownAddresses();
-  expect(found).toContainEqual({ address: '127.0.0.1', family: 'IPv4', interface: expect.any(String) });
-  expect(found.filter(({ address }) => address.startsWith('fe80'))).toEqual([]);
+  const addresses = ownAddresses();
+  expect(addresses).toContainEqual({ address: '127.0.0.1', family: 'IPv4', interface: expect.any(String) });
+  expect(addresses.filter(({ address }) => address.startsWith('fe80'))).toEqual([]);
 });

@@ -65,8 +65,8 @@ test('sends a POST for each mark to a URL', async () => {
 test.each([500, 302])('fails for a URL that answers %d, without its path in the error', async status => {
   const { origin } = await listen(status);
   const witness = createWitness(`${origin}/secret-path`);
-  const told = witness.tell(mark(7), signal).catch((cause: unknown) => cause);
-  const failure = await told;
+  const outcome = witness.tell(mark(7), signal).catch((cause: unknown) => cause);
+  const failure = await outcome;
   expect(failure).toBeInstanceOf(Error);
   expect(String(failure)).toContain(origin);
   expect(String(failure)).not.toContain('secret-path');

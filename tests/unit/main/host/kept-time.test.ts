@@ -5,8 +5,8 @@ import { createSystemBoot, keepTime } from '../../../../main/host/kept-time.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
-const hour = 3_600_000;
-const day = 24 * hour;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 function openFixture() {
   const folder = openFolder();
@@ -15,7 +15,7 @@ function openFixture() {
   const logged: string[] = [];
   const note = (event: string): void => void logged.push(event);
   const log = { info: note, warn: note, error: note };
-  let boot = { id: 'boot-1', at: clock.mono() - hour };
+  let boot = { id: 'boot-1', at: clock.mono() - hourMs };
   return {
     file,
     database,
@@ -39,21 +39,21 @@ test('continues from the last run when the clock is a day ahead, and logs that o
   const fixture = openFixture();
   const before = fixture.clock.wall();
   fixture.open().stop();
-  fixture.clock.shiftWall(day);
-  await fixture.clock.advance(hour);
+  fixture.clock.shiftWall(dayMs);
+  await fixture.clock.advance(hourMs);
   const time = fixture.open();
-  expect([time.now(), time.earliest(), time.jumpMs()]).toEqual([before + hour, before + hour, day]);
-  await fixture.clock.advance(hour);
+  expect([time.now(), time.earliest(), time.jumpMs()]).toEqual([before + hourMs, before + hourMs, dayMs]);
+  await fixture.clock.advance(hourMs);
   expect(fixture.logged).toEqual(['clock.jumped']);
-  fixture.clock.shiftWall(-day);
-  await fixture.clock.advance(hour);
+  fixture.clock.shiftWall(-dayMs);
+  await fixture.clock.advance(hourMs);
   expect(fixture.logged).toEqual(['clock.jumped', 'clock.agrees']);
 });
 
 test('trusts the clock again when its owner confirms it', () => {
   const fixture = openFixture();
   fixture.open().stop();
-  fixture.clock.shiftWall(3_650 * day);
+  fixture.clock.shiftWall(3_650 * dayMs);
   expect(fixture.open(true).now()).toBe(fixture.clock.wall());
   expect(fixture.open().jumpMs()).toBeNull();
 });
@@ -61,21 +61,22 @@ test('trusts the clock again when its owner confirms it', () => {
 test('accepts days of downtime of the machine, but not years', () => {
   const fixture = openFixture();
   fixture.open().stop();
-  fixture.reboot(20 * day);
+  fixture.reboot(20 * dayMs);
   const time = fixture.open();
   expect(time.now()).toBe(fixture.clock.wall());
   time.stop();
-  fixture.reboot(3_650 * day);
+  fixture.reboot(3_650 * dayMs);
   expect(fixture.open().jumpMs()).not.toBeNull();
 });
 
 test('saves the time every ten minutes', async () => {
   const fixture = openFixture();
   fixture.open();
-  const kept = () => (JSON.parse(readFileSync(fixture.file, 'utf8')) as { trusted: number }).trusted;
-  const first = kept();
+  const readStoredTime = () =>
+    (JSON.parse(readFileSync(fixture.file, 'utf8')) as { trusted: number }).trusted;
+  const first = readStoredTime();
   await fixture.clock.advance(600_000);
-  expect(kept()).toBe(first + 600_000);
+  expect(readStoredTime()).toBe(first + 600_000);
 });
 
 test.each(['', '{', '{"trusted":"noon"}', '[]', 'null'])('ignores a saved time of "%s"', text => {
@@ -89,7 +90,7 @@ test('uses the last change of the database as the last run of an older version',
   writeFileSync(fixture.database, '');
   const changedAt = fixture.clock.wall() / 1_000 - 3_650 * 86_400;
   utimesSync(fixture.database, changedAt, changedAt);
-  expect(fixture.open().jumpMs()).toBeGreaterThan(3_600 * day);
+  expect(fixture.open().jumpMs()).toBeGreaterThan(3_600 * dayMs);
 });
 
 test('logs that the time cannot be saved, and starts anyway', () => {
@@ -108,23 +109,23 @@ test('logs that the time cannot be saved, and starts anyway', () => {
 
 test('reads the time since boot once a second, and adds the time that has passed since', async () => {
   const clock = createVirtualClock();
-  const bootedAt = clock.mono() - hour;
+  const bootedAt = clock.mono() - hourMs;
   let reads = 0;
   const boot = createSystemBoot(clock, () => {
     reads += 1;
     return (clock.mono() - bootedAt) / 1_000;
   });
   await clock.advance(999);
-  expect([boot().sinceBoot, reads]).toEqual([hour + 999, 1]);
+  expect([boot().sinceBoot, reads]).toEqual([hourMs + 999, 1]);
   await clock.advance(1);
-  expect([boot().sinceBoot, reads]).toEqual([hour + 1_000, 2]);
+  expect([boot().sinceBoot, reads]).toEqual([hourMs + 1_000, 2]);
 });
 
 test('reads the time since boot again when the wall clock shows that the machine was asleep', () => {
   const clock = createVirtualClock();
-  let uptimeMs = hour;
+  let uptimeMs = hourMs;
   const boot = createSystemBoot(clock, () => uptimeMs / 1_000);
-  clock.shiftWall(day);
-  uptimeMs += day;
-  expect(boot().sinceBoot).toBe(hour + day);
+  clock.shiftWall(dayMs);
+  uptimeMs += dayMs;
+  expect(boot().sinceBoot).toBe(hourMs + dayMs);
 });

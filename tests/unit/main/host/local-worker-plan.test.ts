@@ -43,8 +43,8 @@ describe('agentFile and agentEnvironment', () => {
   });
 
   test("passes the settings of the machine's owner on", () => {
-    const said = { gpus: '1, 0', trainer: "node 'my train.ts' {config_path}", workDir: '/big/disk' };
-    expect(understood(said)).toMatchObject({
+    const options = { gpus: '1, 0', trainer: "node 'my train.ts' {config_path}", workDir: '/big/disk' };
+    expect(understood(options)).toMatchObject({
       gpus: [1, 0],
       trainers: [{ kind: 'command', argv: ['node', 'my train.ts', '{config_path}'], takesAll: true }],
       stateDir: '/data/local-worker',
@@ -75,7 +75,7 @@ test('puts the token only into the environment, and never the admin token', () =
 
 describe('planRestart', () => {
   const soon = 100;
-  const late = 60_000;
+  const elapsedMs = 60_000;
 
   // Returns the delays before restarts when the agent repeatedly ends soon after its start.
   const waits = (code: number | null, times: number): readonly number[] => {
@@ -106,8 +106,8 @@ describe('planRestart', () => {
   });
 
   test('resets the failures after a long run', () => {
-    expect(planRestart({ code: null, livedMs: late }, 9)).toMatchObject({ inMs: 1_000, failures: 0 });
-    expect(planRestart({ code: null, livedMs: late - 1 }, 9)).toMatchObject({ inMs: 60_000 });
+    expect(planRestart({ code: null, livedMs: elapsedMs }, 9)).toMatchObject({ inMs: 1_000, failures: 0 });
+    expect(planRestart({ code: null, livedMs: elapsedMs - 1 }, 9)).toMatchObject({ inMs: 60_000 });
     expect(planRestart({ code: null, livedMs: soon }, 2 ** 40).inMs).toBe(60_000);
   });
 

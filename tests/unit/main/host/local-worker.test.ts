@@ -168,10 +168,10 @@ test('stops immediately during a delay and while a token is being issued', async
   await waiting.stop();
   expect(waiting.entries('local_worker.started')).toHaveLength(1);
 
-  const asked = Promise.withResolvers<{ readonly name: string; readonly token: string }>();
-  const early = open(`${hook} ${waits}`, { issue: () => asked.promise });
+  const requested = Promise.withResolvers<{ readonly name: string; readonly token: string }>();
+  const early = open(`${hook} ${waits}`, { issue: () => requested.promise });
   const stopped = early.stop();
-  asked.resolve({ name: 'here', token: 'wt_1' });
+  requested.resolve({ name: 'here', token: 'wt_1' });
   await stopped;
   expect(early.log).toEqual([]);
 });

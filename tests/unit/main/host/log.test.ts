@@ -77,7 +77,7 @@ describe('createLog.within', () => {
   it('adds the context to each line of its own work only', async () => {
     const { log, read } = fixture();
     const finish = Promise.withResolvers<void>();
-    const both = ['one', 'two'].map(
+    const lines = ['one', 'two'].map(
       id =>
         new Promise<void>(resolve => {
           const work = async (): Promise<void> => {
@@ -93,7 +93,7 @@ describe('createLog.within', () => {
     );
     log.info('work', { id: 'nobody' });
     finish.resolve();
-    await Promise.all(both);
+    await Promise.all(lines);
     expect(read().map(({ id, request_id }) => [id, request_id])).toEqual([
       ['nobody', undefined],
       ['one', 'one'],

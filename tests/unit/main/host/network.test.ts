@@ -9,7 +9,7 @@ const wireless = { address: '198.51.100.9', family: 'IPv4', interface: 'wlan0' }
 const wired6 = { address: 'fd00::7', family: 'IPv6', interface: 'eth0' } as const;
 const loopback = { address: '127.0.0.1', family: 'IPv4', interface: 'lo' } as const;
 
-const at = (host: string, isSecure = false): NetworkAccess => ({ host, isSecure });
+const accessAt = (host: string, isSecure = false): NetworkAccess => ({ host, isSecure });
 
 function open(parts: Partial<NetworkDeps> = {}) {
   const clock = createVirtualClock();
@@ -48,7 +48,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
     log: { info: note, warn: note, error: note },
     port: 0,
     fixedHost: null,
-    access: at('127.0.0.1'),
+    access: accessAt('127.0.0.1'),
     onExposed: host => void log.push(`exposed ${host}`),
     ...parts,
   });
@@ -57,7 +57,7 @@ function open(parts: Partial<NetworkDeps> = {}) {
 }
 
 const settled = async ({ network, clock }: ReturnType<typeof open>, host: string): Promise<void> => {
-  (await network.change(at(host))).commit();
+  (await network.change(accessAt(host))).commit();
   await clock.settle();
 };
 
@@ -89,7 +89,7 @@ test('opens new sockets before it closes old ones, and keeps the loopback socket
   const fixture = open();
   await fixture.network.open();
   await settled(fixture, '192.0.2.7');
-  const change = await fixture.network.change(at('fd00::7'));
+  const change = await fixture.network.change(accessAt('fd00::7'));
   expect([...fixture.sockets]).toEqual(['127.0.0.1', '192.0.2.7', 'fd00::7']);
   change.commit();
   await fixture.clock.settle();
@@ -100,7 +100,7 @@ test('restores the old sockets when a move is undone', async () => {
   const fixture = open();
   await fixture.network.open();
   await settled(fixture, '192.0.2.7');
-  await (await fixture.network.change(at('::'))).undo();
+  await (await fixture.network.change(accessAt('::'))).undo();
   expect([...fixture.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
   expect(fixture.network.host).toBe('192.0.2.7');
 });
@@ -109,7 +109,7 @@ test('opens no socket when one address of a move is unavailable', async () => {
   const fixture = open();
   await fixture.network.open();
   fixture.refused.add('fd00::7');
-  await expect(fixture.network.change(at('::'))).rejects.toThrow('EADDRINUSE fd00::7');
+  await expect(fixture.network.change(accessAt('::'))).rejects.toThrow('EADDRINUSE fd00::7');
   expect([...fixture.sockets]).toEqual(['127.0.0.1']);
   expect(fixture.network.host).toBe('127.0.0.1');
 });
@@ -127,7 +127,7 @@ test('opens a socket in a new network of the machine until sharing ends', async 
 });
 
 test('starts with the available addresses, logs the others once and retries them', async () => {
-  const fixture = open({ access: at('0.0.0.0') });
+  const fixture = open({ access: accessAt('0.0.0.0') });
   fixture.refused.add('192.0.2.7');
   await fixture.network.open();
   await fixture.clock.advance(60_000);
@@ -149,7 +149,7 @@ test.each([
   ['192.0.2.7', 'http://192.0.2.7:8001', ['http://192.0.2.7:8001']],
   ['::1', 'http://[::1]:8001', ['http://[::1]:8001']],
 ])('opens only the fixed host %s', async (host, url, listening) => {
-  const fixture = open({ fixedHost: host, port: 8001, access: at('::') });
+  const fixture = open({ fixedHost: host, port: 8001, access: accessAt('::') });
   await fixture.network.open();
   await fixture.clock.advance(60_000);
   expect([...fixture.sockets]).toEqual([host]);
@@ -157,7 +157,7 @@ test.each([
 });
 
 test('ignores new networks after it is stopped', async () => {
-  const fixture = open({ access: at('0.0.0.0') });
+  const fixture = open({ access: accessAt('0.0.0.0') });
   await fixture.network.open();
   fixture.network.stop();
   fixture.machine.push(wireless);
@@ -172,7 +172,7 @@ test('opens no more sockets when it is stopped during its start', async () => {
     waits += 1;
     return clock.after(ms, run);
   };
-  const fixture = open({ access: at('0.0.0.0'), clock: { ...clock, after } });
+  const fixture = open({ access: accessAt('0.0.0.0'), clock: { ...clock, after } });
   const opening = fixture.network.open();
   fixture.network.stop();
   await opening;
@@ -182,7 +182,7 @@ test('opens no more sockets when it is stopped during its start', async () => {
 
 describe('network with TLS', () => {
   test('speaks plain HTTP on the loopback socket and TLS on all others', async () => {
-    const fixture = open({ access: at('0.0.0.0', true) });
+    const fixture = open({ access: accessAt('0.0.0.0', true) });
     await fixture.network.open();
     expect(Object.fromEntries(fixture.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
     expect(fixture.network.url).toBe('http://127.0.0.1:4711');
@@ -194,27 +194,27 @@ describe('network with TLS', () => {
   });
 
   test('turns TLS on and off on the open sockets and drops connections of the other protocol', async () => {
-    const fixture = open({ access: at('0.0.0.0') });
+    const fixture = open({ access: accessAt('0.0.0.0') });
     await fixture.network.open();
-    const change = await fixture.network.change(at('0.0.0.0', true));
+    const change = await fixture.network.change(accessAt('0.0.0.0', true));
     expect(Object.fromEntries(fixture.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
     expect(fixture.dropped).toEqual([]);
     change.commit();
     await fixture.clock.settle();
     expect(fixture.dropped).toContain('192.0.2.7');
-    (await fixture.network.change(at('0.0.0.0'))).commit();
+    (await fixture.network.change(accessAt('0.0.0.0'))).commit();
     expect(fixture.protocolOf.get('192.0.2.7')).toBe('http');
     expect(fixture.log).toEqual(['exposed 0.0.0.0', 'exposed 0.0.0.0']);
   });
 
   test('moves and turns TLS on as one step that can be undone', async () => {
-    const fixture = open({ access: at('192.0.2.7') });
+    const fixture = open({ access: accessAt('192.0.2.7') });
     await fixture.network.open();
-    await (await fixture.network.change(at('::', true))).undo();
+    await (await fixture.network.change(accessAt('::', true))).undo();
     expect(Object.fromEntries(fixture.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
-    expect(fixture.network).toMatchObject(at('192.0.2.7'));
+    expect(fixture.network).toMatchObject(accessAt('192.0.2.7'));
     fixture.refused.add('fd00::7');
-    await expect(fixture.network.change(at('::', true))).rejects.toThrow('EADDRINUSE fd00::7');
+    await expect(fixture.network.change(accessAt('::', true))).rejects.toThrow('EADDRINUSE fd00::7');
     expect(Object.fromEntries(fixture.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
   });
 
@@ -229,7 +229,7 @@ describe('network with TLS', () => {
     ['127.0.0.1', { '127.0.0.1': 'http' }, ['http://127.0.0.1:8001'], true],
     ['::1', { '::1': 'http' }, ['http://[::1]:8001'], true],
   ])('opens the fixed host %s with TLS: %j', async (host, protocolOf, listening, hasLoopbackSocket) => {
-    const fixture = open({ fixedHost: host, port: 8001, access: at('127.0.0.1', true) });
+    const fixture = open({ fixedHost: host, port: 8001, access: accessAt('127.0.0.1', true) });
     await fixture.network.open();
     expect(Object.fromEntries(fixture.protocolOf)).toEqual(protocolOf);
     expect(fixture.network.listening()).toEqual(listening);
@@ -241,7 +241,7 @@ describe('network with TLS', () => {
   });
 
   test('fails to start when the fixed address is unavailable', async () => {
-    const fixture = open({ fixedHost: '192.0.2.7', access: at('127.0.0.1', true) });
+    const fixture = open({ fixedHost: '192.0.2.7', access: accessAt('127.0.0.1', true) });
     fixture.refused.add('192.0.2.7');
     await expect(fixture.network.open()).rejects.toThrow('EADDRINUSE 192.0.2.7');
   });
@@ -249,7 +249,7 @@ describe('network with TLS', () => {
   test('turns TLS on at run time when it is fixed to all addresses', async () => {
     const fixture = open({ fixedHost: '0.0.0.0', port: 8001 });
     await fixture.network.open();
-    (await fixture.network.change(at('0.0.0.0', true))).commit();
+    (await fixture.network.change(accessAt('0.0.0.0', true))).commit();
     expect(Object.fromEntries(fixture.protocolOf)).toEqual({ '0.0.0.0': 'https' });
   });
 });

@@ -118,9 +118,9 @@ describe('restoring a backup', () => {
     letPrepare();
     expect(await first).toMatchObject({ ok: true });
     await idle;
-    const again = restoration.restore('noon', by, request);
+    const secondCall = restoration.restore('noon', by, request);
     letPrepare();
-    expect(await again).toMatchObject({ ok: true });
+    expect(await secondCall).toMatchObject({ ok: true });
   });
 
   test('throws when the restored database cannot be opened', async () => {

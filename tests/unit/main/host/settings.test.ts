@@ -76,14 +76,14 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
     keepAuditFor: days => void steps.push(`keeps the trail for ${days}`),
     about: { version: '1', configs_dir: '/c', data_dir: '/d', hasSample: true },
   });
-  const kept = (): unknown => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null);
-  return { settings, steps, moves, kept, path };
+  const storedSettings = (): unknown => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null);
+  return { settings, steps, moves, storedSettings, path };
 }
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 test('applies changes one after the other without losing any', async () => {
-  const { settings, steps, moves, kept } = open();
+  const { settings, steps, moves, storedSettings } = open();
   const first = settings.change({ host: '0.0.0.0' }, by);
   const second = settings.change({ public_url: 'https://yard.example' }, by);
   await turn();
@@ -96,7 +96,7 @@ test('applies changes one after the other without losing any', async () => {
     'commits 0.0.0.0',
     'settings.public_url_changed',
   ]);
-  expect(kept()).toEqual({
+  expect(storedSettings()).toEqual({
     host: '0.0.0.0',
     tls: false,
     public_url: 'https://yard.example',
@@ -108,13 +108,15 @@ test('applies changes one after the other without losing any', async () => {
 });
 
 test('undoes a change that cannot be recorded in the audit trail', async () => {
-  const { settings, steps, moves, kept, path } = open({ note: () => Promise.reject(new Error('disk full')) });
+  const { settings, steps, moves, storedSettings, path } = open({
+    note: () => Promise.reject(new Error('disk full')),
+  });
   const change = settings.change({ shared: true, local_worker: { enabled: true } }, by);
   await turn();
   moves[0]?.();
   await expect(change).rejects.toThrow('disk full');
   expect(steps).toEqual(['opens 0.0.0.0', 'undoes 0.0.0.0']);
-  expect(kept()).toBeNull();
+  expect(storedSettings()).toBeNull();
   expect(existsSync(`${path}.new`)).toBe(false);
   // The failed change must not block the next one.
   await expect(settings.change({}, by)).resolves.toMatchObject({ ok: true });
@@ -131,7 +133,7 @@ test('keeps a chosen host when sharing is turned on again', async () => {
 });
 
 test('changes TLS and the address in one step, after creating a certificate', async () => {
-  const { settings, steps, moves, kept } = open();
+  const { settings, steps, moves, storedSettings } = open();
   const change = settings.change({ shared: true, tls: true }, by);
   await turn();
   moves[0]?.();
@@ -144,33 +146,35 @@ test('changes TLS and the address in one step, after creating a certificate', as
     'commits 0.0.0.0',
     'looks at its names',
   ]);
-  expect(kept()).toMatchObject({ host: '0.0.0.0', tls: true });
+  expect(storedSettings()).toMatchObject({ host: '0.0.0.0', tls: true });
 });
 
 test('changes nothing when the certificate cannot be created', async () => {
-  const { settings, steps, kept } = open({ certificate: () => Promise.reject(new Error('no room')) });
+  const { settings, steps, storedSettings } = open({
+    certificate: () => Promise.reject(new Error('no room')),
+  });
   expect(await settings.change({ shared: true, tls: true }, by)).toMatchObject({
     ok: false,
     refusal: { code: 'storage', detail: 'no room. Nothing was changed' },
   });
   expect(steps).toEqual([]);
-  expect(kept()).toBeNull();
+  expect(storedSettings()).toBeNull();
 });
 
 test('applies each part of the GPU trouble policy immediately', async () => {
-  const { settings, steps, kept } = open();
-  const wanted = { missing: true, errors: true, held: false };
+  const { settings, steps, storedSettings } = open();
+  const policy = { missing: true, errors: true, held: false };
   expect(await settings.change({ gpu_troubles: { held: false } }, by)).toMatchObject({
     ok: true,
-    value: { gpu_troubles: wanted },
+    value: { gpu_troubles: policy },
   });
   expect(await settings.change({ gpu_troubles: { held: false } }, by)).toMatchObject({ ok: true });
-  expect(steps).toEqual(['settings.gpu_troubles_changed', `holds back for ${JSON.stringify(wanted)}`]);
-  expect(kept()).toMatchObject({ gpu_troubles: wanted });
+  expect(steps).toEqual(['settings.gpu_troubles_changed', `holds back for ${JSON.stringify(policy)}`]);
+  expect(storedSettings()).toMatchObject({ gpu_troubles: policy });
 });
 
 test('applies a new audit retention only after it is saved', async () => {
-  const { settings, steps, kept } = open();
+  const { settings, steps, storedSettings } = open();
   expect(await settings.change({ audit_retention_days: 90 }, by)).toMatchObject({
     ok: true,
     value: { audit: { retention_days: 90, fixed_by: null } },
@@ -183,5 +187,5 @@ test('applies a new audit retention only after it is saved', async () => {
     'settings.audit_retention_changed',
     'keeps the trail for null',
   ]);
-  expect(kept()).toMatchObject({ audit_retention_days: null });
+  expect(storedSettings()).toMatchObject({ audit_retention_days: null });
 });

@@ -12,7 +12,7 @@ test('returns the same upload token for an attempt after a restart, and reads it
 });
 
 test('returns different upload tokens for each attempt, job, generation and data folder', () => {
-  const made = [
+  const issued = [
     tokens.of(job, attempt, 0),
     tokens.of(job, AttemptId.parse('a_2'), 0),
     tokens.of(JobId.parse('j_2'), attempt, 0),
@@ -20,8 +20,8 @@ test('returns different upload tokens for each attempt, job, generation and data
     tokens.of(job, attempt, 2),
     createUploadTokens(Buffer.alloc(32, 2)).of(job, attempt, 0),
   ];
-  expect(new Set(made.map(token => token.split('.')[2])).size).toBe(made.length);
-  expect(tokens.read(made.at(-1) ?? '')).toBeNull();
+  expect(new Set(issued.map(token => token.split('.')[2])).size).toBe(issued.length);
+  expect(tokens.read(issued.at(-1) ?? '')).toBeNull();
 });
 
 test.each([
@@ -30,21 +30,21 @@ test.each([
   ['a_1', 'a_2'],
   ['tu_', 'tk_'],
   ['.a_1.', '.a_1'],
-])('rejects an upload token with %j changed to %j', (from, to) => {
+])('rejects an upload token with %j changedToken to %j', (from, to) => {
   const token = tokens.of(job, attempt, 0);
   expect(tokens.read(from === '' ? '' : token.replace(from, to))).toBeNull();
 });
 
 test('rejects an upload token with any character changed, added or removed', () => {
   const token = tokens.of(job, attempt, 0);
-  for (let at = 0; at < token.length; at += 1) {
-    const [before, after] = [token.slice(0, at), token.slice(at + 1)];
-    for (const other of [before + after, `${before}_${token[at]}${after}`])
-      expect(tokens.read(other)).toBeNull();
+  for (let index = 0; index < token.length; index += 1) {
+    const [before, after] = [token.slice(0, index), token.slice(index + 1)];
+    for (const changedToken of [before + after, `${before}_${token[index]}${after}`])
+      expect(tokens.read(changedToken)).toBeNull();
   }
 });
 
-test('reads the generation of an upload token, and rejects a changed one', () => {
+test('reads the generation of an upload token, and rejects a changedToken one', () => {
   const token = tokens.of(job, attempt, 12);
   expect(tokens.read(token)).toEqual({ jobId: job, attemptId: attempt, generation: 12 });
   for (const suffix of ['', '.0', '.1', '.012', '.13', '.12.', '.-12', '.1e1'])

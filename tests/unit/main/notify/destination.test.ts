@@ -80,8 +80,12 @@ describe('findDestination', () => {
   });
 
   test('refuses a name if any of its addresses is private', async () => {
-    const found = await findDestination(toUrl('https://a.example/'), [], resolvesTo('8.8.8.8', '10.0.0.1'));
-    expect(found).toMatchObject({
+    const destination = await findDestination(
+      toUrl('https://a.example/'),
+      [],
+      resolvesTo('8.8.8.8', '10.0.0.1'),
+    );
+    expect(destination).toMatchObject({
       kind: 'forbidden',
       why: expect.stringContaining('--notify-allow a.example'),
     });
@@ -103,8 +107,8 @@ describe('findDestination', () => {
   });
 
   test('returns the addresses of a public name', async () => {
-    const found = await findDestination(toUrl('https://a.example/'), [], resolvesTo('8.8.8.8'));
-    expect(found).toEqual({ kind: 'found', addresses: [{ address: '8.8.8.8', family: 4 }] });
+    const destination = await findDestination(toUrl('https://a.example/'), [], resolvesTo('8.8.8.8'));
+    expect(destination).toEqual({ kind: 'found', addresses: [{ address: '8.8.8.8', family: 4 }] });
   });
 
   test.each([
@@ -118,10 +122,10 @@ describe('findDestination', () => {
   });
 
   test('reports a name that cannot be resolved as unknown', async () => {
-    const found = await findDestination(toUrl('https://a.example/'), [], () =>
+    const destination = await findDestination(toUrl('https://a.example/'), [], () =>
       Promise.reject(new Error('ENOTFOUND')),
     );
-    expect(found).toMatchObject({ kind: 'unknown' });
+    expect(destination).toMatchObject({ kind: 'unknown' });
   });
 });
 

@@ -16,11 +16,11 @@ const line = (fields: {
   return `${[name, id, state, reason, start, end, nodes].join('\u001F')}\n`;
 };
 const list = (...lines: readonly string[]) => mergeByLaunch(parseQueue('f1', lines.join('')));
-const one = (fields: Parameters<typeof line>[0]) => [...list(line(fields)).values()][0];
+const parseOne = (fields: Parameters<typeof line>[0]) => [...list(line(fields)).values()][0];
 
 describe('list of Slurm jobs', () => {
   it('returns the times, the machines and the id of a running launch', () => {
-    expect(one({ nodes: 'rig[1-2]' })).toEqual({
+    expect(parseOne({ nodes: 'rig[1-2]' })).toEqual({
       engineId: '7',
       state: 'running',
       reason: null,
@@ -33,7 +33,7 @@ describe('list of Slurm jobs', () => {
   });
 
   it('returns the reason and the expected start of a waiting launch', () => {
-    expect(one({ state: 'PENDING', reason: 'Resources', nodes: '' })).toMatchObject({
+    expect(parseOne({ state: 'PENDING', reason: 'Resources', nodes: '' })).toMatchObject({
       state: 'waiting',
       reason: { kind: 'resources', text: 'Resources' },
       expectedStart: 1_700_000_000_000,
@@ -41,10 +41,12 @@ describe('list of Slurm jobs', () => {
       endsAt: null,
       nodes: [],
     });
-    expect(one({ state: 'PENDING', reason: 'None', start: 'N/A', end: 'N/A', nodes: '' })).toMatchObject({
-      reason: null,
-      expectedStart: null,
-    });
+    expect(parseOne({ state: 'PENDING', reason: 'None', start: 'N/A', end: 'N/A', nodes: '' })).toMatchObject(
+      {
+        reason: null,
+        expectedStart: null,
+      },
+    );
   });
 
   it.each([
@@ -67,32 +69,32 @@ describe('list of Slurm jobs', () => {
     ['STATE_OF_TOMORROW', 'rig1', 'running', null],
     ['STATE_OF_TOMORROW', '', 'waiting', null],
   ])('reads %s on "%s" as %s', (state, nodes, expected, exit) => {
-    expect(one({ state, nodes })).toMatchObject({ state: expected, exit });
+    expect(parseOne({ state, nodes })).toMatchObject({ state: expected, exit });
   });
 
   it('reports that the nodes of a waiting launch are starting', () => {
-    expect(one({ state: 'CONFIGURING' })).toMatchObject({
+    expect(parseOne({ state: 'CONFIGURING' })).toMatchObject({
       reason: { kind: 'resources', text: 'CONFIGURING' },
     });
   });
 
   it('returns no start for a launch that was cancelled while it waited', () => {
-    expect(one({ state: 'CANCELLED', nodes: '' })).toMatchObject({ startedAt: null, nodes: [] });
+    expect(parseOne({ state: 'CANCELLED', nodes: '' })).toMatchObject({ startedAt: null, nodes: [] });
   });
 
   it('leaves out jobs of other fleets, other jobs, and orders that were refused', () => {
-    const others = ['trainyard-f12-l1', 'trainyard-f1-two-l1', 'training', 'trainyard-f2-l1'];
-    expect(list(...others.map(name => line({ name })))).toEqual(new Map());
+    const otherNames = ['trainyard-f12-l1', 'trainyard-f1-two-l1', 'training', 'trainyard-f2-l1'];
+    expect(list(...otherNames.map(name => line({ name })))).toEqual(new Map());
     expect(list('odd\u001Fline\n', line({ state: 'FAILED', nodes: '' }))).toEqual(new Map());
     expect(list('')).toEqual(new Map());
   });
 
-  const whole = line({});
+  const completeLine = line({});
   it.each([
-    whole.slice(0, -1),
+    completeLine.slice(0, -1),
     'trainyard-f1-l1\n',
-    whole.replace('\u001Frig1', ''),
-    whole.replace('rig1', 'rig1\u001Fmore'),
+    completeLine.replace('\u001Frig1', ''),
+    completeLine.replace('rig1', 'rig1\u001Fmore'),
     line({ id: 'x' }),
     line({ name: 'trainyard-f1-BAD' }),
   ])('throws for truncated output, and for an unreadable line of the fleet: %j', broken => {
@@ -115,7 +117,7 @@ describe('list of Slurm jobs', () => {
     ['gpu[1]-ib', ['gpu1-ib']],
     ['', []],
   ])('expands the machines %s', (nodes, expected) => {
-    expect(one({ nodes })?.nodes).toEqual(expected);
+    expect(parseOne({ nodes })?.nodes).toEqual(expected);
   });
 
   it('lists hidden partitions and ended jobs, too', () => {

@@ -20,7 +20,7 @@ async function open() {
     return key;
   };
   await issue();
-  const shown: Identity[] = [];
+  const shownIdentities: Identity[] = [];
   const facts: unknown[] = [];
   const log: string[] = [];
   const say = (event: string, { reason, note }: Readonly<Record<string, unknown>> = {}): void =>
@@ -32,10 +32,10 @@ async function open() {
     clock,
     log: { info: say, warn: say, error: say },
     orchestrator: { access: { noteSettings: async told => void facts.push(...told) } },
-    setCertificate: identity => void shown.push(identity),
+    setCertificate: identity => void shownIdentities.push(identity),
   });
   onTestFinished(() => certificates.stop());
-  return { certificates, files, issue, clock, shown, facts, log };
+  return { certificates, files, issue, clock, shownIdentities, facts, log };
 }
 
 test('uses the certificate from the files with its chain', async () => {
@@ -44,7 +44,7 @@ test('uses the certificate from the files with its chain', async () => {
   const identity = await fixture.certificates.open();
   expect(identity).toMatchObject({ source: 'files', names: ['yard.example'] });
   expect(identity.certificate).toBe(readFileSync(fixture.files.certificate, 'utf8'));
-  expect(fixture.shown).toEqual([identity]);
+  expect(fixture.shownIdentities).toEqual([identity]);
   expect(fixture.facts).toEqual([]);
 });
 
@@ -95,7 +95,7 @@ describe('starting with invalid certificate files', () => {
     const fixture = await open();
     await spoil(fixture);
     await expect(fixture.certificates.open()).rejects.toThrow(reason);
-    expect(fixture.shown).toEqual([]);
+    expect(fixture.shownIdentities).toEqual([]);
   });
 });
 
@@ -104,11 +104,11 @@ describe('certificate files that change', () => {
     const fixture = await open();
     const was = await fixture.certificates.open();
     await fixture.clock.advance(300_000);
-    expect(fixture.shown).toEqual([was]);
+    expect(fixture.shownIdentities).toEqual([was]);
     await fixture.issue();
     await fixture.clock.advance(61_000);
-    expect(fixture.shown).toHaveLength(2);
-    const [, now] = fixture.shown;
+    expect(fixture.shownIdentities).toHaveLength(2);
+    const [, now] = fixture.shownIdentities;
     expect(now?.pin).not.toBe(was.pin);
     expect(fixture.certificates.shown).toEqual(now);
     expect(fixture.facts).toMatchObject([
@@ -147,7 +147,7 @@ describe('certificate files that change', () => {
       await spoil(fixture);
       await fixture.clock.advance(300_000);
       expect(fixture.certificates.shown).toEqual(was);
-      expect(fixture.shown).toEqual([was]);
+      expect(fixture.shownIdentities).toEqual([was]);
       expect(fixture.log).toEqual([expect.stringMatching(reason)]);
       await fixture.issue();
       await fixture.clock.advance(61_000);

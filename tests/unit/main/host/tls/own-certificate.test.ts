@@ -18,7 +18,7 @@ interface Fact {
 
 function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) {
   const names = ['yard', 'yard.lan', '192.0.2.7', 'fd00::7'];
-  const shown: Identity[] = [];
+  const shownIdentities: Identity[] = [];
   const facts: Fact[] = [];
   const log: string[] = [];
   const notices = createNotices();
@@ -42,14 +42,14 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
       },
     },
     setCertificate(identity) {
-      shown.push(identity);
+      shownIdentities.push(identity);
       notices.changed();
     },
   });
   onTestFinished(() => certificates.stop());
   // Creating a certificate takes real time, which the virtual clock cannot advance.
   const nextShown = (count: number): Promise<Identity> =>
-    notices.waitFor(`certificate ${count}`, () => shown[count - 1]);
+    notices.waitFor(`certificate ${count}`, () => shownIdentities[count - 1]);
   const logged = (event: string) => notices.waitFor(event, () => log.includes(event));
   const certificateOnDisk = () => new X509Certificate(readFileSync(join(folder, 'cert.pem')));
   return {
@@ -57,7 +57,7 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
     folder,
     clock,
     names,
-    shown,
+    shownIdentities,
     facts,
     log,
     auditTrail,
@@ -82,24 +82,24 @@ describe('own certificate at the first start', () => {
         details: expect.objectContaining({ why: 'made', source: 'own', pin, fingerprint }),
       },
     ]);
-    expect(fixture.shown).toHaveLength(1);
+    expect(fixture.shownIdentities).toHaveLength(1);
   });
 
   test('creates a P-256 server certificate for all names, valid for 397 days', async () => {
     const fixture = open();
     const identity = await fixture.certificates.open();
-    const made = fixture.certificateOnDisk();
-    expect(made.subjectAltName).toBe(
+    const firstCertificate = fixture.certificateOnDisk();
+    expect(firstCertificate.subjectAltName).toBe(
       'DNS:yard, DNS:yard.lan, IP Address:192.0.2.7, IP Address:FD00:0:0:0:0:0:0:7',
     );
     expect(identity.names).toEqual(fixture.names);
-    expect(made.ca).toBe(false);
-    expect(made.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
-    expect(made.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
+    expect(firstCertificate.ca).toBe(false);
+    expect(firstCertificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
+    expect(firstCertificate.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(identity.expiresAt - identity.validFrom).toBe(397 * dayMs);
     // Certificates start an hour ago, for clients whose clocks are slow.
     expect(fixture.clock.wall() - identity.validFrom).toBe(3_600_000);
-    expect(made.verify(made.publicKey)).toBe(true);
+    expect(firstCertificate.verify(firstCertificate.publicKey)).toBe(true);
   });
 
   test('derives the pin from the public key, and the fingerprint from the certificate', async () => {
@@ -139,7 +139,7 @@ describe('own certificate at the first start', () => {
     await expect(fixture.certificates.open()).rejects.toThrow('disk full');
     expect(existsSync(join(fixture.folder, 'cert.pem'))).toBe(false);
     expect(existsSync(join(fixture.folder, 'cert.pem.new'))).toBe(false);
-    expect(fixture.shown).toEqual([]);
+    expect(fixture.shownIdentities).toEqual([]);
   });
 });
 
@@ -150,7 +150,7 @@ describe('own certificate at a later start', () => {
     const second = open(first.folder, first.clock);
     expect(await second.certificates.open()).toEqual(was);
     expect(second.facts).toEqual([]);
-    expect(second.shown).toEqual([was]);
+    expect(second.shownIdentities).toEqual([was]);
   });
 
   test.each([
@@ -229,10 +229,10 @@ describe('own certificate at run time', () => {
     const fixture = open();
     const was = await fixture.certificates.open();
     await fixture.clock.advance(60_000);
-    expect(fixture.shown).toHaveLength(1);
+    expect(fixture.shownIdentities).toHaveLength(1);
     fixture.clock.shiftWall(366.9 * dayMs);
     await fixture.clock.advance(10_000);
-    expect(fixture.shown).toHaveLength(1);
+    expect(fixture.shownIdentities).toHaveLength(1);
     fixture.clock.shiftWall(0.2 * dayMs);
     await fixture.clock.advance(10_000);
     const now = await fixture.nextShown(2);
@@ -248,7 +248,7 @@ describe('own certificate at run time', () => {
     const was = await fixture.certificates.open();
     fixture.names.pop();
     await fixture.clock.advance(60_000);
-    expect(fixture.shown).toHaveLength(1);
+    expect(fixture.shownIdentities).toHaveLength(1);
     fixture.names.push('198.51.100.9');
     await fixture.clock.advance(11_000);
     const now = await fixture.nextShown(2);
@@ -263,7 +263,7 @@ describe('own certificate at run time', () => {
     fixture.names.push('yard.example');
     await Promise.all([fixture.certificates.refresh(), fixture.certificates.refresh()]);
     expect(fixture.certificates.shown?.names).toContain('yard.example');
-    expect(fixture.shown).toHaveLength(2);
+    expect(fixture.shownIdentities).toHaveLength(2);
   });
 
   test('logs a failed renewal once, and retries it until it succeeds', async () => {
@@ -288,6 +288,6 @@ describe('own certificate at run time', () => {
     fixture.certificates.stop();
     fixture.names.push('198.51.100.9');
     await fixture.clock.advance(60_000);
-    expect(fixture.shown).toHaveLength(1);
+    expect(fixture.shownIdentities).toHaveLength(1);
   });
 });

@@ -10,8 +10,8 @@ test('returns all values of a header in their order, in any spelling of its name
 });
 
 test('ignores headers beyond the maximum count', () => {
-  const others = Array.from({ length: maxHeaderCount - 1 }, (_, n) => [`X-${n}`, 'x']).flat();
-  expect(headerValues({ rawHeaders: [...others, 'Host', 'last', 'Host', 'behind'] }, 'host')).toEqual([
+  const otherHeaders = Array.from({ length: maxHeaderCount - 1 }, (_, n) => [`X-${n}`, 'x']).flat();
+  expect(headerValues({ rawHeaders: [...otherHeaders, 'Host', 'last', 'Host', 'behind'] }, 'host')).toEqual([
     'last',
   ]);
 });

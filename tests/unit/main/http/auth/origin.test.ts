@@ -12,15 +12,15 @@ const headsOf = ({ host = 'rig.example:8001', origin, site }: Said) => {
   return { headers: { host, ...(origin && { origin }), ...(site && { 'sec-fetch-site': site }) } };
 };
 
-const own = 'http://rig.example:8001';
+const ownOrigin = 'http://rig.example:8001';
 
 test.each<readonly [what: string, said: Said, foreign: boolean, ownGet: boolean, ownPost: boolean]>([
   ['no headers, as scripts and old browsers send them', {}, false, true, false],
-  ['the origin of this address', { origin: own }, false, true, true],
+  ['the origin of this address', { origin: ownOrigin }, false, true, true],
   ['the site same-origin', { site: 'same-origin' }, false, true, true],
   ['a typed address', { site: 'none' }, false, true, true],
-  ['the origin and the site of this address', { origin: own, site: 'same-origin' }, false, true, true],
-  ['a host name in capitals', { host: 'RIG.example:8001', origin: own }, false, true, true],
+  ['the origin and the site of this address', { origin: ownOrigin, site: 'same-origin' }, false, true, true],
+  ['a host name in capitals', { host: 'RIG.example:8001', origin: ownOrigin }, false, true, true],
   ['the default port', { host: 'rig.example', origin: 'http://rig.example:80' }, false, true, true],
   ['another site', { origin: 'https://evil.example' }, true, false, false],
   ['another port', { origin: 'http://rig.example:8002' }, true, false, false],
@@ -29,7 +29,7 @@ test.each<readonly [what: string, said: Said, foreign: boolean, ownGet: boolean,
   ['an invalid origin', { origin: '%%' }, true, false, false],
   ['the site cross-site', { site: 'cross-site' }, true, false, false],
   ['the site same-site, which may be another port', { site: 'same-site' }, true, false, false],
-  ['our origin with the site cross-site', { origin: own, site: 'cross-site' }, true, false, false],
+  ['our origin with the site cross-site', { origin: ownOrigin, site: 'cross-site' }, true, false, false],
   [
     'another origin with the site same-origin',
     { origin: 'https://evil.example', site: 'same-origin' },

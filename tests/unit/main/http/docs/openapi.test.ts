@@ -90,12 +90,12 @@ it('describes every operation and each of its responses', () => {
 it('gives each operation one tag that the document describes', () => {
   const tags = nodes(document['tags']);
   expect(tags.filter(tag => !hasText(tag['description']))).toEqual([]);
-  const known = tags.map(tag => tag['name']);
+  const knownTags = tags.map(tag => tag['name']);
   const used = operations.map(({ operation }) => operation['tags']);
-  expect(used.filter(list => !Array.isArray(list) || list.length !== 1 || !known.includes(list[0]))).toEqual(
-    [],
-  );
-  expect(known.filter(tag => !used.flat().includes(tag))).toEqual([]);
+  expect(
+    used.filter(list => !Array.isArray(list) || list.length !== 1 || !knownTags.includes(list[0])),
+  ).toEqual([]);
+  expect(knownTags.filter(tag => !used.flat().includes(tag))).toEqual([]);
 });
 
 it('gives each operation a readable id of its own', () => {

@@ -15,12 +15,12 @@ const sound: Checks = {
 };
 
 const componentOf = (changes: Partial<Checks>, name: HealthComponent['name']): HealthComponent => {
-  const found = judgeHealth({ ...sound, ...changes }).find(component => component.name === name);
-  if (found === undefined) throw new Error(`no component ${name}`);
-  return found;
+  const match = judgeHealth({ ...sound, ...changes }).find(component => component.name === name);
+  if (match === undefined) throw new Error(`no component ${name}`);
+  return match;
 };
 
-const hour = 3_600_000;
+const hourMs = 3_600_000;
 
 describe('a health report', () => {
   it('reports the server as healthy when every check passes', () => {
@@ -52,13 +52,13 @@ describe('a health report', () => {
     ['health_loop', { loop: { sinceMs: 40_001, maxMs: 30_000 } }, 'unhealthy', /Restart the server/],
     ['workers', { workers: { total: 0, connected: 0, streams: 0 } }, 'healthy', /No workers yet/],
     ['workers', { workers: { total: 3, connected: 0, streams: 0 } }, 'degraded', /0 of 3/],
-    ['backup', { backup: { ageMs: 2 * hour, hasFailed: false } }, 'healthy', /120 min old/],
-    ['backup', { backup: { ageMs: 2 * hour + 1, hasFailed: false } }, 'degraded', /overdue/],
+    ['backup', { backup: { ageMs: 2 * hourMs, hasFailed: false } }, 'healthy', /120 min old/],
+    ['backup', { backup: { ageMs: 2 * hourMs + 1, hasFailed: false } }, 'degraded', /overdue/],
     ['backup', { backup: { ageMs: 60_000, hasFailed: true } }, 'degraded', /last backup failed/],
     ['backup', { backup: { ageMs: null, hasFailed: false } }, 'healthy', /after an hour/],
     [
       'backup',
-      { backup: { ageMs: null, hasFailed: false }, uptimeMs: 2 * hour },
+      { backup: { ageMs: null, hasFailed: false }, uptimeMs: 2 * hourMs },
       'degraded',
       /there is none/,
     ],

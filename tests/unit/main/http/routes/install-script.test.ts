@@ -85,8 +85,8 @@ function openMachine(machine: Machine = {}) {
   /** Pipes the script into a shell of a terminal in which a person types `answer`. Returns what the terminal shows. */
   const runInTerminal = (args: readonly string[], answer: string): string => {
     writeFileSync(join(home, 'script'), machine.script ?? defaultScript);
-    const words = ['--', ...args].map(word => `'${word}'`).join(' ');
-    const line = `PATH='${tools}' HOME='${home}' sh -c "cat '${home}/script' | sh -s ${words}"`;
+    const quotedArguments = ['--', ...args].map(word => `'${word}'`).join(' ');
+    const line = `PATH='${tools}' HOME='${home}' sh -c "cat '${home}/script' | sh -s ${quotedArguments}"`;
     const { stdout } = spawnSync('script', ['-qec', line, '/dev/null'], {
       input: `${answer}\n`,
       encoding: 'utf8',
@@ -146,16 +146,16 @@ const longNames = (options: readonly Option[]): readonly string[] =>
 test('passes every option with a value together with its value', () => {
   const taking = longNames(commandOptions.filter(({ required }) => required));
   // The script itself reads these options too, and passes them on as one word.
-  const read = ['--orchestrator-url', '--pin', '--ca-file'];
-  const others = taking.filter(option => !read.includes(option));
-  expect(others).toContain('--allow-config-scripts');
+  const readOptions = ['--orchestrator-url', '--pin', '--ca-file'];
+  const otherOptions = taking.filter(option => !readOptions.includes(option));
+  expect(otherOptions).toContain('--allow-config-scripts');
   const machine = openMachine();
   const { status, stdout } = machine.run([
     ...serverOptions,
-    ...others.flatMap(option => [option, '--install-only']),
+    ...otherOptions.flatMap(option => [option, '--install-only']),
   ]);
   expect(status).toBe(0);
-  for (const option of others) expect(stdout).toContain(`${option} --install-only`);
+  for (const option of otherOptions) expect(stdout).toContain(`${option} --install-only`);
   for (const option of taking)
     expect(openMachine().run([...serverOptions, option])).toMatchObject({
       status: 2,
@@ -262,9 +262,9 @@ describe('the script of a short command', () => {
   test.skipIf(!hasTerminal)('asks a person at the terminal for a missing token', () => {
     const machine = openMachine({ script });
     const inTerminal = (answer: string): string => machine.runInTerminal(['--name', 'rig-1'], answer);
-    const seen = inTerminal('tj_typed');
-    expect(seen).toContain('Join token (leave empty if this machine has joined before): ');
-    expect(seen).toContain(
+    const transcript = inTerminal('tj_typed');
+    expect(transcript).toContain('Join token (leave empty if this machine has joined before): ');
+    expect(transcript).toContain(
       'started --name rig-1 --orchestrator-url=https://yard:8001 --pin=sha256:Ab+/= token=tj_typed',
     );
     expect(inTerminal('')).toMatch(/started .* token=\s/);
@@ -401,10 +401,10 @@ test.each(['sh', 'dash', 'bash'])('parses the install script with %s', shell => 
 
 test('does nothing when the script is cut off anywhere', () => {
   const machine = openMachine();
-  const whole = defaultScript.lastIndexOf('}');
+  const completeLength = defaultScript.lastIndexOf('}');
   const cuts = [
-    ...Array.from({ length: Math.floor(whole / 151) }, (_, index) => index * 151),
-    ...Array.from({ length: 25 }, (_, index) => whole - index),
+    ...Array.from({ length: Math.floor(completeLength / 151) }, (_, index) => index * 151),
+    ...Array.from({ length: 25 }, (_, index) => completeLength - index),
   ];
   for (const cut of cuts) {
     const { stdout } = machine.run(serverOptions, { script: defaultScript.slice(0, cut) });

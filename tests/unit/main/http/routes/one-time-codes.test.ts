@@ -25,10 +25,10 @@ function openCodes() {
 
 test('redeems a code once, for the token that it was made for', () => {
   const { codes } = openCodes();
-  const [mine, yours] = [codes.make(ada), codes.make(bob)];
-  expect(codes.redeem(yours)).toEqual(bob);
-  expect(codes.redeem(yours)).toBeNull();
-  expect(codes.redeem(mine)).toEqual(ada);
+  const [codeOfAda, codeOfBob] = [codes.make(ada), codes.make(bob)];
+  expect(codes.redeem(codeOfBob)).toEqual(bob);
+  expect(codes.redeem(codeOfBob)).toBeNull();
+  expect(codes.redeem(codeOfAda)).toEqual(ada);
   expect(codes.redeem('')).toBeNull();
 });
 
@@ -43,9 +43,9 @@ test('redeems a code until it is ten minutes old', () => {
 
 test('drops the oldest code when there are too many', () => {
   const { codes } = openCodes();
-  const made = Array.from({ length: 101 }, () => codes.make(ada));
-  expect(codes.redeem(made[0] ?? '')).toBeNull();
-  expect(codes.redeem(made[1] ?? '')).toEqual(ada);
+  const madeCodes = Array.from({ length: 101 }, () => codes.make(ada));
+  expect(codes.redeem(madeCodes[0] ?? '')).toBeNull();
+  expect(codes.redeem(madeCodes[1] ?? '')).toEqual(ada);
 });
 
 test('drops codes of the admin token when it is replaced, and keeps those of API tokens', () => {

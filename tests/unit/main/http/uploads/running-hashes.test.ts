@@ -8,8 +8,8 @@ test('continues the hash of a file only where the last part ended', () => {
   hash?.update('abc');
   hashes.keep('file', 3, hash!);
   expect(hashes.take('other', 3)).toBeNull();
-  const found = hashes.take('file', 3);
-  expect(found?.update('def').digest('hex')).toBe(createHash('sha256').update('abcdef').digest('hex'));
+  const taken = hashes.take('file', 3);
+  expect(taken?.update('def').digest('hex')).toBe(createHash('sha256').update('abcdef').digest('hex'));
   expect(hashes.take('file', 3)).toBeNull();
 });
 

@@ -63,9 +63,9 @@ describe('planUpload', () => {
 });
 
 test('returns the first checksum that does not match, and ignores missing ones', () => {
-  const found = { sha256: 'a', md5: 'b', crc32: 'c' };
-  expect(findMismatch({}, found)).toBeNull();
-  expect(findMismatch({ sha256: 'a', crc32: 'c' }, found)).toBeNull();
-  expect(findMismatch({ sha256: 'a', md5: 'x' }, found)).toBe('md5');
+  const computed = { sha256: 'a', md5: 'b', crc32: 'c' };
+  expect(findMismatch({}, computed)).toBeNull();
+  expect(findMismatch({ sha256: 'a', crc32: 'c' }, computed)).toBeNull();
+  expect(findMismatch({ sha256: 'a', md5: 'x' }, computed)).toBe('md5');
   expect(findMismatch({ md5: 'x' }, { sha256: 'a' })).toBeNull();
 });

@@ -8,7 +8,7 @@ import { newDatabase } from '../../../../support/new-database.ts';
 import { createVirtualClock, trustedTimeOf } from '../../../../support/virtual-clock.ts';
 
 const MiB = 1_048_576;
-const minute = 60_000;
+const minuteMs = 60_000;
 
 async function openFixture(sizeOf: (file: string) => Promise<number>) {
   const parts = quietDeps();
@@ -59,15 +59,15 @@ test('reserves the file size of each upload at the start, and drops non-resumabl
 });
 
 test('keeps the reservation of an upload that resumes while its file is measured', async () => {
-  const asked = Promise.withResolvers<undefined>();
+  const requested = Promise.withResolvers<undefined>();
   const size = Promise.withResolvers<number>();
   const { store, uploadOf, add, start, reserved, releases } = await openFixture(() => {
-    asked.resolve(undefined);
+    requested.resolve(undefined);
     return size.promise;
   });
   await add(uploadOf('resumed'));
   start();
-  await asked.promise;
+  await requested.promise;
   await store.write(tx => tx.reserveUpload('resumed', 80 * MiB));
   size.resolve(10);
   await expect.poll(releases).toBe(1);
@@ -78,6 +78,6 @@ test('releases the uploads of closed attempts every ten minutes', async () => {
   const { clock, start, releases } = await openFixture(() => Promise.resolve(0));
   start();
   await expect.poll(releases).toBe(1);
-  await clock.advance(10 * minute);
+  await clock.advance(10 * minuteMs);
   await expect.poll(releases).toBe(2);
 });

@@ -24,7 +24,7 @@ const hourly = (count: number): readonly Backup[] =>
   Array.from({ length: count }, (_, index) => make(index + 1, noon - (count - 1 - index) * hourMs));
 // 27 years after noon, when no backup is recent.
 const later = noon + 10_000 * 24 * hourMs;
-const kept = (backups: readonly Backup[], now = later): readonly number[] => {
+const keptNumbers = (backups: readonly Backup[], now = later): readonly number[] => {
   const dropped = new Set(planRetention(backups, now));
   return backups.filter(backup => !dropped.has(backup)).map(({ number }) => number);
 };
@@ -67,17 +67,17 @@ describe('planRetention', () => {
     // Number 300 is the backup at noon today, so the last one of yesterday (23:00) has number 287.
     const lastOfDays = [167, 191, 215, 239, 263, 287];
     const newest = Array.from({ length: 24 }, (_, index) => 277 + index);
-    expect(kept(hourly(300))).toEqual([...lastOfDays.filter(number => number < 277), ...newest]);
+    expect(keptNumbers(hourly(300))).toEqual([...lastOfDays.filter(number => number < 277), ...newest]);
   });
 
   test('skips days without a backup when it keeps one for each of 7 days', () => {
     const weekly = Array.from({ length: 40 }, (_, index) => make(index + 1, noon + index * 7 * 24 * hourMs));
-    expect(kept(weekly)).toEqual(Array.from({ length: 24 }, (_, index) => 17 + index));
+    expect(keptNumbers(weekly)).toEqual(Array.from({ length: 24 }, (_, index) => 17 + index));
     const busy = [
       ...weekly,
       ...Array.from({ length: 24 }, (_, index) => make(41 + index, noon + 280 * 24 * hourMs)),
     ];
-    expect(kept(busy)).toEqual([
+    expect(keptNumbers(busy)).toEqual([
       35,
       36,
       37,
@@ -90,26 +90,30 @@ describe('planRetention', () => {
 
   test('ranks backups by number when the clock ran backwards', () => {
     const backwards = Array.from({ length: 30 }, (_, index) => make(index + 1, noon - index * 1_000));
-    expect(kept(backwards)).toEqual(Array.from({ length: 24 }, (_, index) => 7 + index));
+    expect(keptNumbers(backwards)).toEqual(Array.from({ length: 24 }, (_, index) => 7 + index));
   });
 
   test('keeps the newest 3 of the backups made before the same schema change', () => {
     const before = (number: number, schema: number) => make(number, noon, `before-schema-${schema}`);
-    const all = [...[1, 2, 3, 4, 5].map(number => before(number, 3)), before(6, 2), before(7, 3)];
-    expect(kept(all)).toEqual([4, 5, 6, 7]);
+    const backups = [...[1, 2, 3, 4, 5].map(number => before(number, 3)), before(6, 2), before(7, 3)];
+    expect(keptNumbers(backups)).toEqual([4, 5, 6, 7]);
   });
 
   test('keeps the only backup made before each schema change', () => {
     const before = Array.from({ length: 40 }, (_, index) =>
       make(index + 1, noon, `before-schema-${index + 2}`),
     );
-    const all = [...before, ...hourly(24).map(({ at, number }) => make(number + 40, at))];
-    expect(planRetention(all, later)).toEqual([]);
+    const backups = [...before, ...hourly(24).map(({ at, number }) => make(number + 40, at))];
+    expect(planRetention(backups, later)).toEqual([]);
   });
 
   test.each<Backup['kind']>(['manual', 'before-restore'])('keeps the newest 10 backups of kind %s', kind => {
-    const all = Array.from({ length: 12 }, (_, index) => make(index + 1, noon, kind));
-    expect(kept([...all, ...hourly(2)])).toEqual([...Array.from({ length: 10 }, (_, n) => n + 3), 1, 2]);
+    const backups = Array.from({ length: 12 }, (_, index) => make(index + 1, noon, kind));
+    expect(keptNumbers([...backups, ...hourly(2)])).toEqual([
+      ...Array.from({ length: 10 }, (_, n) => n + 3),
+      1,
+      2,
+    ]);
   });
 
   test('keeps at most 31 hourly backups, 3 before a schema change, and always the newest one', () => {
@@ -123,12 +127,12 @@ describe('planRetention', () => {
     fc.assert(
       fc.property(backups, all => {
         const dropped = new Set(planRetention(all, later));
-        const left = all.filter(backup => !dropped.has(backup));
-        expect(left.filter(({ kind }) => kind === 'hourly').length).toBeLessThanOrEqual(31);
-        const others = all.filter(({ kind }) => kind !== 'hourly');
-        expect(left.filter(({ kind }) => kind !== 'hourly')).toEqual(others.slice(-3));
-        expect(left.at(-1)).toBe(all.at(-1));
-        expect(planRetention(left, later)).toEqual([]);
+        const remaining = all.filter(backup => !dropped.has(backup));
+        expect(remaining.filter(({ kind }) => kind === 'hourly').length).toBeLessThanOrEqual(31);
+        const otherKinds = all.filter(({ kind }) => kind !== 'hourly');
+        expect(remaining.filter(({ kind }) => kind !== 'hourly')).toEqual(otherKinds.slice(-3));
+        expect(remaining.at(-1)).toBe(all.at(-1));
+        expect(planRetention(remaining, later)).toEqual([]);
       }),
     );
   });
@@ -143,27 +147,27 @@ describe('planRetention and hasRestoredTooOften after repeated restores', () => 
     ]).flat();
 
   test('keeps the hourly backups of the last day although 20 restores have added theirs', () => {
-    const all = [...hourly(24), ...restores(20, 25, noon + 1_000)];
-    expect(kept(all, noon + 60_000)).toEqual(all.map(({ number }) => number));
+    const backups = [...hourly(24), ...restores(20, 25, noon + 1_000)];
+    expect(keptNumbers(backups, noon + 60_000)).toEqual(backups.map(({ number }) => number));
   });
 
   test('reports too many restores from the twentieth restore within a day on', () => {
-    const all = restores(20, 1, noon);
-    expect(hasRestoredTooOften(all.slice(1), noon + hourMs)).toBe(false);
-    expect(hasRestoredTooOften(all, noon + hourMs)).toBe(true);
-    expect(hasRestoredTooOften(all, noon + 25 * hourMs)).toBe(false);
+    const backups = restores(20, 1, noon);
+    expect(hasRestoredTooOften(backups.slice(1), noon + hourMs)).toBe(false);
+    expect(hasRestoredTooOften(backups, noon + hourMs)).toBe(true);
+    expect(hasRestoredTooOften(backups, noon + 25 * hourMs)).toBe(false);
   });
 
   test('keeps replaced databases for a week, and the newest ten after that', () => {
-    const all = Array.from({ length: 30 }, (_, n) => make(n + 1, noon + n, 'before-restore'));
-    expect(kept(all, noon + 7 * 24 * hourMs - 1)).toHaveLength(30);
-    expect(kept(all, later)).toHaveLength(10);
+    const backups = Array.from({ length: 30 }, (_, n) => make(n + 1, noon + n, 'before-restore'));
+    expect(keptNumbers(backups, noon + 7 * 24 * hourMs - 1)).toHaveLength(30);
+    expect(keptNumbers(backups, later)).toHaveLength(10);
   });
 
   test('does not count restores with a future timestamp as recent', () => {
-    const all = Array.from({ length: 12 }, (_, n) => make(n + 1, later + n, 'before-restore'));
-    expect(kept(all, noon)).toHaveLength(10);
-    expect(hasRestoredTooOften([...all, ...all], noon)).toBe(false);
+    const backups = Array.from({ length: 12 }, (_, n) => make(n + 1, later + n, 'before-restore'));
+    expect(keptNumbers(backups, noon)).toHaveLength(10);
+    expect(hasRestoredTooOften([...backups, ...backups], noon)).toBe(false);
   });
 });
 

@@ -39,8 +39,8 @@ function setUp(there: Texts = {}) {
     putWith: (name: string, given: Texts, expected: ExpectedConfig = 'anything') =>
       configs.put({ name, config: simpleTuner, files: given, expected }, record),
     tagOf: async (name: string): Promise<string> => {
-      const found = await configs.find(name);
-      return found.ok ? String(found.value.tag) : '';
+      const config = await configs.find(name);
+      return config.ok ? String(config.value.tag) : '';
     },
     read: (file: string): string => readFileSync(join(folder, file), 'utf8'),
   };
@@ -107,8 +107,8 @@ describe('writing a config with companion files', () => {
     async path => {
       const { configs, folder } = setUp();
       const config = { model_family: 'flux', data_backend_config: path };
-      const wanted = { name: 'lora', config, files: { [path]: '[]' }, expected: 'anything' } as const;
-      expect(refusalOf(await configs.put(wanted, () => Promise.resolve())).code).toBe('config_invalid');
+      const request = { name: 'lora', config, files: { [path]: '[]' }, expected: 'anything' } as const;
+      expect(refusalOf(await configs.put(request, () => Promise.resolve())).code).toBe('config_invalid');
       expect(readdirSync(folder)).toEqual([]);
     },
   );
@@ -129,9 +129,9 @@ describe('writing a config with companion files', () => {
 
   test('writes nothing when the change cannot be recorded', async () => {
     const { configs, folder } = setUp();
-    const wanted = { name: 'lora', config: simpleTuner, files, expected: 'anything' } as const;
-    await expect(configs.put(wanted, () => Promise.reject(new Error('no room')))).rejects.toThrow('no room');
+    const request = { name: 'lora', config: simpleTuner, files, expected: 'anything' } as const;
+    await expect(configs.put(request, () => Promise.reject(new Error('no room')))).rejects.toThrow('no room');
     expect(readdirSync(folder)).toEqual([]);
-    expect((await configs.put(wanted, () => Promise.resolve())).ok).toBe(true);
+    expect((await configs.put(request, () => Promise.resolve())).ok).toBe(true);
   });
 });

@@ -54,8 +54,8 @@ function setUp(files: Files = {}) {
     remove: (name: string, expected: ExpectedConfig = 'anything') =>
       configs.remove({ name, expected }, record),
     tagOf: async (name: string): Promise<string> => {
-      const found = await configs.find(name);
-      return found.ok ? String(found.value.tag) : '';
+      const stored = await configs.find(name);
+      return stored.ok ? String(stored.value.tag) : '';
     },
     read: (file: string): string => readFileSync(join(folder, file), 'utf8'),
   };
@@ -236,8 +236,8 @@ describe('writing a config', () => {
     const tags = new Set<string | null>();
     for (const lr of [1, 2, 1]) {
       const outcome = await put('lora', { lr });
-      const found = await configs.find('lora');
-      expect(found.ok && found.value.tag).toBe(outcome.ok && outcome.value.tag);
+      const stored = await configs.find('lora');
+      expect(stored.ok && stored.value.tag).toBe(outcome.ok && outcome.value.tag);
       tags.add(outcome.ok ? outcome.value.tag : null);
     }
     expect(tags.size).toBe(2);
@@ -304,13 +304,13 @@ describe('refusing to write a config', () => {
   test('writes and deletes nothing when the change cannot be recorded', async () => {
     const { configs, folder } = setUp({ 'lora.json': { lr: 1 } });
     const fail = (): Promise<void> => Promise.reject(new Error('no room'));
-    const wanted = { name: 'lora', expected: 'anything' } as const;
-    await expect(configs.put({ ...wanted, config: { lr: 2 } }, fail)).rejects.toThrow('no room');
-    await expect(configs.remove(wanted, fail)).rejects.toThrow('no room');
+    const request = { name: 'lora', expected: 'anything' } as const;
+    await expect(configs.put({ ...request, config: { lr: 2 } }, fail)).rejects.toThrow('no room');
+    await expect(configs.remove(request, fail)).rejects.toThrow('no room');
     expect(readdirSync(folder)).toEqual(['lora.json']);
     expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 1 } } });
     // The failed write must not block the next one.
-    expect((await configs.put({ ...wanted, config: { lr: 3 } }, () => Promise.resolve())).ok).toBe(true);
+    expect((await configs.put({ ...request, config: { lr: 3 } }, () => Promise.resolve())).ok).toBe(true);
   });
 
   test('removes its temporary file when a folder takes the name during the write', async () => {
@@ -434,8 +434,10 @@ describe('arbitrary config names', () => {
           const isPlain = !/[/\\]|^\.+$/.test(text);
           // A name may have the ending of its file.
           const named = text.endsWith('.json') ? [`configs/${text}`] : [];
-          const own = isPlain ? [...named, `configs/${text}.json`, `configs/${text}/config.json`] : [];
-          expect(changed.filter(path => !own.includes(path))).toEqual([]);
+          const expectedFiles = isPlain
+            ? [...named, `configs/${text}.json`, `configs/${text}/config.json`]
+            : [];
+          expect(changed.filter(path => !expectedFiles.includes(path))).toEqual([]);
           if (!outcome.ok) expect([400, 404, 409, 422]).toContain(statusOf(outcome.refusal.code));
         },
       ),

@@ -56,14 +56,14 @@ async function print(
 }
 
 async function read(files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<readonly StoredLine[]> {
-  const all: StoredLine[] = [];
-  for await (const portion of files.lines(job, 1, from, 16_384)) all.push(...portion);
-  return all;
+  const lines: StoredLine[] = [];
+  for await (const portion of files.lines(job, 1, from, 16_384)) lines.push(...portion);
+  return lines;
 }
 const textsIn = async (files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<readonly string[]> =>
   (await read(files, from)).map(({ text }) => text);
 
-const at = (folder: string, name: string): string => join(folder, job, '1', name);
+const logPath = (folder: string, name: string): string => join(folder, job, '1', name);
 
 describe('appending to a log', () => {
   test('numbers lines by their line feeds, wherever chunks end', async () => {
@@ -88,9 +88,9 @@ describe('appending to a log', () => {
     await print(files, texts);
     expect(await textsIn(files)).toEqual(['bc', 'e', 'f']);
     expect((await files.facts(job, 1))?.openLine).toBe('2%');
-    const whole = openLogs(openFolder());
-    await print(whole, [texts.join('')]);
-    expect(await textsIn(whole)).toEqual(['bc', 'e', 'f']);
+    const wholeLogs = openLogs(openFolder());
+    await print(wholeLogs, [texts.join('')]);
+    expect(await textsIn(wholeLogs)).toEqual(['bc', 'e', 'f']);
   });
 
   test('cuts a line that is too long between characters', async () => {
@@ -192,45 +192,53 @@ describe('repairing a log that was cut off', () => {
   const index = '000000.index';
   const text = '000000.text';
   const sizeOf = (folder: string, name: string): number =>
-    statSync(at(folder, name), { throwIfNoEntry: false })?.size ?? 0;
+    statSync(logPath(folder, name), { throwIfNoEntry: false })?.size ?? 0;
 
   test.each<readonly [what: string, damage: (folder: string) => void, kept: readonly string[]]>([
-    ['with a torn index entry', folder => truncateSync(at(folder, index), 4 * markBytes - 1), ['one', 'two']],
+    [
+      'with a torn index entry',
+      folder => truncateSync(logPath(folder, index), 4 * markBytes - 1),
+      ['one', 'two'],
+    ],
     [
       'with only half of two index entries',
-      folder => truncateSync(at(folder, index), 3 * markBytes - 20),
+      folder => truncateSync(logPath(folder, index), 3 * markBytes - 20),
       ['one'],
     ],
     [
       'with text that has no index entry',
-      folder => appendFileSync(at(folder, text), 'fo'),
+      folder => appendFileSync(logPath(folder, text), 'fo'),
       ['one', 'two', 'three'],
     ],
     [
       'with garbage after its index entries',
-      folder => appendFileSync(at(folder, index), Buffer.alloc(markBytes * 2)),
+      folder => appendFileSync(logPath(folder, index), Buffer.alloc(markBytes * 2)),
       ['one', 'two', 'three'],
     ],
     [
       'with less text than its index entries cover',
-      folder => truncateSync(at(folder, text), 9),
+      folder => truncateSync(logPath(folder, text), 9),
       ['one', 'two'],
     ],
-    ['with text that ends where an index entry does', folder => truncateSync(at(folder, text), 4), ['one']],
-    ['with an empty text file', folder => truncateSync(at(folder, text), 0), []],
-    ['without its text file', folder => rmSync(at(folder, text)), []],
+    [
+      'with text that ends where an index entry does',
+      folder => truncateSync(logPath(folder, text), 4),
+      ['one'],
+    ],
+    ['with an empty text file', folder => truncateSync(logPath(folder, text), 0), []],
+    ['without its text file', folder => rmSync(logPath(folder, text)), []],
     [
       'with zeros at the end of its text',
-      folder => writeFileSync(at(folder, text), 'one\ntwo\n\0\0\0\0\0\0'),
+      folder => writeFileSync(logPath(folder, text), 'one\ntwo\n\0\0\0\0\0\0'),
       ['one', 'two'],
     ],
-    ['cut before its first index entry', folder => truncateSync(at(folder, index), 20), []],
+    ['cut before its first index entry', folder => truncateSync(logPath(folder, index), 20), []],
     [
       'with a changed index entry',
       folder => {
-        const bytes = readFileSync(at(folder, index));
+        const bytes = readFileSync(logPath(folder, index));
         bytes.writeUInt8(bytes.readUInt8(2 * markBytes + 3) ^ 1, 2 * markBytes + 3);
-        writeFileSync(at(folder, index), bytes);
+        writeFileSync(logPath(folder, index), bytes);
       },
       ['one'],
     ],
@@ -256,7 +264,7 @@ describe('repairing a log that was cut off', () => {
     const folder = openFolder();
     const files = openLogs(folder);
     await print(files, ['one\n']);
-    const handle = await open(at(folder, text), 'r');
+    const handle = await open(logPath(folder, text), 'r');
     const proto = Object.getPrototypeOf(handle) as { write: (...args: unknown[]) => Promise<unknown> };
     await handle.close();
     const { write } = proto;
@@ -296,8 +304,8 @@ describe('a log that spans several files', () => {
     for (const from of [10_500, 10_499, 20_000, 29_999])
       expect((await textsIn(files, from))[0]).toBe(lineOf(from));
     await files.close();
-    const again = openLogs(folder, { perAttempt: 4 * MiB });
-    expect((await textsIn(again, 29_999))[0]).toBe(lineOf(29_999));
+    const reopened = openLogs(folder, { perAttempt: 4 * MiB });
+    expect((await textsIn(reopened, 29_999))[0]).toBe(lineOf(29_999));
   });
 
   test('keeps the newest part of a log and reports its first line', async () => {
@@ -313,9 +321,9 @@ describe('a log that spans several files', () => {
     const lines = await read(files);
     expect([lines[0]?.line, lines[0]?.text, lines.length]).toEqual([first, lineOf(first), 30_000 - first]);
     await files.close();
-    const again = openLogs(folder, { perAttempt: MiB });
-    expect(await nextOf(again.append(job, 1, piece(0, 'again\n')))).toBe(place);
-    expect((await again.facts(job, 1))?.firstLine).toBe(first);
+    const reopened = openLogs(folder, { perAttempt: MiB });
+    expect(await nextOf(reopened.append(job, 1, piece(0, 'again\n')))).toBe(place);
+    expect((await reopened.facts(job, 1))?.firstLine).toBe(first);
   });
 
   test('starts with a whole line after the oldest part is removed', async () => {
@@ -340,14 +348,14 @@ describe('a log that spans several files', () => {
       files,
       Array.from({ length: 3_000 }, () => '\n'),
     );
-    const bytes = namesIn(folder).reduce((sum, name) => sum + statSync(at(folder, name)).size, 0);
+    const bytes = namesIn(folder).reduce((sum, name) => sum + statSync(logPath(folder, name)).size, 0);
     expect(bytes).toBeLessThan(60_000);
     expect((await files.facts(job, 1))?.totalLines).toBe(3_000);
   });
 
   test.each<readonly [what: string, damage: (folder: string) => void]>([
-    ['damaged', folder => truncateSync(at(folder, '000001.text'), 100)],
-    ['missing', folder => ['000001.text', '000001.index'].forEach(name => rmSync(at(folder, name)))],
+    ['damaged', folder => truncateSync(logPath(folder, '000001.text'), 100)],
+    ['missing', folder => ['000001.text', '000001.index'].forEach(name => rmSync(logPath(folder, name)))],
   ])('returns the lines after a middle part that is %s', async (_, damage) => {
     const folder = openFolder();
     const first = openLogs(folder, { perAttempt: 4 * MiB });
@@ -369,9 +377,9 @@ describe('a log that spans several files', () => {
       total: 11,
       matches: [{ line: 2_999 }, { line: 29_990 }],
     });
-    let looks = 0;
-    expect(await search(() => (looks += 1) === 3)).toBeNull();
-    expect(looks).toBe(3);
+    let reads = 0;
+    expect(await search(() => (reads += 1) === 3)).toBeNull();
+    expect(reads).toBe(3);
   });
 
   test('continues in the last intact file when the next one was cut off at its creation', async () => {
@@ -384,8 +392,8 @@ describe('a log that spans several files', () => {
         .filter(name => name.endsWith('.index'))
         .at(-1) ?? '';
     const next = String(Number(newest.slice(0, 6)) + 1).padStart(6, '0');
-    writeFileSync(at(folder, `${next}.text`), 'junk');
-    writeFileSync(at(folder, `${next}.index`), 'half a mark');
+    writeFileSync(logPath(folder, `${next}.text`), 'junk');
+    writeFileSync(logPath(folder, `${next}.index`), 'half a mark');
     const files = openLogs(folder, { perAttempt: 4 * MiB });
     expect((await files.facts(job, 1))?.totalLines).toBe(15_000);
     expect(namesIn(folder).at(-1)?.slice(0, 6)).toBe(newest.slice(0, 6));
@@ -396,14 +404,14 @@ describe('a log that spans several files', () => {
   test('reads without gaps or repeats while old parts are removed', async () => {
     const files = openLogs(openFolder(), { perAttempt: 4 * MiB });
     const place = await grow(files, 40);
-    const seen: number[] = [];
+    const received: number[] = [];
     let next = place;
     for await (const portion of files.lines(job, 1, 0, 16_384)) {
-      seen.push(...portion.map(({ line }) => line));
+      received.push(...portion.map(({ line }) => line));
       next = await print(files, [many(20_000, perChunk)], next);
     }
-    expect(seen).toEqual(seen.map((_, n) => n));
-    expect(seen.length).toBeLessThanOrEqual(20_000);
+    expect(received).toEqual(received.map((_, n) => n));
+    expect(received.length).toBeLessThanOrEqual(20_000);
   });
 });
 
@@ -425,8 +433,8 @@ describe('notes about lost log bytes', () => {
     ];
     expect(await readNotes(files)).toEqual(expected);
     await files.close();
-    const again = openLogs(folder);
-    expect(await readNotes(again)).toEqual(expected);
-    expect(await again.facts(job, 1)).toMatchObject({ isEnded: true, openLine: null });
+    const reopened = openLogs(folder);
+    expect(await readNotes(reopened)).toEqual(expected);
+    expect(await reopened.facts(job, 1)).toMatchObject({ isEnded: true, openLine: null });
   });
 });

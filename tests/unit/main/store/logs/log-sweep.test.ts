@@ -17,7 +17,7 @@ const logOf = (lines: string[]) => {
 
 interface Fixture {
   readonly clock: VirtualClock;
-  readonly said: readonly string[];
+  readonly logged: readonly string[];
   has(id: string): boolean;
   isMarked(id: string): boolean;
   mark(id: string, text: string): void;
@@ -37,8 +37,8 @@ async function openFixture(
   const clock = createVirtualClock();
   const folder = openFolder();
   const markOf = (id: string): string => join(folder, id, 'orphaned-at');
-  const said: string[] = [];
-  const log = logOf(said);
+  const logged: string[] = [];
+  const log = logOf(logged);
   const files = createLogFiles({ folder, perAttempt: 2 ** 20, reserve: 0, clock, log });
   const piece = { after: 0, from: 0, to: 2, text: 'a\n', isLast: true };
   for (const id of [...Object.keys(jobs), ...Object.keys(orphans)])
@@ -70,7 +70,7 @@ async function openFixture(
   });
   return {
     clock,
-    said,
+    logged,
     has: id => existsSync(join(folder, id)),
     isMarked: id => existsSync(markOf(id)),
     mark: (id, text) => writeFileSync(markOf(id), text),
@@ -85,7 +85,7 @@ test('removes logs of expired and of missing jobs at the start', async () => {
   await expect.poll(() => [fixture.has('j_old'), fixture.has('j_gone')]).toEqual([false, false]);
   await fixture.stop();
   expect(['j_new', 'j_runs', 'j_just_gone'].map(fixture.has)).toEqual([true, true, true]);
-  expect(fixture.said).toEqual(['log.removed', 'log.removed']);
+  expect(fixture.logged).toEqual(['log.removed', 'log.removed']);
 });
 
 test('removes logs that expire while the server runs', async () => {
