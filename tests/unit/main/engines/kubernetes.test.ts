@@ -62,11 +62,11 @@ function sightingOf({ job = {}, pod, workload, refusal, queue, suspend = false }
     ],
   });
   const metadata = { name: 'w', ownerReferences: [{ uid: 'u1' }] };
-  const workloads = Workloads.parse({
+  const parsedList = Workloads.parse({
     items: workload === undefined ? [] : [{ kind: 'Workload', metadata, status: workload }],
   });
   const objects = groupByLaunch(items).get(launch);
-  return objects && toSighting({ ...objects, workload: workloads.items[0], refusal });
+  return objects && toSighting({ ...objects, workload: parsedList.items[0], refusal });
 }
 
 const waiting = (kind: string, text: string) => ({
