@@ -112,7 +112,7 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
       });
       expectedReason = null;
     });
-    await program.said(/^\{"ready":true/);
+    await program.waitForLine(/^\{"ready":true/);
     server.measureBaseline();
   };
   await start();

@@ -58,7 +58,7 @@ async function startRig(name: string, args: readonly string[] = []): Promise<voi
     env: { XDG_STATE_HOME: folder, SIMPLETUNER_WORKER_TOKEN: token },
   });
   programs.push(program);
-  await program.said(/^Connected to /);
+  await program.waitForLine(/^Connected to /);
 }
 
 test('updates all workers that permit it from the overview, while a running job continues', async ({

@@ -105,7 +105,7 @@ export function createServerProcess({ dataDir, port, env }: ServerDeps): ServerP
     launch,
     startOnSameFolder: () => startProgram(command(0), { env }),
     async start(options) {
-      await launch(options).said(/^\{"ready":true/);
+      await launch(options).waitForLine(/^\{"ready":true/);
       measureBaseline();
     },
     measureBaseline,
@@ -115,7 +115,7 @@ export function createServerProcess({ dataDir, port, env }: ServerDeps): ServerP
     },
     ended: () => current().exited,
     kill: name => void signal(current().pid, name),
-    said: pattern => current().said(pattern),
+    waitForLine: pattern => current().waitForLine(pattern),
     get baseline() {
       if (baseline === null) throw new Error('the server was never ready');
       return baseline;

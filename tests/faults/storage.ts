@@ -96,7 +96,7 @@ export const storageFaults: readonly Scenario[] = [
       invertPage(server.databaseFile);
       fleet.events.expectReset();
       await server.start();
-      const [ready] = await server.said(/^\{"ready":true.*"restored":.*/);
+      const [ready] = await server.waitForLine(/^\{"ready":true.*"restored":.*/);
       assert.match(ready, /"damage":"is damaged/);
       assert.match(ready, /"set_aside":"[^"]+\.damaged-/);
       // Readers may have received events that the backup does not contain, so they are reset.

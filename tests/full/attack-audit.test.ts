@@ -18,7 +18,7 @@ import {
   startServer,
   temporaryFolder,
 } from '../support/processes.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 
 interface Trail {
   readonly server: ServerProgram;
@@ -58,7 +58,7 @@ const open = async (dataDir?: string, args: readonly string[] = []): Promise<Tra
 
 /** Creates audit rows about users, tokens and the system, so that each column has a value in some row. */
 async function writeRows({ server, admin }: Trail, name: string): Promise<void> {
-  const { createWorker, submit } = conveniences(admin);
+  const { createWorker, submit } = createShortcuts(admin);
   const { id } = await createWorker({ name: `${name}-1` });
   valueOf(await admin.call(workersApi.drain, { params: { id }, body: { reason: 'new disk' } }));
   valueOf(await admin.call(tokensApi.create, { body: { name, permissions: ['queue.view'] } }));
@@ -277,7 +277,7 @@ test('keeps the audit trail valid when retention removes rows, and still detects
     ],
     { env: haste.env },
   );
-  const [line] = await program.said(/^\{"ready":true.*/);
+  const [line] = await program.waitForLine(/^\{"ready":true.*/);
   const { url } = JSON.parse(line) as { readonly url: string };
   const hasty = openTrail({ ...program, url, dataDir });
   const anchor = await eventually('a trail without its old rows', () =>

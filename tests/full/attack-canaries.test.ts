@@ -22,7 +22,7 @@ import {
   processesOf,
 } from '../support/own-processes.ts';
 import { type Program, root, startProgram } from '../support/processes.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { type Watch, watchEvents } from '../support/watch.ts';
 
 const canary = (what: string): string => `canary-${what}-${randomBytes(9).toString('hex')}`;
@@ -186,12 +186,12 @@ test.skipIf(!existsSync('/proc/self/environ'))(
         ],
         { env: { ...env, MY_SECRET: ofServer } },
       );
-      const [, url = ''] = await program.said(/(?:^Trainyard listens on |"url":")(http:[^"\s]+)/);
+      const [, url = ''] = await program.waitForLine(/(?:^Trainyard listens on |"url":")(http:[^"\s]+)/);
       const adminToken = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
       const admin = adminClient(url, adminToken);
       const watch = await watchEvents(url, adminToken);
       onTestFinished(() => watch.close());
-      return { program, url, adminToken, admin, watch, ...conveniences(admin) };
+      return { program, url, adminToken, admin, watch, ...createShortcuts(admin) };
     };
     const startAgent = (
       url: string,
@@ -215,7 +215,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
         { env: { ...env, ...more, RIG_SECRET: ofAgent, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home } },
       );
     const train = async (
-      { watch, submit }: { readonly watch: Watch } & Pick<ReturnType<typeof conveniences>, 'submit'>,
+      { watch, submit }: { readonly watch: Watch } & Pick<ReturnType<typeof createShortcuts>, 'submit'>,
       code: number,
     ): Promise<JobId> => {
       const config = { ...ofConfig, code };

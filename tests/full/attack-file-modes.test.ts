@@ -12,7 +12,7 @@ import { tokensApi } from '../../protocol/tokens-api.ts';
 import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
 import { watchModes } from '../support/mode-watch.ts';
 import { root, startProgram, temporaryFolder } from '../support/processes.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
 const generous = (argv: readonly string[], env: Readonly<Record<string, string>>) =>
@@ -39,10 +39,10 @@ test.skipIf(isWindows)(
         [join(root, 'main/cli.ts'), 'server', '--port', '0', '--data-dir', dataDir, '--json', ...args],
         env,
       );
-      const [line] = await server.said(/^\{"ready":true.*/);
+      const [line] = await server.waitForLine(/^\{"ready":true.*/);
       const { url } = JSON.parse(line) as { readonly url: string };
       const admin = adminClient(url, readFileSync(join(dataDir, 'admin-token'), 'utf8').trim());
-      return { ...server, url, admin, ...conveniences(admin) };
+      return { ...server, url, admin, ...createShortcuts(admin) };
     };
     const server = await startServer();
     const { admin } = server;
@@ -100,7 +100,7 @@ test.skipIf(isWindows)(
     modes.recordNow();
 
     expect(modes.open()).toEqual([]);
-    expect(modes.seen()).toBeGreaterThan(20);
+    expect(modes.recordedCount()).toBeGreaterThan(20);
     const names = [
       'admin-token',
       'audit-key',

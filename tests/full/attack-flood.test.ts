@@ -11,7 +11,7 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { scaled } from '../support/attack-scale.ts';
 import { startServer, startWorker } from '../support/processes.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
 async function openServer() {
@@ -21,7 +21,7 @@ async function openServer() {
   const admin = adminClient(server.url, token);
   const watch = await watchEvents(server.url, token);
   onTestFinished(() => watch.close());
-  return { url: server.url, admin, watch, token, ...conveniences(admin) };
+  return { url: server.url, admin, watch, token, ...createShortcuts(admin) };
 }
 
 /** Calls with invalid tokens as fast as the server answers, until `isOver` returns true. */

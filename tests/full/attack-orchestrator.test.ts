@@ -98,7 +98,7 @@ test("ignores offers that escape the job folder or the orchestrator's address, a
   ];
   orchestrator.answers.register = () => registerReply(replies.shift() ?? {});
   const agent = startAgent(rig, orchestrator.url);
-  await agent.said(/^Connected/);
+  await agent.waitForLine(/^Connected/);
   expect(replies).toEqual([]);
   const state = join(rig.home, 'trainyard/rig-1');
   const before = filesIn(rig.folder);
@@ -155,7 +155,7 @@ test("takes nothing from an offer into the trainer's command, environment or wor
   const rig = makeRig();
   const orchestrator = await startOrchestrator();
   const agent = startAgent(rig, orchestrator.url);
-  await agent.said(/^Connected/);
+  await agent.waitForLine(/^Connected/);
   const config = {
     LD_PRELOAD: join(rig.folder, 'evil.so'),
     NODE_OPTIONS: '--require ./evil.cjs',
@@ -210,7 +210,7 @@ test("takes nothing from an offer into the trainer's command, environment or wor
   expect(filesIn(rig.folder).filter(path => path.includes('touched'))).toEqual([]);
   expect(existsSync(join(root, 'touched'))).toBe(false);
   // Each log line is one line of plain text, whether its text comes from the agent, the orchestrator or the trainer.
-  await agent.said(/^\| .*trained/);
+  await agent.waitForLine(/^\| .*trained/);
   for (const line of agent.lines) expect(line).not.toMatch(unseen);
   expect(agent.lines.filter(line => line.startsWith('Job j_forged'))).toEqual([]);
 }, 120_000);
@@ -226,7 +226,7 @@ test.each([
     const rig = makeRig();
     const orchestrator = await startOrchestrator();
     const agent = startAgent(rig, orchestrator.url);
-    await agent.said(/^Connected/);
+    await agent.waitForLine(/^Connected/);
     orchestrator.push(offer({ config }));
     await orchestrator.reported('failed', 'a_good');
     const report = orchestrator.calls.find(

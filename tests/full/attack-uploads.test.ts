@@ -8,8 +8,8 @@ import type { JobId } from '../../protocol/ids.ts';
 import { memoryOf } from '../support/own-processes.ts';
 import { digitsTrainer, root, type ServerProgram, startServer, startWorker } from '../support/processes.ts';
 import { sendRaw } from '../support/raw-request.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
-import { openRig, type Sent, sha256, startJob, upload } from '../support/upload-bench.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
+import { openRig, type UploadRequest, sha256, startJob, upload } from '../support/upload-bench.ts';
 import { watchEvents } from '../support/watch.ts';
 
 const MiB = 1_048_576;
@@ -24,7 +24,7 @@ async function open(...args: readonly string[]) {
   const admin = adminClient(server.url, token);
   const watch = await watchEvents(server.url, token);
   onTestFinished(() => watch.close());
-  const bench = { ...server, ...conveniences(admin) };
+  const bench = { ...server, ...createShortcuts(admin) };
   const keys = async (id: JobId): Promise<readonly string[]> =>
     valueOf(await admin.call(artifactsApi.list, { params: { id }, query: {} })).artifacts.map(
       ({ key }) => key,
@@ -48,7 +48,11 @@ test('refuses uploads with a revoked token, to another job, outside the folder o
   const own = await startJob(bench, rigs[0]);
   const other = await startJob(bench, rigs[1]);
   const before = readdirSync(server.dataDir).toSorted();
-  const uploadFile = async (token: string, key: string, sent: Sent): Promise<readonly [number, unknown]> => {
+  const uploadFile = async (
+    token: string,
+    key: string,
+    sent: UploadRequest,
+  ): Promise<readonly [number, unknown]> => {
     const answer = await upload(server.url, token, key, sent);
     return [answer.status, ((await answer.json()) as { readonly code: unknown }).code];
   };

@@ -35,8 +35,8 @@ describe('trainyard server', () => {
     const dataDir = temporaryFolder();
     const server = trainyard(['server', '--port', '0', '--data-dir', dataDir]);
     onTestFinished(() => server.kill('SIGKILL'));
-    await server.said(/http:\/\/127\.0\.0\.1:\d+/);
-    const [, file = ''] = await server.said(/Admin token: (.*)/);
+    await server.waitForLine(/http:\/\/127\.0\.0\.1:\d+/);
+    const [, file = ''] = await server.waitForLine(/Admin token: (.*)/);
     expect(readFileSync(file, 'utf8').trim()).toMatch(/^ta_\S{40,}$/);
   });
 
@@ -72,7 +72,7 @@ describe('trainyard server', () => {
       env: { SIMPLETUNER_HEARTBEAT_TIMEOUT: 'soon' },
     });
     onTestFinished(() => flagged.kill('SIGKILL'));
-    await flagged.said(/"ready":true/);
+    await flagged.waitForLine(/"ready":true/);
     expect(statSync(join(folder, 'data/trainyard.db')).isFile()).toBe(true);
   });
 
@@ -107,7 +107,7 @@ describe('trainyard worker', () => {
     const closed = await startTestServer();
     await closed.close();
     const program = worker(closed.url, 'wt_x');
-    const [message] = await program.said(/Connection refused.*/);
+    const [message] = await program.waitForLine(/Connection refused.*/);
     expect(message).toContain('--host 0.0.0.0');
     program.kill('SIGTERM');
     expect((await program.exited).code).toBe(0);
@@ -125,7 +125,7 @@ describe('trainyard worker', () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const { token } = await server.createWorker({ name: 'rig-1' });
-    await worker(server.url, ` ${token}\n`).said(/^Connected/);
+    await worker(server.url, ` ${token}\n`).waitForLine(/^Connected/);
     const torn = worker(server.url, `${token.slice(0, 10)} ${token.slice(10)}`);
     expect((await torn.exited).code).toBe(2);
     expect(torn.lines.join('\n')).toMatch(/Invalid token: it contains white space/);
@@ -136,7 +136,7 @@ describe('trainyard worker', () => {
     onTestFinished(() => server.close());
     const { token } = await server.createWorker({ name: 'rig-1' });
     const program = worker(server.url, '', ['--worker-token', token]);
-    await program.said(/^Connected/);
+    await program.waitForLine(/^Connected/);
     expect(program.lines.join('\n')).toContain('every user of this machine can see a token');
   });
 
@@ -144,7 +144,7 @@ describe('trainyard worker', () => {
     const tls = await startTlsServer();
     onTestFinished(() => tls.close());
     const refused = worker(tls.url, 'wt_x');
-    const [message] = await refused.said(/SSL certificate verify failed.*/);
+    const [message] = await refused.waitForLine(/SSL certificate verify failed.*/);
     expect(message).toContain('--ca-file');
     expect(tls.requests()).toBe(0);
     const trusting = worker(tls.url, 'wt_x', ['--ca-file', tls.certificate]);
@@ -159,7 +159,7 @@ describe('trainyard worker', () => {
     onTestFinished(() => server.close());
     const { id, token } = await server.createWorker({ name: 'rig-1' });
     const program = worker(server.url, token, ['--trainer', 'no-such-trainer {config_path}']);
-    await program.said(/No trainer found: no-such-trainer/);
+    await program.waitForLine(/No trainer found: no-such-trainer/);
     await server.watch.worker(id, 'idle');
     const job = await server.submit({ config: {} });
     expect(valueOf(await server.admin.call(queueApi.get, { params: { id: job } }))).toMatchObject({

@@ -11,7 +11,7 @@ import {
   startWorker,
   temporaryFolder,
 } from '../support/processes.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
 /** Script that draws the progress bar of SimpleTuner's trainer and writes the current step to a file. */
@@ -54,7 +54,7 @@ async function openServer(port = 0, dataDir = temporaryFolder()) {
     expect(attempts.length).toBeLessThanOrEqual(1);
     return attempts[0]?.series[0]?.points ?? [];
   };
-  return { server, pointsOf, watch: () => watchEvents(server.url, token), ...conveniences(client) };
+  return { server, pointsOf, watch: () => watchEvents(server.url, token), ...createShortcuts(client) };
 }
 
 type Opened = Awaited<ReturnType<typeof openServer>>;
@@ -88,7 +88,7 @@ test('continues the same curve after the agent is killed and restarted', async (
   const [stateHome, training] = [temporaryFolder(), makeTraining()];
   const start = (): Program => startWorker({ url: opened.server.url, token, args: training.args, stateHome });
   const first = start();
-  await first.said(/^Connected/);
+  await first.waitForLine(/^Connected/);
   const job = await opened.submit({ config: {} });
   const sent = await untilStep(opened, job, 20);
   first.kill('SIGKILL');
@@ -98,7 +98,7 @@ test('continues the same curve after the agent is killed and restarted', async (
   await vi.waitFor(() => expect(training.step()).toBeGreaterThan(missed), { interval: 50, timeout: 30_000 });
 
   const second = start();
-  await second.said(/^Job .* goes on/);
+  await second.waitForLine(/^Job .* goes on/);
   await untilStep(opened, job, missed + 20);
   const watch = await opened.watch();
   onTestFinished(() => watch.close());
@@ -113,7 +113,7 @@ test('keeps acknowledged points when the server is killed, and receives the rest
   const { token } = await first.createWorker({ name: 'rig-1' });
   const training = makeTraining();
   const agent = startWorker({ url: first.server.url, token, args: training.args });
-  await agent.said(/^Connected/);
+  await agent.waitForLine(/^Connected/);
   const job = await first.submit({ config: {} });
   const answered = await untilStep(first, job, 20);
   first.server.kill('SIGKILL');
@@ -144,7 +144,7 @@ test('completes the curve of a training that ended while agent and server were d
   const { url } = first.server;
   const start = (): Program => startWorker({ url, token, args: training.args, stateHome });
   const agent = start();
-  await agent.said(/^Connected/);
+  await agent.waitForLine(/^Connected/);
   const job = await first.submit({ config: {} });
   await untilStep(first, job, 20);
   first.server.kill('SIGKILL');

@@ -22,7 +22,7 @@ async function startFleet(workers: number, ...args: readonly string[]): Promise<
     fleet.kill('SIGKILL');
     await fleet.exited;
   });
-  await fleet.said(/workers are ready|"ready"/);
+  await fleet.waitForLine(/workers are ready|"ready"/);
   const ids = new Set(fleet.lines.flatMap(line => /\bw_\w+/.exec(line) ?? []));
   expect(ids.size).toBe(workers);
   for (const id of ids) await server.watch.worker(id, 'idle');
@@ -133,10 +133,10 @@ test('removes workers of an earlier demo, and keeps workers with --keep', async 
     ['demo-02', 'offline'],
   ]);
   const running = await startFleet(1);
-  await running.said(/^Removed 2 workers of an earlier demo$/);
+  await running.waitForLine(/^Removed 2 workers of an earlier demo$/);
   // A second fleet can run at the same time.
   const beside = await startFleet(1);
-  await beside.said(/^Kept 1 demo workers/);
+  await beside.waitForLine(/^Kept 1 demo workers/);
   expect((await listed()).map(({ name }) => name).toSorted()).toEqual(['demo-01', 'demo-02']);
 });
 

@@ -23,7 +23,7 @@ async function startDev(...args: readonly string[]): Promise<Development> {
     [process.execPath, 'dev/run.ts', '--port', '0', '--data-dir', folder, '--workers', '2', ...args],
     { env: { [ownerVariable]: folder, NO_COLOR: '1' } },
   );
-  const [, url = '', code = ''] = await program.said(/^dev +\| Open (http:\S+)\/#sign-in=([\w-]+)/);
+  const [, url = '', code = ''] = await program.waitForLine(/^dev +\| Open (http:\S+)\/#sign-in=([\w-]+)/);
   return { ...program, folder, url, code };
 }
 
@@ -104,8 +104,8 @@ test('restarts the server at the same address when its sources change, and the w
   await untilTwoAreThere(dev, cookie);
   const now = new Date();
   utimesSync(join(root, 'main/compose.ts'), now, now);
-  await dev.said(/^server \| main\/compose\.ts changed/);
-  await dev.said(/^server \| The server is ready again/);
+  await dev.waitForLine(/^server \| main\/compose\.ts changed/);
+  await dev.waitForLine(/^server \| The server is ready again/);
   await untilTwoAreThere(dev, cookie);
   dev.kill('SIGTERM');
   expect((await dev.exited).code).toBe(0);
@@ -115,7 +115,7 @@ test('stops all processes and names the one that ended', { timeout: timeoutMs },
   const dev = await startDev();
   const server = processesOf(dev.folder).find(pid => / server --host /.test(argvOf(pid)));
   process.kill(server ?? 0, 'SIGKILL');
-  await dev.said(/^dev +\| The server ended \(signal SIGKILL\)/);
+  await dev.waitForLine(/^dev +\| The server ended \(signal SIGKILL\)/);
   expect((await dev.exited).code).toBe(1);
   expect(processesOf(dev.folder)).toEqual([]);
 });
@@ -136,8 +136,8 @@ test('stops all processes when the demo fleet rejects an option', {
     [process.execPath, 'dev/run.ts', '--port', '0', '--data-dir', folder, '--wokers', '2'],
     { env: { [ownerVariable]: folder } },
   );
-  await program.said(/^fleet +\| .*unknown option/);
-  await program.said(/^dev +\| The demo fleet ended \(exit code 2\)/);
+  await program.waitForLine(/^fleet +\| .*unknown option/);
+  await program.waitForLine(/^dev +\| The demo fleet ended \(exit code 2\)/);
   expect((await program.exited).code).toBe(1);
   expect(processesOf(folder)).toEqual([]);
 });

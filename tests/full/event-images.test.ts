@@ -61,7 +61,7 @@ test('uploads each image of an event file exactly once, even if the worker is ki
     );
 
   const agent = start();
-  await agent.said(/^Connected/);
+  await agent.waitForLine(/^Connected/);
   const job = await server.submit({ config: {} });
   const [sample] = await untilCount(job, 1);
   expect(sample).toMatchObject({
@@ -71,7 +71,7 @@ test('uploads each image of an event file exactly once, even if the worker is ki
   agent.kill('SIGKILL');
   await agent.exited;
   trainer.go(1);
-  await start().said(/^Job .* goes on/);
+  await start().waitForLine(/^Job .* goes on/);
   const [same, next] = await untilCount(job, 2);
   expect(same).toEqual(sample);
   expect(next).toMatchObject({

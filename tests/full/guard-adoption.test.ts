@@ -29,7 +29,7 @@ describe('an agent that is killed and started again', () => {
     const before = reportedSteps(rig).at(-1) ?? 0;
 
     const second = rig.startAgent();
-    await second.said(new RegExp(`^Job j1 goes on: sample \\(pid ${trainer.pid}\\)`));
+    await second.waitForLine(new RegExp(`^Job j1 goes on: sample \\(pid ${trainer.pid}\\)`));
     expect(await registered(rig, 2)).toMatchObject({
       current_job_id: 'j1',
       current_attempt_id: 'a1',
@@ -74,7 +74,7 @@ describe('an agent that is killed and started again', () => {
     first.kill('SIGKILL');
     await first.exited;
     const second = rig.startAgent([], { SIMPLETUNER_WORKER_PERSISTENT: '' });
-    await second.said(/goes on/);
+    await second.waitForLine(/goes on/);
     finish(rig, 0);
     await rig.orchestrator.reported('completed');
     expect(await second.exited).toEqual({ code: 0, signal: null });
@@ -91,7 +91,7 @@ test('exits immediately on SIGUSR2 without a goodbye, and the next agent adopts 
   expect(rig.orchestrator.count('disconnect')).toBe(0);
   expect(await isAlive(trainer)).toBe(true);
   const second = rig.startAgent();
-  await second.said(new RegExp(`goes on: sample \\(pid ${trainer.pid}\\)`));
+  await second.waitForLine(new RegExp(`goes on: sample \\(pid ${trainer.pid}\\)`));
   finish(rig, 0);
   await rig.orchestrator.reported('completed');
 }, 30_000);
@@ -127,8 +127,8 @@ test('exits with 3 when its token is refused during a job, and an agent with a n
   rig.orchestrator.answers.status = () => ({ status: 200, body: { success: true } });
   rig.orchestrator.answers.stream = () => ({ status: 200, body: {} });
   const second = rig.startAgent([], { SIMPLETUNER_WORKER_TOKEN: 'wt_2' });
-  await second.said(new RegExp(`goes on: sample \\(pid ${trainer.pid}\\)`));
-  await second.said(/^Connected/);
+  await second.waitForLine(new RegExp(`goes on: sample \\(pid ${trainer.pid}\\)`));
+  await second.waitForLine(/^Connected/);
   finish(rig, 0);
   expect((await rig.orchestrator.reported('completed')).token).toBe('wt_2');
 }, 30_000);
@@ -137,7 +137,7 @@ test('exits with 73 when another agent uses the same state folder, and names tha
   const rig = await startRig(training);
   const first = await rig.startAgentWithJob();
   const second = rig.startAgent();
-  await second.said(new RegExp(`^Another worker \\(pid ${first.pid}\\) uses .*trainyard/rig`));
+  await second.waitForLine(new RegExp(`^Another worker \\(pid ${first.pid}\\) uses .*trainyard/rig`));
   expect((await second.exited).code).toBe(73);
   expect(rig.orchestrator.count('register')).toBe(1);
   finish(rig, 0);
@@ -149,7 +149,7 @@ test.runIf(process.platform === 'linux')(
   async () => {
     const rig = await startRig(training);
     const agent = rig.startAgent([], { SIMPLETUNER_WORKER_TOKEN: 'wt_canary', MY_SECRET: 'canary_2' });
-    await agent.said(/^Connected/);
+    await agent.waitForLine(/^Connected/);
     rig.orchestrator.push(offerOf('j1', 'a1', { hf_token: 'hf_canary', upload_token: 'ut_canary' }));
     await rig.note('ready');
     for (const file of readdirSync(rig.run.path))

@@ -10,11 +10,11 @@ import {
   startWorker,
   temporaryFolder,
 } from '../support/processes.ts';
-import { adminClient, conveniences, startTestServer, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, startTestServer, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
 const pidOf = async (worker: Program, word: 'runs' | 'goes on'): Promise<string> =>
-  (await worker.said(new RegExp(`^Job .* ${word}: .*\\(pid (\\d+)\\)`)))[1] ?? '';
+  (await worker.waitForLine(new RegExp(`^Job .* ${word}: .*\\(pid (\\d+)\\)`)))[1] ?? '';
 
 /** A trainer that runs until its gate opens. */
 function makeGatedTrainer(): { readonly args: readonly string[]; open(): void } {
@@ -32,7 +32,7 @@ async function openServer(port = 0, dataDir = temporaryFolder()) {
   onTestFinished(() => server.kill('SIGKILL'));
   const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();
   const client = adminClient(server.url, token);
-  return { server, client, watch: () => watchEvents(server.url, token), ...conveniences(client) };
+  return { server, client, watch: () => watchEvents(server.url, token), ...createShortcuts(client) };
 }
 
 test('continues the same training after server and worker are killed, and completes it once', async () => {
@@ -41,7 +41,7 @@ test('continues the same training after server and worker are killed, and comple
   const [stateHome, gate] = [temporaryFolder(), makeGatedTrainer()];
   const start = (): Program => startWorker({ url: first.server.url, token, args: gate.args, stateHome });
   const agent = start();
-  await agent.said(/^Connected/);
+  await agent.waitForLine(/^Connected/);
   const job = await first.submit({ config: {} });
   const pid = await pidOf(agent, 'runs');
   first.server.kill('SIGKILL');
@@ -68,11 +68,11 @@ test('continues a job through a token rotation when the token file gets the new 
   const gate = makeGatedTrainer();
   const args = [...gate.args, '--worker-token-file', file];
   const agent = startWorker({ url: server.url, token: '', args });
-  await agent.said(/^Connected/);
+  await agent.waitForLine(/^Connected/);
   const job = await server.submit({ config: {} });
   await server.watch.job(job, 'running');
   const rotated = valueOf(await server.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
-  await agent.said(/^The orchestrator rejected the token/);
+  await agent.waitForLine(/^The orchestrator rejected the token/);
   writeFileSync(file, rotated.token);
   gate.open();
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
@@ -87,15 +87,15 @@ test('refuses a second machine with the same token, but not the first one after 
   const start = (home: string): Program =>
     startWorker({ url: server.url, token, args: gate.args, stateHome: home });
   const first = start(stateHome);
-  await first.said(/^Connected/);
+  await first.waitForLine(/^Connected/);
   const job = await server.submit({ config: {} });
   const pid = await pidOf(first, 'runs');
   const other = start(temporaryFolder());
-  await other.said(/^Another machine uses this worker's token/);
+  await other.waitForLine(/^Another machine uses this worker's token/);
   first.kill('SIGKILL');
   await first.exited;
   const again = start(stateHome);
-  await again.said(/^Connected/);
+  await again.waitForLine(/^Connected/);
   expect(await pidOf(again, 'goes on')).toBe(pid);
   gate.open();
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_id: id });

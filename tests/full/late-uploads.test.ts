@@ -54,7 +54,7 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
     writeFileSync(failpointOf?.env['TRAINYARD_TEST_FAILPOINT'] ?? '', String(ms));
     for (const program of [server, agent]) {
       program.kill(orderSignal);
-      await program.said(new RegExp(`^${failpointLine(String(ms))}$`));
+      await program.waitForLine(new RegExp(`^${failpointLine(String(ms))}$`));
     }
   };
   return {
@@ -106,7 +106,7 @@ test('accepts a late final report after a partition outlives the takeover, and r
   ]);
   const id = await admin.submit({ config });
   await watch.job(id, 'running');
-  const reconnect = proxy.rule({ call: '/api/workers/', fate: 'reset' });
+  const reconnect = proxy.rule({ call: '/api/workers/', action: 'reset' });
   proxy.cut();
   await watch.job(id, 'pending');
   endTrainer();
@@ -129,7 +129,7 @@ test("receives every file after the server was down for 11 minutes right after t
   ]);
   const id = await admin.submit({ config });
   await watch.job(id, 'running');
-  const reconnect = proxy.rule({ call: '/api/cloud/storage', fate: 'reset' });
+  const reconnect = proxy.rule({ call: '/api/cloud/storage', action: 'reset' });
   endTrainer();
   await watch.jobEnd(id);
   const later = failpoint(new URL('../support/failpoint-later.ts', import.meta.url), String(elevenMinutes));
@@ -151,7 +151,7 @@ test("loses no file when the clocks of server and rig jump 11 minutes right afte
   );
   const id = await admin.submit({ config });
   await watch.job(id, 'running');
-  const reconnect = proxy.rule({ call: '/api/cloud/storage', fate: 'reset' });
+  const reconnect = proxy.rule({ call: '/api/cloud/storage', action: 'reset' });
   endTrainer();
   await watch.jobEnd(id);
   await shift(elevenMinutes);

@@ -20,7 +20,7 @@ import {
 } from '../support/own-processes.ts';
 import { digitsTrainer, type Program, root, temporaryFolder, trainyard } from '../support/processes.ts';
 import { reapAtEnd } from '../support/reaping.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { createTrainerRecord } from '../support/trainer-record.ts';
 import { watchEvents } from '../support/watch.ts';
 
@@ -77,7 +77,7 @@ async function startServer(
   env: Record<string, string | undefined>,
 ) {
   const program = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json', ...args], { env });
-  const [line] = await program.said(/^\{"ready":true.*/);
+  const [line] = await program.waitForLine(/^\{"ready":true.*/);
   const { url } = JSON.parse(line) as { readonly url: string };
   const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
   const admin = adminClient(url, token);
@@ -91,7 +91,7 @@ async function startServer(
     admin,
     watch,
     workers,
-    ...conveniences(admin),
+    ...createShortcuts(admin),
     /** Resolves with the worker of this machine when it is connected to this server and idle. */
     async localWorker(): Promise<WorkerView> {
       const isIt = (worker: WorkerView | null): worker is WorkerView =>
@@ -208,7 +208,7 @@ describe('a server that ends while its local worker trains', () => {
       expect(isAlive(trainer)).toBe(true);
 
       const second = await machine.start(machine.localWorker);
-      await second.said(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
+      await second.waitForLine(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
       writeFileSync(machine.gate, '');
       expect(await second.watch.jobEnd(id)).toMatchObject({
         status: 'completed',
@@ -260,7 +260,7 @@ test(
       }),
     );
     const next = await agentOf(server, 2);
-    await server.said(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
+    await server.waitForLine(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
     expect(isAlive(first)).toBe(false);
     expect(machine.agents()).toEqual([next]);
     const token = readFileSync(join(machine.dataDir, 'admin-token'), 'utf8').trim();
@@ -283,7 +283,7 @@ test(
     await server.watch.job(id, 'running');
     signal(await agentOf(server), 'SIGKILL');
     const next = await agentOf(server, 2);
-    await server.said(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
+    await server.waitForLine(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
     expect(machine.agents()).toEqual([next]);
     writeFileSync(machine.gate, '');
     expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 1 });

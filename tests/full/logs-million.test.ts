@@ -6,7 +6,7 @@ import { systemApi } from '../../protocol/admin-api.ts';
 import { logsApi } from '../../protocol/logs-api.ts';
 import { createShipper, openLogStream, readLog, textsOf } from '../support/log-bench.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
-import { openRig, type Offered, startJob } from '../support/upload-bench.ts';
+import { openRig, type JobOffer, startJob } from '../support/upload-bench.ts';
 
 const lines = 1_000_000;
 const lineOf = (n: number): string =>
@@ -19,7 +19,7 @@ const soonMs = 3_000;
 const maxMemory = 32 * 2 ** 20;
 
 let server: TestServer;
-let job: Offered;
+let job: JobOffer;
 beforeAll(async () => {
   server = await startTestServer();
   const rig = await openRig(server);

@@ -7,7 +7,7 @@ import { auditApi } from '../../protocol/admin-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
 import { startServer, startWorker } from '../support/processes.ts';
 import { certificate, nginx, proxyName as name, startNginx } from '../support/reverse-proxies.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
 interface Sent {
@@ -87,7 +87,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
     const { token, admin, watch, proxy } = await openBehind();
     const stream = readUntil(`${proxy}/api/events`, token, 'worker.created');
     await stream.isOpen;
-    const { id, token: secret } = await conveniences(admin).createWorker({ name: 'rig-1' });
+    const { id, token: secret } = await createShortcuts(admin).createWorker({ name: 'rig-1' });
     expect(await stream.found).toContain(id);
     startWorker({ url: proxy, token: secret, args: ['--ca-file', certificate, '--persistent'] });
     await watch.worker(id, 'idle');

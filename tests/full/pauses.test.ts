@@ -63,7 +63,7 @@ test('marks no worker offline after the server was frozen for longer than T', {
   const silentFrom = Date.now() + 100;
   const stoppedAt = performance.now();
   // The trainers continue. One of them ends while no orchestrator can record that.
-  await second.agent.said(/self-test done/);
+  await second.agent.waitForLine(/self-test done/);
   expect(performance.now() - stoppedAt).toBeGreaterThan(takeoverMs);
   expect(watch.seen.filter(({ at }) => Date.parse(at) > silentFrom)).toEqual([]);
   process.kill(server.pid, 'SIGCONT');

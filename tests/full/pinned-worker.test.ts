@@ -18,10 +18,10 @@ describe('a worker with a pin', () => {
     const identity = await makeIdentity({ names: ['elsewhere.test'] });
     const front = await startListener(identity, { to: server.url });
     const program = startWorker({ url: front.url, token, args: ['--pin', identity.pin] });
-    await program.said(/^Connected to https:/);
+    await program.waitForLine(/^Connected to https:/);
     await server.watch.worker(id, 'idle');
     // The first heartbeat that names the job follows a second after its start, so the job must take longer.
-    await front.hears('/api/workers/heartbeat');
+    await front.waitForText('/api/workers/heartbeat');
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 0.2 } });
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
     expect((await program.exited).code).toBe(0);
@@ -34,7 +34,7 @@ describe('a worker with a pin', () => {
     const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
     const front = await startListener(theirs, { to: server.url });
     const program = startWorker({ url: front.url, token, args: ['--pin', ours.pin] });
-    const [message] = await program.said(/^SSL certificate verify failed.*/);
+    const [message] = await program.waitForLine(/^SSL certificate verify failed.*/);
     expect(message).toContain(`it presented ${theirs.pin}`);
     expect(message).toMatch(/Trying again$/);
     await front.ended(2);
@@ -43,7 +43,7 @@ describe('a worker with a pin', () => {
     expect(front.received()).toBe('');
     expect(program.lines.filter(line => line.startsWith('SSL certificate'))).toHaveLength(1);
     front.present(ours);
-    await program.said(/^Connected to https:/);
+    await program.waitForLine(/^Connected to https:/);
     await server.watch.worker(id, 'idle');
     expect(program.lines.join('\n')).not.toContain(token);
   });
@@ -66,7 +66,7 @@ describe('a worker with a pin', () => {
     const location = `${there.url}/api/workers/register`;
     const front = await startListener(identity, { answer: httpAnswer(307, '', { location }) });
     const program = startWorker({ url: front.url, token: 'wt_canary', args: ['--pin', identity.pin] });
-    const [message] = await program.said(/redirects to .*/);
+    const [message] = await program.waitForLine(/redirects to .*/);
     expect(message).toContain(`redirects to ${location}. The token was not sent there`);
     expect(there.connections()).toBe(0);
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { root, temporaryFolder } from '../support/processes.ts';
-import { conveniences, valueOf } from '../support/server.ts';
+import { createShortcuts, valueOf } from '../support/server.ts';
 import { startSlurmFleet } from '../support/slurm-fleet.ts';
 import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
 
@@ -47,7 +47,7 @@ async function startTraining(partition: string, config: { readonly seconds: numb
     setup: 'export MASTER_ADDR=127.0.0.1',
     worker_options: `--work-dir '${folder}/jobs' --trainer "${python} ${trainer} {config_path} {output_dir} {resume_from}"`,
   });
-  const { submit } = conveniences(fleet.client);
+  const { submit } = createShortcuts(fleet.client);
   const job = await submit({
     config: { ...config, report, until: `${report}.done`, $requests: { save: { signal: 'SIGUSR1' } } },
     num_nodes: 2,
@@ -64,7 +64,7 @@ async function startTraining(partition: string, config: { readonly seconds: numb
     said()
       .filter(each => each.what === what)
       .toSorted((a, b) => a.rank - b.rank);
-  const untilSaid = (what: string, times: number): Promise<readonly Said[]> =>
+  const waitForReport = (what: string, times: number): Promise<readonly Said[]> =>
     fleet.until(
       `"${what}" ${times} times`,
       async () => {
@@ -76,7 +76,14 @@ async function startTraining(partition: string, config: { readonly seconds: numb
       },
       60_000,
     );
-  return { fleet, pool, job, saidBy, untilSaid, finish: () => writeFileSync(`${report}.done`, '') };
+  return {
+    fleet,
+    pool,
+    job,
+    saidBy,
+    waitForReport,
+    finish: () => writeFileSync(`${report}.done`, ''),
+  };
 }
 
 const isGone = (pid: number | undefined): boolean => {
@@ -89,9 +96,9 @@ const isGone = (pid: number | undefined): boolean => {
 };
 
 test('trains one job on two nodes of one allocation as one distributed training', async () => {
-  const { fleet, pool, job, saidBy, untilSaid } = await startTraining('gpu', { seconds: 2 });
+  const { fleet, pool, job, saidBy, waitForReport } = await startTraining('gpu', { seconds: 2 });
   expect(await fleet.job(job)).toMatchObject({ num_nodes: 2 });
-  await untilSaid('met', 2);
+  await waitForReport('met', 2);
   expect(await fleet.jobIn(job, 'completed', 60_000)).toMatchObject({ attempt: 1 });
 
   const [first, second, ...others] = saidBy('started');
@@ -111,15 +118,17 @@ test('trains one job on two nodes of one allocation as one distributed training'
 }, 120_000);
 
 test('fails the attempt on both nodes when one of them fails, and retries in a new allocation', async () => {
-  const { fleet, job, saidBy, untilSaid, finish } = await startTraining(
-    'gpu',
-    { seconds: 300 },
-    { retry_on: ['trainer_exit', 'trainer_signal'] },
-  );
-  await untilSaid('met', 2);
+  const {
+    fleet,
+    job,
+    saidBy,
+    waitForReport,
+    finish,
+  } = await startTraining('gpu', { seconds: 300 }, { retry_on: ['trainer_exit', 'trainer_signal'] });
+  await waitForReport('met', 2);
   const [first, second] = saidBy('started');
   process.kill(second?.pid ?? 0, 'SIGKILL');
-  await untilSaid('met', 4);
+  await waitForReport('met', 4);
   finish();
   await fleet.jobIn(job, 'completed', 60_000);
   expect(isGone(first?.pid)).toBe(true);
@@ -131,8 +140,8 @@ test('fails the attempt on both nodes when one of them fails, and retries in a n
 }, 150_000);
 
 test('stops both nodes when the job is cancelled', async () => {
-  const { fleet, job, saidBy, untilSaid } = await startTraining('gpu', { seconds: 300 });
-  await untilSaid('met', 2);
+  const { fleet, job, saidBy, waitForReport } = await startTraining('gpu', { seconds: 300 });
+  await waitForReport('met', 2);
   valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
   await fleet.jobIn(job, 'cancelled', 30_000);
   expect(saidBy('interrupted')).toHaveLength(2);
@@ -140,12 +149,12 @@ test('stops both nodes when the job is cancelled', async () => {
 }, 90_000);
 
 test('saves on the first node before both nodes are preempted, and resumes from that checkpoint', async () => {
-  const { fleet, job, saidBy, untilSaid } = await startTraining('low', { seconds: 60 });
-  await untilSaid('met', 2);
+  const { fleet, job, saidBy, waitForReport } = await startTraining('low', { seconds: 60 });
+  await waitForReport('met', 2);
   const rival = (
     await lab.slurm('sbatch', '--parsable', '-p', 'top', '-N', '2', '--exclusive', '--wrap=sleep 60')
   ).trim();
-  expect(await untilSaid('saved', 1)).toMatchObject([{ rank: 0 }]);
+  expect(await waitForReport('saved', 1)).toMatchObject([{ rank: 0 }]);
   await fleet.until(
     'the end of the first attempt',
     async () => (await fleet.attempts(job))[0]?.outcome ?? null,
@@ -153,7 +162,7 @@ test('saves on the first node before both nodes are preempted, and resumes from 
   expect((await fleet.attempts(job))[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
   expect(saidBy('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
   await lab.slurm('scancel', rival);
-  await untilSaid('met', 4);
+  await waitForReport('met', 4);
   expect(saidBy('started').filter(({ resume }) => String(resume).endsWith('checkpoint-1'))).toHaveLength(2);
   const { artifacts } = valueOf(await fleet.client.call(artifactsApi.list, { params: { id: job } }));
   expect(artifacts.map(({ kind }) => kind)).toContain('checkpoint');

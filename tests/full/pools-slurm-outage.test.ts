@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { PoolId } from '../../protocol/ids.ts';
 import { poolsApi } from '../../protocol/pools-api.ts';
 import { createLightWorker, type LightWorker } from '../support/light-worker.ts';
-import { conveniences, valueOf } from '../support/server.ts';
+import { createShortcuts, valueOf } from '../support/server.ts';
 import { type SlurmFleet, startSlurmFleet } from '../support/slurm-fleet.ts';
 import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
 
@@ -23,7 +23,7 @@ const beatEveryMs = 1_000;
 /** Connects workers that run no job. */
 async function connectWorkers({ server, client }: SlurmFleet): Promise<readonly LightWorker[]> {
   const agent = new http.Agent({ keepAlive: true, maxSockets: workerCount });
-  const { createWorker } = conveniences(client);
+  const { createWorker } = createShortcuts(client);
   const workers: LightWorker[] = [];
   onTestFinished(() => {
     for (const worker of workers) worker.cut();
@@ -61,7 +61,7 @@ const p99 = (times: readonly number[]): string => (times[Math.floor(times.length
 
 /** A running launch and one that waits in Slurm, each with a job. */
 async function startLaunches(fleet: SlurmFleet) {
-  const { submit } = conveniences(fleet.client);
+  const { submit } = createShortcuts(fleet.client);
   const pools: PoolId[] = [];
   for (const partition of ['gpu', 'down'] as const) {
     pools.push(

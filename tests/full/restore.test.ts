@@ -27,7 +27,7 @@ async function openCrashingServer(at: string, dataDir: string): Promise<Program 
   const argv = [process.execPath, '--import', preload, join(root, 'main/cli.ts'), 'server', '--json'];
   const program = startProgram([...argv, '--port', '0', '--data-dir', dataDir], { env });
   onTestFinished(() => program.kill('SIGKILL'));
-  const [line] = await program.said(/^\{"ready":true.*/);
+  const [line] = await program.waitForLine(/^\{"ready":true.*/);
   const { url } = JSON.parse(line) as { readonly url: string };
   return { ...program, url };
 }
@@ -79,7 +79,7 @@ function makeGatedTrainer(name: string) {
 }
 
 const pidOf = async (worker: Program): Promise<number> =>
-  Number((await worker.said(/^Job .* runs: .*\(pid (\d+)\)/))[1]);
+  Number((await worker.waitForLine(/^Job .* runs: .*\(pid (\d+)\)/))[1]);
 
 function isAlive(pid: number): boolean {
   try {
@@ -103,7 +103,7 @@ test('continues a training that the backup contains, and stops one that started 
       const { token, id } = await admin.createWorker({ name, labels: { is: name } });
       const gate = makeGatedTrainer(name);
       const agent = startWorker({ url: server.url, token, args: gate.args });
-      await agent.said(/^Connected/);
+      await agent.waitForLine(/^Connected/);
       return { agent, gate, id, submit: () => admin.submit({ config: {}, worker_labels: { is: name } }) };
     }),
   );

@@ -67,7 +67,7 @@ test('resumes a training from its checkpoint on another rig after its worker was
   await first.cutPower();
   const [newest] = (await checkpointsOf(job)).toSorted((a, b) => (b.step ?? 0) - (a.step ?? 0));
   const second = await startRig('rig-2', digitsTrainer);
-  const [, name, step] = await second.program.said(
+  const [, name, step] = await second.program.waitForLine(
     /Resuming from (checkpoint-\d+\.bin) \(step (\d+)\), [\d.]+ kB fetched/,
   );
   expect({ name, step: Number(step) }).toEqual({ name: newest?.name, step: newest?.step });
@@ -112,10 +112,10 @@ test('resumes from a checkpoint folder on an ephemeral worker, which exits after
   const first = await startRig('rig-1', trainer);
   const job = await server.submit({ config: {} });
   expect(await untilBrought(job)).toBe('checkpoint-10');
-  await first.program.said(/Uploaded checkpoint-10 \(3\.0 MB\)/);
+  await first.program.waitForLine(/Uploaded checkpoint-10 \(3\.0 MB\)/);
   await first.cutPower();
   const second = await startRig('rig-2', trainer, []);
-  await second.program.said(/Resuming from checkpoint-10 \(step 10\), 3\.0 MB fetched/);
+  await second.program.waitForLine(/Resuming from checkpoint-10 \(step 10\), 3\.0 MB fetched/);
   expect((await server.watch.jobEnd(job)).status).toBe('completed');
   expect((await second.program.exited).code).toBe(0);
   const written = (step: number) =>

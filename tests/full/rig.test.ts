@@ -17,7 +17,7 @@ import { workersApi } from '../../protocol/admin-api.ts';
 import { joinLine, shortLine } from '../../protocol/join-line.ts';
 import { pinFor, settingsApi } from '../../protocol/settings-api.ts';
 import { root, temporaryFolder } from '../support/processes.ts';
-import { argumentsOf, buildPrograms, openBare, programsIn } from '../support/rig.ts';
+import { argumentsOf, buildPrograms, openBareMachine, programsIn } from '../support/rig.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { makeIdentity } from '../support/tls/identity.ts';
 import { startListener } from '../support/tls/listener.ts';
@@ -55,16 +55,16 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
   test('joins with the pasted command, runs a job from one executable, and adopts it after a kill', async () => {
     const server = await openServer();
     const { id, token, joining, sha256 } = await offer(server);
-    const rig = openBare();
+    const rig = openBareMachine();
     const first = rig.run(joinLine(joining, sha256.install));
-    await first.said(/^Connected to .* as rig-1/);
+    await first.waitForLine(/^Connected to .* as rig-1/);
     expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
 
     const program = join(rig.home, '.local/bin/trainyard-worker');
     const [worker = 0, ...others] = programsIn(rig.home);
     expect([readlinkSync(`/proc/${worker}/exe`), others]).toEqual([program, []]);
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 6 } });
-    const [, trainer] = await first.said(/^Job .* runs: .*\(pid (\d+)\)/);
+    const [, trainer] = await first.waitForLine(/^Job .* runs: .*\(pid (\d+)\)/);
     // Worker, guard and trainer are all started from the same executable.
     expect(programsIn(rig.home)).toContain(Number(trainer));
     expect(programsIn(rig.home)).toHaveLength(3);
@@ -76,7 +76,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     const again = rig.run(`trainyard-worker --orchestrator-url ${server.url} --name rig-1 --persistent`, {
       PATH: `${rig.path}:${join(rig.home, '.local/bin')}`,
     });
-    await again.said(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
+    await again.waitForLine(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   }, 120_000);
 
@@ -85,7 +85,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     const { id, joining, sha256 } = await offer(server);
     const identity = await makeIdentity();
     const front = await startListener(identity, { to: server.url });
-    const [rig, wrong] = [openBare(), openBare()];
+    const [rig, wrong] = [openBareMachine(), openBareMachine()];
     const other = await makeIdentity();
     const refused = wrong.run(joinLine({ ...joining, url: front.url, pin: other.pin }, sha256.install));
     expect((await refused.exited).code).not.toBe(0);
@@ -94,7 +94,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect(front.received()).not.toContain(joining.token);
 
     const worker = rig.run(joinLine({ ...joining, url: front.url, pin: identity.pin }, sha256.install));
-    await worker.said(/^Connected to https:.* as rig-1/);
+    await worker.waitForLine(/^Connected to https:.* as rig-1/);
     expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
   }, 120_000);
 
@@ -113,12 +113,12 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect(line).toMatch(
       /^curl -fsSk --pinnedpubkey \S+ \S+\/join \| JOIN_TOKEN=tj_\S+ sh -s -- --name rig-1 --persistent$/,
     );
-    const rig = openBare();
-    await rig.run(line).said(/^Connected to https:.* as rig-1/);
+    const rig = openBareMachine();
+    await rig.run(line).waitForLine(/^Connected to https:.* as rig-1/);
     expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
     for (const pid of programsIn(rig.home)) expect(argumentsOf(pid).join(' ')).not.toContain(token);
 
-    const wrong = openBare();
+    const wrong = openBareMachine();
     const other = await makeIdentity();
     const refused = wrong.run(shortLine({ ...joining, url, pin: other.pin }) ?? '');
     await refused.exited;
@@ -129,7 +129,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
   test('refuses to run an install script with another hash', async () => {
     const server = await openServer();
     const { joining } = await offer(server);
-    const rig = openBare();
+    const rig = openBareMachine();
     const refused = rig.run(joinLine(joining, 'f'.repeat(64)));
     expect((await refused.exited).code).toBe(1);
     expect(refused.lines).toEqual(['The install script does not match this command: nothing was done']);
@@ -142,14 +142,14 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     mkdirSync(join(root, 'dist'), { recursive: true });
     const beside = mkdtempSync(join(root, 'dist/rig-'));
     onTestFinished(() => rmSync(beside, { recursive: true }));
-    const rig = openBare();
+    const rig = openBareMachine();
     const worker = rig.run(
       joinLine(joining, sha256.install).replace('--token-stdin', `--token-stdin --dir ${beside}`),
     );
     onTestFinished(() => {
       for (const pid of programsIn(beside)) process.kill(pid, 'SIGKILL');
     });
-    await worker.said(/^Connected to/);
+    await worker.waitForLine(/^Connected to/);
     const config = {
       trainer: 'digits',
       epochs: 1,
@@ -164,8 +164,8 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
   test('uses less than 60 MiB for an idle worker', async () => {
     const server = await openServer();
     const { id, joining, sha256 } = await offer(server);
-    const rig = openBare();
-    await rig.run(joinLine(joining, sha256.install)).said(/^Connected to/);
+    const rig = openBareMachine();
+    await rig.run(joinLine(joining, sha256.install)).waitForLine(/^Connected to/);
     await server.watch.worker(id, 'idle');
     const [pid = 0] = programsIn(rig.home);
     const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
@@ -180,31 +180,31 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     const server = await startTestServer({ workerPrograms: folder });
     onTestFinished(() => server.close());
     const { joining, sha256 } = await offer(server);
-    const rig = openBare();
+    const rig = openBareMachine();
     const program = join(rig.home, '.local/bin/trainyard-worker');
     const update = (more = '') => rig.run(`${program} update --orchestrator-url ${server.url}${more}`);
     const worker = rig.run(joinLine(joining, sha256.install));
-    await worker.said(/^Connected to/);
+    await worker.waitForLine(/^Connected to/);
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 8 } });
-    const [, trainer] = await worker.said(/^Job .* runs: .*\(pid (\d+)\)/);
+    const [, trainer] = await worker.waitForLine(/^Job .* runs: .*\(pid (\d+)\)/);
 
-    await update().said(/is up to date \(version /);
+    await update().waitForLine(/is up to date \(version /);
     appendFileSync(served, 'another build');
     const { sha256: told } = valueOf(await server.admin.call(agentApi.manifest));
     expect((await update(` --sums ${'0'.repeat(64)}`).exited).code).toBe(1);
-    await update(` --sums ${told.sums}`).said(/to version .*\. A running worker uses the old version/);
+    await update(` --sums ${told.sums}`).waitForLine(/to version .*\. A running worker uses the old version/);
     expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
 
     const [pid = 0] = programsIn(rig.home).filter(each => argumentsOf(each).includes('--persistent'));
     process.kill(pid, 'SIGUSR2');
-    await worker.said(/^Leaving now: the training goes on/);
+    await worker.waitForLine(/^Leaving now: the training goes on/);
     const again = rig.run(`${program} --orchestrator-url ${server.url} --name rig-1 --persistent`);
-    await again.said(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
+    await again.waitForLine(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
 
     writeFileSync(served, '#!/bin/sh\nexit 1\n');
     const broken = update();
-    await broken.said(/^The new program does not run on this machine: .*Nothing was changed/);
+    await broken.waitForLine(/^The new program does not run on this machine: .*Nothing was changed/);
     expect((await broken.exited).code).toBe(1);
     expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
   }, 120_000);
@@ -212,11 +212,11 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
   test("ignores the rig's NODE_OPTIONS", async () => {
     const server = await openServer();
     const { joining, sha256 } = await offer(server);
-    const rig = openBare();
+    const rig = openBareMachine();
     const worker = rig.run(joinLine(joining, sha256.install), {
       NODE_OPTIONS: '--require=/nowhere/at/all.js',
     });
-    await worker.said(/^Connected to/);
+    await worker.waitForLine(/^Connected to/);
     const [pid = 0] = programsIn(rig.home);
     expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).toContain('NODE_OPTIONS=');
   }, 60_000);

@@ -17,7 +17,7 @@ const training = `
 /** Starts an agent that waits for the first worker. */
 async function startWaiting(rig: Rig) {
   const agent = rig.startAgent();
-  await agent.said(/^Connected/);
+  await agent.waitForLine(/^Connected/);
   rig.orchestrator.push(offerOf('j1', 'a1', { node: { rank: 1, count: 2 } }));
   await rig.orchestrator.until(({ body }) => body['ready'] !== undefined);
   return agent;
@@ -77,7 +77,7 @@ describe('an agent that is killed, and is not the first of its attempt', () => {
     const rig = await startRig(training);
     await kill(await startTraining(rig));
     const trainer = await rig.trainer();
-    await rig.startAgent().said(/^Job j1 goes on/);
+    await rig.startAgent().waitForLine(/^Job j1 goes on/);
     expect(await introduction(rig)).toMatchObject({ current_job_id: 'j1', current_attempt_id: 'a1' });
     expect(await isAlive(trainer)).toBe(true);
     finish(rig, 0);
@@ -88,7 +88,7 @@ describe('an agent that is killed, and is not the first of its attempt', () => {
   test('stops its adopted trainer after a cancel', async () => {
     const rig = await startRig(training);
     await kill(await startTraining(rig));
-    await rig.startAgent().said(/^Job j1 goes on/);
+    await rig.startAgent().waitForLine(/^Job j1 goes on/);
     await rig.orchestrator.nth('stream', 2);
     rig.orchestrator.push({ type: 'job_cancel', job_id: jobId('j1'), attempt_id: attemptId('a1') });
     expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGTERM' });

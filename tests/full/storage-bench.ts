@@ -15,7 +15,7 @@ import {
   temporaryFolder,
   trainyard,
 } from '../support/processes.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 
 /** Starts a server, which is killed after the test. */
 export async function openServer(
@@ -39,7 +39,7 @@ export function startFailing(dataDir: string, args: readonly string[] = []): Pro
 export async function failureOf(server: Program): Promise<{ readonly code: number; readonly said: string }> {
   const outcome = await Promise.race([
     server.exited,
-    server.said(/listens on|"ready":true/).catch(() => null),
+    server.waitForLine(/listens on|"ready":true/).catch(() => null),
   ]);
   const { code } = outcome !== null && 'code' in outcome ? outcome : await ended(server, outcome !== null);
   return { code: code ?? -1, said: server.lines.join('\n') };
@@ -50,7 +50,7 @@ function ended(server: Program, ready: boolean): Program['exited'] {
   return server.exited;
 }
 
-export interface Admin extends ReturnType<typeof conveniences> {
+export interface Admin extends ReturnType<typeof createShortcuts> {
   readonly token: string;
   readonly client: Client;
   /** Returns the ids of all jobs. */
@@ -63,7 +63,7 @@ export function adminOf({ url, dataDir }: Pick<ServerProgram, 'url' | 'dataDir'>
   return {
     token,
     client,
-    ...conveniences(client),
+    ...createShortcuts(client),
     async jobs() {
       const query = { include_completed: 'true', limit: 500 } as const;
       return new Set(valueOf(await client.call(queueApi.list, { query })).entries.map(({ id }) => id));
@@ -152,7 +152,7 @@ export async function makeData(): Promise<string> {
     for (const n of [1, 2]) await adminOf(server).submit({ config: { n } });
   });
   await withServer(dataDir, async server => {
-    await server.said(/"event":"backup.made"/);
+    await server.waitForLine(/"event":"backup.made"/);
     await adminOf(server).submit({ config: { n: 3 } });
   });
   return dataDir;

@@ -75,7 +75,7 @@ describe('a damaged database', () => {
     const dataDir = copyData(data);
     truncateSync(database(dataDir), 20_000);
     const server = startFailing(dataDir);
-    await server.said(/Later changes are lost/);
+    await server.waitForLine(/Later changes are lost/);
     const from = server.lines.findIndex(line => line.startsWith('ATTENTION'));
     expect(server.lines.slice(from, from + 4)).toEqual([
       expect.stringMatching(/^ATTENTION: the database (is damaged|was cut off)/),

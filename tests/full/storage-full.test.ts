@@ -91,7 +91,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     const { taken, refusal } = await submitUntilRefused(server, token, { trainer: 'selftest', seconds: 0.1 });
     await expectStorageProblem(refusal);
     await expectStorageProblem(await postJob(server.url, token, {}));
-    await server.said(/"event":"store\.refusing"/);
+    await server.waitForLine(/"event":"store\.refusing"/);
 
     // The outage is longer than T. Meanwhile the trainer of the job ends. Its report is answered with 507 and repeated.
     for (let seconds = 0; seconds < 5; seconds++) {
@@ -101,7 +101,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     }
 
     disk.free();
-    await server.said(/"event":"store\.recovered"/);
+    await server.waitForLine(/"event":"store\.recovered"/);
     expect(await watch.jobEnd(running)).toMatchObject({ status: 'completed', attempt: 1 });
     const after = await submit({ config: { trainer: 'selftest', seconds: 0.1 } });
     for (const id of [...taken, after]) {
@@ -145,7 +145,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     await stop(first);
     disk.fillBut(1_500);
     const second = await openServer(dataDir);
-    const [line] = await second.said(/.*"event":"backup\.failed".*/);
+    const [line] = await second.waitForLine(/.*"event":"backup\.failed".*/);
     expect(line).toContain('needs');
     await adminOf(second).submit({ config: {} });
   });
@@ -164,10 +164,10 @@ describe.skipIf(process.platform !== 'linux')('a failing disk', () => {
     await expectStorageProblem(refusal);
     expect(taken).toEqual([]);
     expect((await client.call(queueApi.list, { query: {} })).ok).toBe(true);
-    const [line] = await server.said(/.*"event":"store\.refusing".*/);
+    const [line] = await server.waitForLine(/.*"event":"store\.refusing".*/);
     expect(line).toContain('disk I/O error');
     execFileSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited:unlimited']);
-    await server.said(/"event":"store\.recovered"/);
+    await server.waitForLine(/"event":"store\.recovered"/);
     await submit({ config: {} });
     expect(valueOf(await client.call(queueApi.list, { query: {} })).entries).toHaveLength(2);
   });

@@ -135,7 +135,7 @@ test.skipIf(!canMount)(
     const refusal = await submitUntilRefused(second.url, admin.token);
     expect(await refusal.json()).toMatchObject({ code: 'storage', status: 507 });
     disk.free();
-    await second.said(/store\.recovered|"event":"store.recovered"/);
+    await second.waitForLine(/store\.recovered|"event":"store.recovered"/);
     expect((await postJob(second.url, admin.token, {})).status).toBe(200);
   },
 );
@@ -154,11 +154,11 @@ test.skipIf(process.platform === 'win32')(
     const folder = temporaryFolder();
     const dataDir = join(folder, 'new', 'data');
     const first = serverUnder('umask 000', dataDir);
-    await first.said(/^\{"ready":true/);
+    await first.waitForLine(/^\{"ready":true/);
     first.kill('SIGKILL');
     await first.exited;
     const second = serverUnder('umask 000', dataDir);
-    await second.said(/"event":"backup.made"/);
+    await second.waitForLine(/"event":"backup.made"/);
     const modes = modesBelow(folder);
     const folders = ['new', 'new/data', 'new/data/backups', 'new/data/configs', 'new/data/contents'];
     for (const [name, mode] of Object.entries(modes)) {

@@ -14,11 +14,11 @@ test('exits with 75 after a failed sync, confirms no further write, and keeps co
     env: { NODE_OPTIONS: `--import=${preload}` },
   });
   onTestFinished(() => server.kill('SIGKILL'));
-  const [, url = ''] = await server.said(/^\{"ready":true,"url":"([^"]+)"/);
+  const [, url = ''] = await server.waitForLine(/^\{"ready":true,"url":"([^"]+)"/);
   const { token, submit } = adminOf({ url, dataDir });
   const answered = await submit({ config: {} });
   server.kill('SIGUSR2');
-  await server.said(/^\{"failing":true\}/);
+  await server.waitForLine(/^\{"failing":true\}/);
   const late = await Promise.allSettled([1, 2, 3].map(n => postJob(url, token, { n })));
   expect(late.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   expect(await server.exited).toEqual({ code: 75, signal: null });

@@ -46,7 +46,7 @@ describe('trainer output', () => {
     await first.exited;
     const before = logs.of().next;
     const second = rig.startAgent();
-    await second.said(/^Job j1 goes on/);
+    await second.waitForLine(/^Job j1 goes on/);
     await until(() => (logs.of().next > before ? true : null));
     rig.orchestrator.setUnreachable(true);
     const { next } = logs.of();
@@ -94,7 +94,7 @@ describe('trainer output', () => {
   test('delivers the complete log before an ephemeral worker leaves', async () => {
     const rig = await startRig(talking);
     const agent = rig.startAgent([], { SIMPLETUNER_WORKER_PERSISTENT: 'false' });
-    await agent.said(/^Connected/);
+    await agent.waitForLine(/^Connected/);
     rig.orchestrator.push(offerOf('j1', 'a1'));
     await rig.note('ready');
     finish(rig);

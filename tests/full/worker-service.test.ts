@@ -121,7 +121,7 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
       env: { SIMPLETUNER_WORKER_TOKEN: undefined, XDG_STATE_HOME: temporaryFolder() },
     });
     onTestFinished(() => service.kill('SIGKILL'));
-    await service.said(new RegExp(`^Connected to ${server.url} as rig-1 \\(${id}\\)$`));
+    await service.waitForLine(new RegExp(`^Connected to ${server.url} as rig-1 \\(${id}\\)$`));
   }, 60_000);
 
   test('reports a service that does not start, with the message of systemctl', async () => {

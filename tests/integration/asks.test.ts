@@ -32,7 +32,7 @@ test('passes requests for samples and checkpoints to the trainer, also after the
   const first = start();
   await server.watch.worker(id, 'idle');
   const job = await server.submit({ config: { ...endless, $requests } });
-  await first.said(/^\| training from the beginning/);
+  await first.waitForLine(/^\| training from the beginning/);
   await server.watch.job(job, 'running');
   const output = join(stateHome, 'trainyard/rig-1/jobs', job, 'output');
   const keys = async () =>
@@ -45,8 +45,10 @@ test('passes requests for samples and checkpoints to the trainer, also after the
     code: 0,
     err: 'Requested samples from rig-1. The job lists the new files when they are uploaded\n',
   });
-  await first.said(new RegExp(`^Asked the trainer of job ${job} for samples \\(sample\\.now in its output`));
-  const [, sample = ''] = await first.said(/^\| uploaded (samples\/sample-\d{6}\.png)/);
+  await first.waitForLine(
+    new RegExp(`^Asked the trainer of job ${job} for samples \\(sample\\.now in its output`),
+  );
+  const [, sample = ''] = await first.waitForLine(/^\| uploaded (samples\/sample-\d{6}\.png)/);
   expect(readFileSync(join(output, sample)).subarray(1, 4).toString()).toBe('PNG');
   expect(await keys()).toContain(sample);
   await vi.waitFor(() => expect(existsSync(join(output, 'sample.now'))).toBe(false));
@@ -54,11 +56,11 @@ test('passes requests for samples and checkpoints to the trainer, also after the
   first.kill('SIGKILL');
   await first.exited;
   const second = start();
-  await second.said(/^Connected/);
+  await second.waitForLine(/^Connected/);
   await vi.waitFor(async () => valueOf(await ask(job, 'save')), { timeout: 10_000 });
-  await second.said(new RegExp(`^Asked the trainer of job ${job} to save \\(SIGUSR1\\)`));
-  const [, checkpoint = ''] = await second.said(/^\| saved (checkpoint-\d{6}\.bin) as asked/);
-  await second.said(new RegExp(`^\\| uploaded ${checkpoint}`));
+  await second.waitForLine(new RegExp(`^Asked the trainer of job ${job} to save \\(SIGUSR1\\)`));
+  const [, checkpoint = ''] = await second.waitForLine(/^\| saved (checkpoint-\d{6}\.bin) as asked/);
+  await second.waitForLine(new RegExp(`^\\| uploaded ${checkpoint}`));
   expect(existsSync(join(output, checkpoint))).toBe(true);
   expect(await keys()).toContain(checkpoint);
   const query = { event_type: 'job.asked', target_id: job };

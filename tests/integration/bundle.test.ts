@@ -34,7 +34,7 @@ describe('the bundled worker', () => {
   });
 
   test('prints the version of the bundled worker', async () => {
-    expect((await start(['--version']).said(/^\d+\.\d+\.\d+/))[0]).toMatch(/^\d/);
+    expect((await start(['--version']).waitForLine(/^\d+\.\d+\.\d+/))[0]).toMatch(/^\d/);
   });
 
   test('refuses an old Node with one sentence from the bundled worker', async () => {
@@ -79,11 +79,11 @@ describe('the bundled worker', () => {
     await server.watch.worker(id, 'idle');
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 3 } });
     await server.watch.job(job, 'running');
-    const [, pid] = await first.said(/^Job .* runs: .*\(pid (\d+)\)/);
+    const [, pid] = await first.waitForLine(/^Job .* runs: .*\(pid (\d+)\)/);
     first.kill('SIGKILL');
     await first.exited;
     const second = joining();
-    await second.said(new RegExp(`^Job .* goes on: .*\\(pid ${pid}\\)`));
+    await second.waitForLine(new RegExp(`^Job .* goes on: .*\\(pid ${pid}\\)`));
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     expect((await second.exited).code).toBe(0);
   });
@@ -116,11 +116,11 @@ describe('the built command line', () => {
   test('starts the built server, answers its CLI commands, and stops cleanly', async () => {
     const server = start(['server', '--port', '0', '--json']);
     onTestFinished(() => server.kill('SIGKILL'));
-    await server.said(/^\{"ready":true/);
+    await server.waitForLine(/^\{"ready":true/);
     const workers = start(['workers', 'create', 'rig-1']);
     expect((await workers.exited).code).toBe(0);
     const listed = start(['workers', 'list', '--json']);
-    await listed.said(/"rig-1"/);
+    await listed.waitForLine(/"rig-1"/);
     server.kill('SIGTERM');
     expect((await server.exited).code).toBe(0);
     expect(existsSync(join(dataDir, 'trainyard.db-stopped'))).toBe(true);

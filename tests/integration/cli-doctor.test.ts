@@ -111,7 +111,7 @@ test('keeps the server running and logs the failure when its url file cannot be 
   mkdirSync(join(dataDir, 'url.new'));
   const server = await startServer([], dataDir);
   onTestFinished(() => server.kill('SIGKILL'));
-  await server.said(/"event":"server\.not_announced"/);
+  await server.waitForLine(/"event":"server\.not_announced"/);
   const { code, err } = await runTrainyard(['workers', 'list', '--data-dir', dataDir]);
   expect([code, err]).toEqual([6, expect.stringContaining('give its address with --url')]);
   server.kill('SIGTERM');

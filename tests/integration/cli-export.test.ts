@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { type MlflowReceiver, startMlflow } from '../support/mlflow-receiver.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { type Offered, openRig, type Rig, startJob } from '../support/upload-bench.ts';
+import { type JobOffer, openRig, type Rig, startJob } from '../support/upload-bench.ts';
 
 let server: TestServer;
 let rig: Rig;
@@ -20,7 +20,7 @@ beforeEach(async () => {
   return () => mlflow.close();
 });
 
-async function postPoints({ jobId, attemptId }: Offered, points: readonly object[]): Promise<void> {
+async function postPoints({ jobId, attemptId }: JobOffer, points: readonly object[]): Promise<void> {
   for (let at = 0; at < points.length; at += 500) {
     const answer = await fetch(`${server.url}/api/workers/job/${jobId}/metrics`, {
       method: 'POST',
@@ -62,7 +62,7 @@ const onlyRun = () => {
 };
 
 /** Starts a job, and ends it after the test if the test does not. */
-async function start(config: Record<string, unknown> = {}): Promise<Offered> {
+async function start(config: Record<string, unknown> = {}): Promise<JobOffer> {
   const job = await startJob(server, rig, { config });
   onTestFinished(async () => void (await rig.report(job, 'completed')));
   return job;
@@ -85,7 +85,7 @@ describe('a first export', () => {
       { n: 1_500, elapsed_ms: 15, values: { loss: null, gpu: 97 } },
     ]);
     await rig.report(job, 'failed', { cause: 'preempted', error: 'taken away' });
-    const again = await rig.offered();
+    const again = await rig.nextOffer();
     for (const status of ['starting', 'running']) await rig.report(again, status);
     await postPoints(again, [{ n: 0, elapsed_ms: 100, step: 1_501, values: { loss: 0.25, 'bad:name)': 1 } }]);
     const link = { kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/8k2v1q0x' };

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { type Offered, openRig, sha256, startJob, upload } from '../support/upload-bench.ts';
+import { type JobOffer, openRig, sha256, startJob, upload } from '../support/upload-bench.ts';
 
 const weights = new Uint8Array(randomBytes(300_000));
 const older = 'weights of step 100';
@@ -23,14 +23,14 @@ const manifest = JSON.stringify({
 });
 
 let server: TestServer;
-let job: Offered;
+let job: JobOffer;
 let empty: string;
 beforeAll(async () => {
   server = await startTestServer();
   const rig = await openRig(server);
   const first = await startJob(server, rig, { config_name: 'flowers' });
   const uploadFile = async (
-    { token }: Offered,
+    { token }: JobOffer,
     key: string,
     body: string | Uint8Array<ArrayBuffer>,
   ): Promise<void> => {
@@ -46,7 +46,7 @@ beforeAll(async () => {
   await uploadFile(first, 'checkpoint-300/model.safetensors', 'half of it');
   await rig.report(first, 'running', { progress: { current_step: 237, total_steps: 400 } });
   await rig.report(first, 'failed', { cause: 'preempted' });
-  job = await rig.offered();
+  job = await rig.nextOffer();
   for (const status of ['starting', 'running']) await rig.report(job, status);
   empty = await server.submit({ config: {}, config_name: 'empty', worker_labels: { no: 'body' } });
 });

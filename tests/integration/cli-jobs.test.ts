@@ -253,10 +253,10 @@ describe('jobs commands with a worker', () => {
     const followed = killAfterTest(
       trainyard(['jobs', 'submit', selftest(4), '--follow', '-o', 'status', ...flags]),
     );
-    await followed.said(/^Running on rig-1$/);
+    await followed.waitForLine(/^Running on rig-1$/);
     server.kill('SIGKILL');
     await server.exited;
-    await followed.said(/^Lost the connection to http.*Reconnecting$/);
+    await followed.waitForLine(/^Lost the connection to http.*Reconnecting$/);
     const again = killAfterTest(await startServer(['--port', new URL(server.url).port], server.dataDir));
     expect(await followed.exited).toEqual({ code: 0, signal: null });
     expect(followed.lines.at(-1)).toBe('completed');
@@ -283,17 +283,17 @@ describe('jobs watch without a terminal', () => {
       (await runTrainyard(['jobs', 'submit', selftest(1), '-o', 'job_id', ...flags])).out.trim();
     const watch = killAfterTest(trainyard(['jobs', 'watch', '--json', ...flags]));
     const lines = killAfterTest(trainyard(['jobs', 'watch', ...flags]));
-    for (const program of [watch, lines]) await program.said(/^Watching http/);
+    for (const program of [watch, lines]) await program.waitForLine(/^Watching http/);
     const before = await submit();
-    for (const program of [watch, lines]) await program.said(new RegExp(before));
+    for (const program of [watch, lines]) await program.waitForLine(new RegExp(before));
     first.kill('SIGTERM');
     await first.exited;
-    await watch.said(/^Lost/);
+    await watch.waitForLine(/^Lost/);
     const second = killAfterTest(await startServer([], dataDir));
     expect(second.url).not.toBe(first.url);
     const id = await submit();
-    await watch.said(new RegExp(`"type":"job\\.submitted","job_id":"${id}"`));
-    await lines.said(new RegExp(`Z  job\\.submitted  ${id}  try  No idle workers`));
+    await watch.waitForLine(new RegExp(`"type":"job\\.submitted","job_id":"${id}"`));
+    await lines.waitForLine(new RegExp(`Z  job\\.submitted  ${id}  try  No idle workers`));
     const numbers = watch.lines
       .filter(line => line.startsWith('{'))
       .map(line => (JSON.parse(line) as { seq: number }).seq);

@@ -4,7 +4,7 @@ import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { openFolder } from '../support/fleet-bench.ts';
 import { createShipper, type Shipper } from '../support/log-bench.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { openRig, type Offered, type Rig, startJob } from '../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, startJob } from '../support/upload-bench.ts';
 
 let server: TestServer;
 let count = 0;
@@ -22,7 +22,7 @@ const textOf = (lines: readonly string[]): string => lines.map(line => `${line}\
 
 interface RunningJob {
   readonly rig: Rig;
-  readonly job: Offered;
+  readonly job: JobOffer;
   readonly shipper: Shipper;
 }
 async function runJob(body: Parameters<typeof startJob>[2] = {}): Promise<RunningJob> {
@@ -213,7 +213,7 @@ describe('jobs logs --follow', () => {
     expect(await one.run).toMatchObject({ code: 0, out: 'first\n', err: '' });
     const second = await openRig(server, `rig-${(count += 1)}`);
     await rig.report(job, 'failed', { exit_code: 1 });
-    const after = await second.offered();
+    const after = await second.nextOffer();
     await all.waitFor('continues as attempt 2\n');
     for (const status of ['starting', 'running']) await second.report(after, status);
     await createShipper(server.url, second, after).print('second\n', true);

@@ -2,15 +2,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { openRig, type Offered, startJob } from '../support/upload-bench.ts';
+import { openRig, type JobOffer, startJob } from '../support/upload-bench.ts';
 
 let server: TestServer;
-let job: Offered;
+let job: JobOffer;
 beforeAll(async () => {
   server = await startTestServer();
   const rig = await openRig(server);
   job = await startJob(server, rig);
-  const postPoints = async ({ jobId, attemptId }: Offered, values: readonly object[]): Promise<void> => {
+  const postPoints = async ({ jobId, attemptId }: JobOffer, values: readonly object[]): Promise<void> => {
     const points = values.map((each, n) => ({ n, elapsed_ms: n * 1_000, step: n + 1, values: each }));
     const answer = await fetch(`${server.url}/api/workers/job/${jobId}/metrics`, {
       method: 'POST',
@@ -21,7 +21,7 @@ beforeAll(async () => {
   };
   await postPoints(job, [{ loss: 0.8, learning_rate: 1e-5 }, { loss: 0.4 }, { loss: null }]);
   await rig.report(job, 'failed', { cause: 'preempted' });
-  const again = await rig.offered();
+  const again = await rig.nextOffer();
   for (const status of ['starting', 'running']) await rig.report(again, status);
   await postPoints(again, [{ loss: 0.123456789, 'gpu.0.utilization': 97 }]);
 });

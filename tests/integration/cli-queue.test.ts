@@ -160,10 +160,10 @@ describe('queue commands', () => {
     });
     const json = trainyard(['jobs', 'watch', '--json', ...flags]);
     onTestFinished(() => json.kill('SIGKILL'));
-    for (const watch of [...watches, json]) await watch.said(/^Watching http/);
+    for (const watch of [...watches, json]) await watch.waitForLine(/^Watching http/);
     await runTrainyard(['queue', 'pause', '--note', 'new fans', ...flags]);
-    for (const watch of watches) await watch.said(/^20\S+Z {2}queue paused by admin: new fans$/);
-    const line = await json.said(/^\{.*"kind":"queue","type":"queue\.paused","queue":\{/);
+    for (const watch of watches) await watch.waitForLine(/^20\S+Z {2}queue paused by admin: new fans$/);
+    const line = await json.waitForLine(/^\{.*"kind":"queue","type":"queue\.paused","queue":\{/);
     expect(JSON.parse(line.input)).toMatchObject({ queue: { paused: { by: 'admin', note: 'new fans' } } });
 
     for (const name of ['jobs', 'workers']) {
@@ -181,8 +181,8 @@ describe('queue commands', () => {
     await runTrainyard(['queue', 'limits', '--max', '4', ...flags]);
     await runTrainyard(['queue', 'resume', ...flags]);
     for (const watch of watches) {
-      await watch.said(/^20\S+Z {2}queue limits: max running 4, max per user unlimited$/);
-      await watch.said(/^20\S+Z {2}queue resumed$/);
+      await watch.waitForLine(/^20\S+Z {2}queue limits: max running 4, max per user unlimited$/);
+      await watch.waitForLine(/^20\S+Z {2}queue resumed$/);
     }
   });
 });

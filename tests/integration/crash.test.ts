@@ -10,7 +10,7 @@ import {
   startWorker,
   temporaryFolder,
 } from '../support/processes.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
 const adminOf = ({ url, dataDir }: ServerProgram) => {
@@ -23,7 +23,7 @@ test('keeps a job across kill -9 once its submission was answered, and runs it',
   onTestFinished(() => first.kill('SIGKILL'));
   mkdirSync(join(first.dataDir, 'configs'), { recursive: true });
   writeFileSync(join(first.dataDir, 'configs/test.json'), '{"trainer": "selftest", "seconds": 0.3}');
-  const before = conveniences(adminOf(first).client);
+  const before = createShortcuts(adminOf(first).client);
   const worker = await before.createWorker({ name: 'rig-1' });
   const job = await before.submit({ config_name: 'test' });
   first.kill('SIGKILL');
@@ -48,7 +48,7 @@ test('resumes a running job after the server is killed, without a second attempt
   const first = await startServer();
   onTestFinished(() => first.kill('SIGKILL'));
   const { client, token } = adminOf(first);
-  const { createWorker, submit } = conveniences(client);
+  const { createWorker, submit } = createShortcuts(client);
   const worker = await createWorker({ name: 'rig-1' });
   const agent = startWorker({
     url: first.url,
@@ -90,7 +90,7 @@ test.runIf(process.platform !== 'win32')(
     ];
     const program = startProgram(['sh', '-c', unread, 'sh', pipe, ...server, '--json', '--log-requests']);
     onTestFinished(() => program.kill('SIGKILL'));
-    const [line] = await program.said(/^\{"ready":true.*/);
+    const [line] = await program.waitForLine(/^\{"ready":true.*/);
     const { url } = JSON.parse(line) as { readonly url: string };
     // At about 200 bytes per line, this exceeds the capacity of a pipe.
     for (let n = 0; n < 500; n += 1) expect((await fetch(`${url}/health/live`)).status).toBe(200);

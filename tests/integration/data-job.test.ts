@@ -98,7 +98,7 @@ test('delivers a dataset to two rigs, and downloads nothing for a second job on 
   expect(first.seen(job)).toEqual(digests);
   const again = await submit(path);
   expect(await server.watch.jobEnd(again)).toMatchObject({ status: 'completed' });
-  await program.said(/already on this rig/);
+  await program.waitForLine(/already on this rig/);
   program.kill('SIGTERM');
   await program.exited;
   const second = await startRig('rig-2');
@@ -121,7 +121,7 @@ test('resumes a dataset download where a killed worker stopped', async () => {
   const next = rig.start();
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
   expect(rig.seen(job)).toEqual(digests);
-  const [, fetched] = await next.said(/Data: .* ([\d.]+) MB fetched/);
+  const [, fetched] = await next.waitForLine(/Data: .* ([\d.]+) MB fetched/);
   // The whole dataset has 20 MB.
   expect(Number(fetched)).toBeLessThanOrEqual(20 - whole.length * 0.05 + 0.1);
 });

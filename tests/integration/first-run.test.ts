@@ -12,7 +12,7 @@ import { eventually } from '../support/notices.ts';
 import { argvOf, isAlive, killProcessesOf, ownerVariable, processesOf } from '../support/own-processes.ts';
 import { root, temporaryFolder, trainyard } from '../support/processes.ts';
 import { reapAtEnd } from '../support/reaping.ts';
-import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { createTrainerRecord } from '../support/trainer-record.ts';
 import { watchEvents } from '../support/watch.ts';
 
@@ -34,7 +34,7 @@ async function openServer() {
   };
   const dataDir = join(folder, 'data');
   const program = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json'], { env });
-  const [line] = await program.said(/^\{"ready":true.*/);
+  const [line] = await program.waitForLine(/^\{"ready":true.*/);
   const { url } = JSON.parse(line) as { readonly url: string };
   const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
   const admin = adminClient(url, token);
@@ -48,7 +48,7 @@ async function openServer() {
     env,
     admin,
     watch,
-    ...conveniences(admin),
+    ...createShortcuts(admin),
     /** Trainers end when this file exists. */
     gate: join(folder, 'enough'),
     stubTrainer: `${stub} --config {config_path} --record '${trainers.file}'`,
@@ -94,11 +94,11 @@ test(
     await server.watch.job(id, 'running');
     const off = { body: { local_worker: { enabled: false } } };
     expect((await server.set(off)).local_worker).toMatchObject({ enabled: false, state: 'leaving' });
-    await server.said(/Leaving when the job is done/);
+    await server.waitForLine(/Leaving when the job is done/);
     expect(isAlive(trainer)).toBe(true);
 
     expect((await server.set({ body: { local_worker: { enabled: true } } })).local_worker.state).toBe('on');
-    await server.said(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
+    await server.waitForLine(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
 
     await server.set(off);
     await eventually(
@@ -145,7 +145,7 @@ test(
 
     const cutAt = server.watch.seen.at(-1)?.seq ?? 0;
     expect((await server.set({ body: { shared: false } })).network.listening).toEqual([server.url]);
-    await agent.said(/Connection refused/);
+    await agent.waitForLine(/Connection refused/);
     expect(isAlive(trainer)).toBe(true);
     await server.set(onNetwork);
     writeFileSync(server.gate, '');

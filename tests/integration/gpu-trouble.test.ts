@@ -45,7 +45,7 @@ async function startServerAndWorker(gpu: FakeGpu, script: string) {
   writeFileSync(trainer, script);
   const args = ['--name', 'rig-1', '--persistent', '--trainer', `'${process.execPath}' '${trainer}'`];
   const worker = startWorker({ url: server.url, token, args, env: gpu.env });
-  await worker.said(/^Connected/);
+  await worker.waitForLine(/^Connected/);
   const waitForWorker = (what: string, fits: (view: WorkerView) => boolean): Promise<WorkerView> =>
     server.watch.until(what, event =>
       event.kind === 'worker' && event.worker_id === id && event.worker !== null && fits(event.worker)
@@ -69,14 +69,14 @@ test('keeps jobs pending with a reason while a GPU is missing, and dispatches th
       { gpu: 0, kind: 'missing', detail: expect.stringMatching(/^nvidia-smi says: .*GPU is lost/) },
     ],
   });
-  await worker.said(/^GPU 0: nvidia-smi says: /);
+  await worker.waitForLine(/^GPU 0: nvidia-smi says: /);
   const job = await server.submit({ config: {} });
   expect(await reasonOf(server, job)).toBe(
     'No idle workers: 0 of 1 worker can take this job: 1 with GPU trouble (rig-1: GPU 0 is missing)',
   );
   gpu.setAnswer('cards', healthy);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
-  await worker.said(/^All GPUs are available again/);
+  await worker.waitForLine(/^All GPUs are available again/);
 }, 30_000);
 
 test('reports a GPU held by another process before it dispatches the first job', async () => {

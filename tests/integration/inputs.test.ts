@@ -7,7 +7,13 @@ import type { Client } from '../../protocol/client.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { startServer, startWorker, temporaryFolder } from '../support/processes.ts';
-import { adminClient, conveniences, startTestServer, type TestServer, valueOf } from '../support/server.ts';
+import {
+  adminClient,
+  createShortcuts,
+  startTestServer,
+  type TestServer,
+  valueOf,
+} from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 import { until } from '../unit/agent/guard-rig.ts';
 
@@ -193,7 +199,7 @@ test('continues the download of an input after the worker was killed in the midd
   expect(rig.seen(child)).toEqual(
     Object.fromEntries(Object.keys(many).map(key => [key.slice('weights/'.length), stored[key]])),
   );
-  const [, fetched] = await next.said(/Inputs: lora \(weights\), ([\d.]+) MB fetched/);
+  const [, fetched] = await next.waitForLine(/Inputs: lora \(weights\), ([\d.]+) MB fetched/);
   expect(Number(fetched)).toBeLessThanOrEqual(15 - (before - 1) * 0.1 + 0.1);
 }, 120_000);
 
@@ -202,7 +208,7 @@ test('delivers an input although the server is killed in the middle of the downl
   onTestFinished(() => first.kill('SIGKILL'));
   const tokenOf = (): string => readFileSync(join(first.dataDir, 'admin-token'), 'utf8').trim();
   const admin = adminClient(first.url, tokenOf());
-  const { createWorker, submit } = conveniences(admin);
+  const { createWorker, submit } = createShortcuts(admin);
   const rig = await startRig('rig-1', { url: first.url, createWorker });
   rig.start();
   const watch = await watchEvents(first.url, tokenOf());

@@ -11,7 +11,13 @@ import { textsBelow } from '../support/files-below.ts';
 import { argvOf } from '../support/own-processes.ts';
 import { eventually } from '../support/notices.ts';
 import { type Program, startServer, startWorker, temporaryFolder, trainyard } from '../support/processes.ts';
-import { adminClient, conveniences, startTestServer, type TestServer, valueOf } from '../support/server.ts';
+import {
+  adminClient,
+  createShortcuts,
+  startTestServer,
+  type TestServer,
+  valueOf,
+} from '../support/server.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -57,11 +63,11 @@ test('joins once, survives a kill with the same environment, and refuses the joi
     startWorker({ url: server.url, token: joinToken.join_token, args, stateHome: home });
 
   const first = start(stateHome);
-  await first.said(/^Joined as rig-1 \(w_/);
+  await first.waitForLine(/^Joined as rig-1 \(w_/);
   first.kill('SIGKILL');
   await first.exited;
   const again = start(stateHome);
-  await again.said(/^Connected to .* as rig-1/);
+  await again.waitForLine(/^Connected to .* as rig-1/);
   expect(again.lines.join('\n')).not.toContain('Joined');
 
   const { joined, pending, mode } = storedToken(stateHome);
@@ -101,7 +107,7 @@ test('joins again with its stored token when the response to the join was lost',
   const args = ['--name', 'rig-1', '--persistent'];
   // Keep the stored token but not the result of the call, as after a kill of the process between the two.
   const first = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
-  await first.said(/^Joined/);
+  await first.waitForLine(/^Joined/);
   first.kill('SIGKILL');
   await first.exited;
   const file = join(stateHome, 'trainyard/rig-1/token');
@@ -109,8 +115,8 @@ test('joins again with its stored token when the response to the join was lost',
   writeFileSync(file, JSON.stringify({ joined: null, pending: joined }));
 
   const again = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
-  await again.said(/^Joined as rig-1/);
-  await again.said(/^Connected to/);
+  await again.waitForLine(/^Joined as rig-1/);
+  await again.waitForLine(/^Connected to/);
   expect(storedToken(stateHome)).toMatchObject({ joined, pending: null });
 }, 60_000);
 
@@ -118,7 +124,7 @@ test('retries until the orchestrator is up, and then joins', async () => {
   const first = await startServer();
   onTestFinished(() => first.kill('SIGKILL'));
   const admin = adminClient(first.url, readFileSync(join(first.dataDir, 'admin-token'), 'utf8').trim());
-  const { id } = await conveniences(admin).createWorker({ name: 'rig-1' });
+  const { id } = await createShortcuts(admin).createWorker({ name: 'rig-1' });
   const joinToken = valueOf(await admin.call(workersApi.createJoinToken, { params: { id } }));
   first.kill('SIGKILL');
   await first.exited;
@@ -127,10 +133,10 @@ test('retries until the orchestrator is up, and then joins', async () => {
     token: joinToken.join_token,
     args: ['--name', 'rig-1', '--persistent'],
   });
-  await worker.said(/^Connection refused.*Trying again/);
+  await worker.waitForLine(/^Connection refused.*Trying again/);
   const second = await startServer(['--port', new URL(first.url).port], first.dataDir);
   onTestFinished(() => second.kill('SIGKILL'));
-  await worker.said(/^Connected to .* as rig-1/);
+  await worker.waitForLine(/^Connected to .* as rig-1/);
   expect(worker.lines.filter(line => line.startsWith('Joined'))).toHaveLength(1);
 }, 60_000);
 
@@ -141,12 +147,12 @@ test('joins again when its token file gets a join token after a rotation', async
   writeFileSync(file, token, { mode: 0o600 });
   const args = ['--name', 'rig-1', '--persistent', '--worker-token-file', file];
   const worker = startWorker({ url: server.url, token: '', args, stateHome });
-  await worker.said(/^Connected/);
+  await worker.waitForLine(/^Connected/);
   valueOf(await server.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
-  await worker.said(/^The orchestrator rejected the token/);
+  await worker.waitForLine(/^The orchestrator rejected the token/);
   const joinToken = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
   writeFileSync(file, joinToken.join_token);
-  await worker.said(/^Joined as rig-1/);
+  await worker.waitForLine(/^Joined as rig-1/);
   await eventually(
     'the second connection',
     () => worker.lines.filter(line => line.startsWith('Connected')).length === 2,
@@ -159,10 +165,10 @@ test('stops the old process of a worker when another one joins as that worker', 
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const args = ['--name', 'rig-1', '--persistent'];
   const old = startWorker({ url: server.url, token, args });
-  await old.said(/^Connected/);
+  await old.waitForLine(/^Connected/);
   const joinToken = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
   const fresh = startWorker({ url: server.url, token: joinToken.join_token, args });
-  await fresh.said(/^Connected/);
+  await fresh.waitForLine(/^Connected/);
   expect((await old.exited).code).toBe(3);
   expect(fresh.lines.join('\n')).not.toContain('Another machine');
 }, 60_000);
@@ -173,7 +179,7 @@ test('needs no token option on a machine that has joined', async () => {
   const stateHome = temporaryFolder();
   const args = ['--name', 'rig-1', '--persistent'];
   const first = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
-  await first.said(/^Connected/);
+  await first.waitForLine(/^Connected/);
   first.kill('SIGTERM');
   expect((await first.exited).code).toBe(0);
   const again = trainyard(['worker', '--orchestrator-url', server.url, ...args], {
@@ -183,5 +189,5 @@ test('needs no token option on a machine that has joined', async () => {
     again.kill('SIGKILL');
     await again.exited;
   });
-  await again.said(/^Connected to .* as rig-1/);
+  await again.waitForLine(/^Connected to .* as rig-1/);
 }, 60_000);

@@ -24,12 +24,12 @@ test('saves a checkpoint on a notice signal, so that another worker resumes from
   };
   const first = await start('rig-1', '--notice-signal', 'USR1');
   const job = await server.submit({ config, max_retries: 0 });
-  await first.worker.said(/^\| training from the beginning/);
+  await first.worker.waitForLine(/^\| training from the beginning/);
   await server.watch.until('progress', event =>
     event.kind === 'job' && (event.job?.progress?.step ?? 0) > 20 ? true : null,
   );
   first.worker.kill('SIGUSR1');
-  const [, saved = ''] = await first.worker.said(/^\| saved (checkpoint-\d{6}\.bin) as asked/);
+  const [, saved = ''] = await first.worker.waitForLine(/^\| saved (checkpoint-\d{6}\.bin) as asked/);
   expect(await first.worker.exited).toEqual({ code: 0, signal: null });
   expect(first.worker.lines).toContainEqual(
     expect.stringContaining('The machine is taken away, as SIGUSR1 announces'),
@@ -49,7 +49,7 @@ test('saves a checkpoint on a notice signal, so that another worker resumes from
   expect(artifacts.map(({ key }) => key)).toContain(saved);
 
   const second = await start('rig-2');
-  const [, step] = await second.worker.said(/^\| continuing after step (\d+)/);
+  const [, step] = await second.worker.waitForLine(/^\| continuing after step (\d+)/);
   expect(Number(step)).toBe(Number(/\d{6}/.exec(saved)?.[0]));
   expect(Number(step)).toBeGreaterThan(20);
   expect(await server.watch.job(job, 'running')).toBeDefined();

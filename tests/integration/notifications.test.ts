@@ -10,7 +10,7 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { startServer, startWorker } from '../support/processes.ts';
 import { openMailServer, openReceiver, type Received } from '../support/receiver.ts';
-import { adminClient, conveniences, startTestServer, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, startTestServer, valueOf } from '../support/server.ts';
 
 type BodyOfCall<C extends Call> = NonNullable<CallInput<C>['body']>;
 type Target = BodyOfCall<typeof notificationsApi.createChannel>['target'];
@@ -75,7 +75,7 @@ test('retries failed deliveries, and keeps the order of each job and valid signa
   );
   const worker = await server.createWorker({ name: 'rig-1' });
   startWorker({ url: server.url, token: worker.token, args: ['--name', 'rig-1', '--persistent'] });
-  const ana = conveniences(adminClient(server.url, token));
+  const ana = createShortcuts(adminClient(server.url, token));
   const first = await ana.submit({ config: { trainer: 'selftest', seconds: 0.1 } });
   const second = await ana.submit({ config: { trainer: 'selftest', seconds: 0.1 } });
   for (const id of [first, second]) valueOf(await admin.call(queueApi.approve, { params: { id } }));
@@ -156,7 +156,7 @@ test('delivers the outbox after kill -9, with the same ids', async () => {
   await addChannel(admin, { kind: 'webhook', url: receiver.url, signing_secret: signingSecret }, [
     'job_completed',
   ]);
-  const { createWorker, submit } = conveniences(admin);
+  const { createWorker, submit } = createShortcuts(admin);
   const worker = await createWorker({ name: 'rig-1' });
   startWorker({ url: first.url, token: worker.token, args: ['--name', 'rig-1'] });
   const job = await submit({ config: { trainer: 'selftest', seconds: 0.1 } });

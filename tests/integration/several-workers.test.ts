@@ -60,7 +60,7 @@ async function startFleet() {
     restart: () => start(name, token),
     program: start(name, token),
   }));
-  for (const { program } of workers) await program.said(/^Connected/);
+  for (const { program } of workers) await program.waitForLine(/^Connected/);
   const job = await server.submit({ config: { steps: 1 }, num_nodes: 2, max_retries: 0 });
   const notes = (): readonly string[] =>
     existsSync(join(folder, 'notes')) ? readFileSync(join(folder, 'notes'), 'utf8').trim().split('\n') : [];
@@ -113,7 +113,7 @@ test('keeps a job going when the agent of the second worker is killed and starte
   const second = byRank(1);
   second.program.kill('SIGKILL');
   await second.program.exited;
-  await second.restart().said(/^Job \S+ goes on/);
+  await second.restart().waitForLine(/^Job \S+ goes on/);
   end(1, 0);
   await until(() => expect(notes()).toContain('ends 1'));
   end(0, 0);

@@ -10,7 +10,7 @@ import { tokensApi } from '../../protocol/tokens-api.ts';
 import { startServer, startWorker } from '../support/processes.ts';
 import { createPushBrowser, readVapid } from '../support/push-browser.ts';
 import { openReceiver } from '../support/receiver.ts';
-import { adminClient, conveniences, startTestServer, valueOf } from '../support/server.ts';
+import { adminClient, createShortcuts, startTestServer, valueOf } from '../support/server.ts';
 
 async function openService(statusOf: (count: number) => number | null = () => 201) {
   const service = await openReceiver(statusOf);
@@ -63,7 +63,7 @@ test("brings a person's own jobs with the chosen tag to the browser, encrypted a
   startWorker({ url: server.url, token: worker.token, args: ['--name', 'rig-1', '--persistent'] });
   const config = { trainer: 'selftest', seconds: 0.1 };
   await server.submit({ config, tags: ['faces'] });
-  const ana = conveniences(client);
+  const ana = createShortcuts(client);
   await ana.submit({ config });
   const job = await ana.submit({ config, tags: ['faces'], name: 'größe' });
   const [request] = await service.until(received => received.length === 1);
@@ -117,7 +117,7 @@ test('delivers after kill -9 with the keys from before, and the same id', async 
   const admin = clientOf(first.url);
   const { browser } = await subscribe(admin, service.url, { only_own: false });
   const { public_key: serverKey } = valueOf(await admin.call(pushApi.get));
-  const { createWorker, submit } = conveniences(admin);
+  const { createWorker, submit } = createShortcuts(admin);
   const worker = await createWorker({ name: 'rig-1' });
   startWorker({ url: first.url, token: worker.token, args: ['--name', 'rig-1'] });
   await submit({ config: { trainer: 'selftest', seconds: 0.1 } });

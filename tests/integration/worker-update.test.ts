@@ -290,7 +290,7 @@ describe('an update of a worker from the server', () => {
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 8 } });
     await server.watch.job(job, 'running');
     await request(server, 'now', rig);
-    await rig.program.said(/^Installed version/);
+    await rig.program.waitForLine(/^Installed version/);
     rig.program.kill('SIGKILL');
     await rig.program.exited;
     rig.start();

@@ -15,7 +15,7 @@ export interface Frame {
 /** One request and its outcome. Times are those of `performance.now()`. */
 export interface HttpExchange extends ProxiedCall {
   readonly at: number;
-  readonly fate: Action;
+  readonly action: Action;
   /** The orchestrator's answer, whether or not it reached the client; null until there is one. */
   answer: { readonly status: number; readonly body: unknown } | null;
   /** Whether the client received the whole answer, or the headers of a stream. */
@@ -122,9 +122,9 @@ async function relayAnswer(exchange: HttpExchange, ends: Ends, answer: http.Inco
   if (text === null) return;
   exchange.answer = { status: answer.statusCode ?? 0, body: parseJson(text) };
   changed();
-  if (exchange.fate === 'lose_answer') return;
+  if (exchange.action === 'lose_answer') return;
   down.transmit(() => {
-    if (exchange.fate === 'reset_answer') {
+    if (exchange.action === 'reset_answer') {
       resetMessage(client);
       return;
     }

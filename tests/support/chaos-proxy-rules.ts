@@ -25,7 +25,7 @@ export interface Rule {
   /** Selects calls whose method and path contain this text, such as `POST /api/workers/heartbeat`. */
   readonly call?: string;
   readonly where?: (call: ProxiedCall) => boolean;
-  readonly fate: Action;
+  readonly action: Action;
   /** Number of times that the rule applies; by default, until it is removed. */
   readonly times?: number;
 }
@@ -49,7 +49,7 @@ export function createRuleBook(): RuleBook {
         if (!matches(rule, call)) continue;
         if (left > 1) rules.set(rule, left - 1);
         else rules.delete(rule);
-        return rule.fate;
+        return rule.action;
       }
       return 'pass';
     },

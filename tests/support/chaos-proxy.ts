@@ -92,11 +92,11 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     const text = await textOf(request);
     const { method = '', url: path = '', headers } = request;
     const call = { method, path, headers, text, body: parseJson(text) };
-    const fate = rules.actionFor(call);
+    const action = rules.actionFor(call);
     const exchange: HttpExchange = {
       ...call,
       at: performance.now(),
-      fate,
+      action,
       answer: null,
       delivered: false,
       open: false,
@@ -105,13 +105,13 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     };
     log.push(exchange);
     notices.changed();
-    if (fate === 'drop') return;
-    if (fate === 'reset') {
+    if (action === 'drop') return;
+    if (action === 'reset') {
       resetMessage(client);
       return;
     }
     const ends = { target: () => new URL(target()), client, changed: notices.changed, cutAt };
-    const pairs = (fate === 'duplicate' ? [1, 2] : [1]).map(() => ({
+    const pairs = (action === 'duplicate' ? [1, 2] : [1]).map(() => ({
       up: groups.up.lane(),
       down: groups.down.lane(),
     }));

@@ -8,7 +8,7 @@ import {
   workerLogsApi,
 } from '../../protocol/logs-api.ts';
 import { type TestServer, valueOf } from './server.ts';
-import type { Offered, Rig } from './upload-bench.ts';
+import type { JobOffer, Rig } from './upload-bench.ts';
 
 type Reachable = Pick<TestServer, 'url' | 'admin'>;
 
@@ -22,7 +22,7 @@ export interface Shipper {
 }
 
 const shipCall =
-  (url: string, token: string, { jobId, attemptId }: Pick<Offered, 'jobId' | 'attemptId'>) =>
+  (url: string, token: string, { jobId, attemptId }: Pick<JobOffer, 'jobId' | 'attemptId'>) =>
   (chunk: Partial<LogChunkBody>) =>
     createClient({ baseUrl: url, headers: () => ({ 'x-worker-token': token }), timeoutMs: 10_000 }).call(
       workerLogsApi.ship,
@@ -38,7 +38,7 @@ const chunkLength = 50_000;
 export function createShipper(
   url: string,
   rig: Pick<Rig, 'token'>,
-  offered: Pick<Offered, 'jobId' | 'attemptId'>,
+  offered: Pick<JobOffer, 'jobId' | 'attemptId'>,
 ): Shipper {
   const call = shipCall(url, rig.token, offered);
   let position = 0;
@@ -61,7 +61,7 @@ export function createShipper(
 
 export const readLog = async (
   { admin }: Reachable,
-  id: Offered['jobId'],
+  id: JobOffer['jobId'],
   query: { readonly attempt?: number; readonly line?: number; readonly limit?: number } = {},
 ): Promise<LogPage> => valueOf(await admin.call(logsApi.read, { params: { id }, query }));
 

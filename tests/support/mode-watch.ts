@@ -8,7 +8,7 @@ export interface ModeWatch {
   /** Returns `path mode` for every past or present mode that gives other users access. */
   open(): readonly string[];
   /** The number of files and folders recorded so far. */
-  seen(): number;
+  recordedCount(): number;
   close(): void;
 }
 
@@ -56,7 +56,7 @@ export function watchModes(folder: string, isOurs: (path: string) => boolean): M
       [...modes].flatMap(([path, own]) =>
         [...own].filter(mode => !/^[0-7]?[0-7]00$/.test(mode)).map(mode => `${path} ${mode}`),
       ),
-    seen: () => modes.size,
+    recordedCount: () => modes.size,
     close() {
       for (const watcher of watchers.values()) watcher.close();
     },

@@ -16,7 +16,7 @@ export interface Program {
   /** Lines of stdout and stderr, in order of arrival. */
   readonly lines: readonly string[];
   /** Resolves with the first past or future line that matches the pattern. */
-  said(pattern: RegExp): Promise<RegExpExecArray>;
+  waitForLine(pattern: RegExp): Promise<RegExpExecArray>;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   kill(signal: NodeJS.Signals): void;
 }
@@ -50,7 +50,7 @@ export function startProgram(argv: readonly string[], options: ProgramOptions = 
     lines,
     exited,
     kill: signal => void child.kill(signal),
-    said: pattern =>
+    waitForLine: pattern =>
       new Promise((resolve, reject) => {
         const look = (): void => {
           const found = lines.map(line => pattern.exec(line)).find(match => match !== null);
@@ -59,7 +59,7 @@ export function startProgram(argv: readonly string[], options: ProgramOptions = 
           listeners.delete(look);
           if (found === undefined)
             reject(
-              new Error(`${args.join(' ')} ended and never said ${pattern.source}:\n${lines.join('\n')}`),
+              new Error(`${args.join(' ')} ended and never printed ${pattern.source}:\n${lines.join('\n')}`),
             );
           else resolve(found);
         };
@@ -88,7 +88,7 @@ export async function startServer(
   options: ProgramOptions = {},
 ): Promise<ServerProgram> {
   const program = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json', ...args], options);
-  const [line] = await program.said(/^\{"ready":true.*/);
+  const [line] = await program.waitForLine(/^\{"ready":true.*/);
   const { url } = JSON.parse(line) as { readonly url: string };
   return { ...program, url, dataDir };
 }

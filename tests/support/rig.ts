@@ -10,14 +10,14 @@ import { endTrainings } from './trainings.ts';
 const tools = ['cat', 'chmod', 'curl', 'cut', 'env', 'getent', 'id', 'ln', 'mkdir', 'mv', 'rm', 'sed', 'sh'];
 const more = ['sha256sum', 'sleep', 'uname', 'tr', 'grep'];
 
-export interface Bare {
+export interface BareMachine {
   readonly home: string;
   readonly path: string;
   /** Runs a command line in its shell, as a user would. The program ends with its test. */
   run(line: string, env?: Readonly<Record<string, string>>): Program;
 }
 
-export function openBare(): Bare {
+export function openBareMachine(): BareMachine {
   const home = temporaryFolder();
   const bin = join(home, 'tools');
   mkdirSync(bin);

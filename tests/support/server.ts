@@ -138,7 +138,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     admin,
     watch,
     log,
-    ...conveniences(admin),
+    ...createShortcuts(admin),
     config(name, config) {
       mkdirSync(configsDir, { recursive: true });
       writeFileSync(join(configsDir, `${name}.json`), JSON.stringify(config));
@@ -154,7 +154,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 export const adminClient = (url: string, token: string): Client =>
   createClient({ baseUrl: url, headers: () => ({ authorization: `Bearer ${token}` }), timeoutMs: 10_000 });
 
-export const conveniences = (admin: Client): Pick<TestServer, 'createWorker' | 'submit'> => ({
+export const createShortcuts = (admin: Client): Pick<TestServer, 'createWorker' | 'submit'> => ({
   async createWorker(body) {
     const created = valueOf(await admin.call(workersApi.create, { body }));
     return { id: created.worker_id, token: created.token };

@@ -8,7 +8,7 @@ import type { LaunchView, NewPool, PoolView } from '../../protocol/pool.ts';
 import { poolsApi } from '../../protocol/pools-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { digitsTrainer, root, type ServerProgram, startServer, temporaryFolder } from './processes.ts';
-import { adminClient, conveniences, valueOf } from './server.ts';
+import { adminClient, createShortcuts, valueOf } from './server.ts';
 import type { SlurmLab } from './slurm-lab.ts';
 
 /** A server whose pools order workers from a Slurm cluster on this machine. */
@@ -61,7 +61,7 @@ export async function startSlurmFleet(
   onTestFinished(() => server.kill('SIGKILL'));
   const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
   const client = adminClient(server.url, token);
-  const { submit } = conveniences(client);
+  const { submit } = createShortcuts(client);
   const program = workerProgram(lab);
 
   const until: SlurmFleet['until'] = (what, find, timeoutMs = 30_000) =>

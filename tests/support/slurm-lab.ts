@@ -20,12 +20,12 @@ export interface SlurmLab {
   slurm(...argv: readonly string[]): Promise<string>;
   /** The arguments of all commands so far. */
   calls(): string;
-  /** Shell commands that start a stand-in worker. `said` returns the lines that it has written so far. */
+  /** Shell commands that start a stand-in worker. `lines` returns the lines that it has written so far. */
   readonly worker: {
     readonly program: string;
     file(name: string): string;
     start(name: string): string;
-    said(name: string): readonly string[];
+    lines(name: string): readonly string[];
   };
   pid(daemon: Daemon): number;
   signal(daemon: Daemon, signal: NodeJS.Signals): void;
@@ -85,7 +85,7 @@ export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
       program: worker,
       file: name => join(folder, `${name}.worker`),
       start: name => `exec '${worker}' '${join(folder, name)}.worker'`,
-      said: name => read(`${name}.worker`).split('\n').slice(0, -1),
+      lines: name => read(`${name}.worker`).split('\n').slice(0, -1),
     },
     pid: daemon => Number(read(`${daemon}.pid`)),
     signal: (daemon, signal) => process.kill(Number(read(`${daemon}.pid`)), signal),
@@ -167,11 +167,16 @@ export const slurmEngine = (
   });
 
 /** Waits until a stand-in worker has written a line. */
-export const untilSaid = (slurmLab: SlurmLab, name: string, line: string, timeout = 20_000): Promise<void> =>
+export const waitForReport = (
+  slurmLab: SlurmLab,
+  name: string,
+  line: string,
+  timeout = 20_000,
+): Promise<void> =>
   vi.waitFor(
     () => {
-      const lines = slurmLab.worker.said(name);
-      if (!lines.includes(line)) throw new Error(`${name} has not said "${line}": ${lines.join(', ')}`);
+      const lines = slurmLab.worker.lines(name);
+      if (!lines.includes(line)) throw new Error(`${name} has not written "${line}": ${lines.join(', ')}`);
     },
     { timeout, interval: 50 },
   );

@@ -3,7 +3,7 @@ import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { WorkerCommand } from '../../protocol/worker-api.ts';
 import type { TestServer } from './server.ts';
 
-export interface Offered {
+export interface JobOffer {
   readonly jobId: JobId;
   readonly attemptId: string;
   readonly token: string;
@@ -20,9 +20,9 @@ export interface Rig {
   readonly id: WorkerId;
   readonly token: string;
   /** Resolves with the next offered job. */
-  offered(): Promise<Offered>;
+  nextOffer(): Promise<JobOffer>;
   /** Sends a report about an offered job. */
-  report(offered: Pick<Offered, 'jobId' | 'attemptId'>, status: string, more?: object): Promise<Response>;
+  report(offered: Pick<JobOffer, 'jobId' | 'attemptId'>, status: string, more?: object): Promise<Response>;
   /** Registers as a restarted agent that has lost its running job. */
   register(): Promise<void>;
   openStream(): Promise<void>;
@@ -34,8 +34,8 @@ type Reachable = Pick<TestServer, 'url' | 'createWorker'>;
 /** `facts`: additional registration fields. */
 export async function openRig(server: Reachable, name = 'rig-1', facts: object = {}): Promise<Rig> {
   const { id, token } = await server.createWorker({ name });
-  const offers: Offered[] = [];
-  const waiting: ((offer: Offered) => void)[] = [];
+  const offers: JobOffer[] = [];
+  const waiting: ((offer: JobOffer) => void)[] = [];
   const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
   const post = (path: string, body: object): Promise<Response> =>
     fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -58,7 +58,7 @@ export async function openRig(server: Reachable, name = 'rig-1', facts: object =
   const rig: Rig = {
     id,
     token,
-    offered() {
+    nextOffer() {
       const known = offers.shift();
       return known === undefined ? new Promise(resolve => waiting.push(resolve)) : Promise.resolve(known);
     },
@@ -103,14 +103,14 @@ export async function startJob(
   server: Pick<TestServer, 'submit'>,
   rig: Rig,
   body: Partial<Parameters<TestServer['submit']>[0]> = {},
-): Promise<Offered> {
+): Promise<JobOffer> {
   await server.submit({ config: {}, ...body });
-  const offered = await rig.offered();
+  const offered = await rig.nextOffer();
   for (const status of ['starting', 'running']) await rig.report(offered, status);
   return offered;
 }
 
-export interface Sent {
+export interface UploadRequest {
   readonly bucket?: string;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
@@ -122,7 +122,7 @@ export const upload = (
   url: string,
   token: string,
   key: string,
-  { bucket = 'outputs', body, headers = {}, method = 'PUT' }: Sent = {},
+  { bucket = 'outputs', body, headers = {}, method = 'PUT' }: UploadRequest = {},
 ): Promise<Response> =>
   fetch(`${url}/api/cloud/storage/${bucket}/${key}`, {
     method,

@@ -22,7 +22,7 @@ interface StartOptions extends Partial<V1AgentOptions> {
   readonly instant?: readonly V1WaitReason[];
 }
 
-export interface V1Bench {
+export interface V1Fixture {
   readonly server: ScriptedServer;
   /** Starts a persistent agent with a manual trainer. Resolves as soon as its stream is open. */
   start(options?: StartOptions): Promise<Started>;
@@ -36,7 +36,7 @@ export interface V1Bench {
   registrations(): unknown[];
 }
 
-export function useV1Bench(): V1Bench {
+export function useV1Fixture(): V1Fixture {
   let server: ScriptedServer | null = null;
   let agents: V1Agent[] = [];
 
@@ -50,7 +50,7 @@ export function useV1Bench(): V1Bench {
   });
 
   function getServer(): ScriptedServer {
-    if (server === null) throw new Error('the bench exists only within a test');
+    if (server === null) throw new Error('the fixture exists only within a test');
     return server;
   }
 

@@ -13,13 +13,13 @@ import { uploadFile } from '../../../agent/artifacts/upload.ts';
 import { manifestName } from '../../../protocol/artifact.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { openRig, type Offered, sha256, startJob, upload } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, sha256, startJob, upload } from '../../support/upload-bench.ts';
 
 const MiB = 1_048_576;
 const sizes = { wholeUpTo: MiB, part: MiB };
 
 let server: TestServer;
-let job: Offered;
+let job: JobOffer;
 beforeEach(async () => {
   server = await startTestServer({
     config: { storage: { perJob: 8 * MiB, inAll: 16 * MiB, keepCheckpoints: 0, reserve: 0 } },

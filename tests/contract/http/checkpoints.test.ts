@@ -6,13 +6,13 @@ import { JobId } from '../../../protocol/ids.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { asJson, sendRaw } from '../../support/raw-request.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, type Rig, startJob, upload } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, startJob, upload } from '../../support/upload-bench.ts';
 
 const storage = { perJob: 10_000, inAll: 15_000, keepCheckpoints: 2, reserve: 0 };
 
 let server: TestServer;
 let rig: Rig;
-let job: Offered;
+let job: JobOffer;
 beforeEach(async () => {
   server = await startTestServer({ config: { storage } });
   rig = await openRig(server);
@@ -20,10 +20,10 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function uploadFile(key: string, of: Offered = job): Promise<void> {
+async function uploadFile(key: string, of: JobOffer = job): Promise<void> {
   expect((await upload(server.url, of.token, key, { body: key })).status).toBe(200);
 }
-const measure = (points: readonly (readonly [step: number, loss: number])[], of: Offered = job) =>
+const measure = (points: readonly (readonly [step: number, loss: number])[], of: JobOffer = job) =>
   sendRaw(server.url, {
     method: 'POST',
     path: `/api/workers/job/${of.jobId}/metrics`,
@@ -34,9 +34,9 @@ const measure = (points: readonly (readonly [step: number, loss: number])[], of:
     }),
   });
 // Loses the worker's job: it registers again without naming the job, so the orchestrator offers it again.
-async function loseJob(): Promise<Offered> {
+async function loseJob(): Promise<JobOffer> {
   await rig.register();
-  return rig.offered();
+  return rig.nextOffer();
 }
 const list = async (id = job.jobId) =>
   valueOf(await server.admin.call(artifactsApi.checkpoints, { params: { id } })).checkpoints;
@@ -68,7 +68,7 @@ describe('resuming a further attempt', () => {
     const next = await loseJob();
     await uploadFile('checkpoint-000150.bin', next);
     await rig.openStream();
-    expect(await rig.offered()).toEqual(next);
+    expect(await rig.nextOffer()).toEqual(next);
   });
 
   test('starts from the beginning without a checkpoint, and reports the lost steps', async () => {
@@ -82,7 +82,7 @@ describe('resuming a further attempt', () => {
     await rig.report(job, 'completed');
     const other = await startJob(server, rig);
     await rig.register();
-    expect((await rig.offered()).resume).toBeNull();
+    expect((await rig.nextOffer()).resume).toBeNull();
     expect(await list(other.jobId)).toEqual([]);
   });
 });

@@ -5,11 +5,11 @@ import { metricsApi, type MetricPoint } from '../../../protocol/metrics-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { asJson, type RawAnswer, sendRaw } from '../../support/raw-request.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, type Rig, startJob } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, startJob } from '../../support/upload-bench.ts';
 
 let server: TestServer;
 let rig: Rig;
-let job: Offered;
+let job: JobOffer;
 beforeEach(async () => {
   server = await startTestServer();
   rig = await openRig(server);
@@ -32,7 +32,7 @@ const post = (body: object | string, by: Rig = rig, id: string = job.jobId): Pro
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 const answered = ({ status, text }: RawAnswer) => [status, JSON.parse(text) as unknown] as const;
-const postPoints = async (points: readonly object[], of: Offered = job, by: Rig = rig) =>
+const postPoints = async (points: readonly object[], of: JobOffer = job, by: Rig = rig) =>
   answered(await post({ attempt_id: of.attemptId, points }, by, of.jobId));
 const read = async (query: Readonly<Record<string, string>> = {}, id: JobId = job.jobId) =>
   valueOf(await server.admin.call(metricsApi.read, { params: { id }, query }));
@@ -161,7 +161,7 @@ describe('ownership of points', () => {
     await postPoints([point(0), point(1)]);
     // The worker lost the job.
     await rig.report(job, 'failed', { cause: 'preempted' });
-    const again = await rig.offered();
+    const again = await rig.nextOffer();
     for (const status of ['starting', 'running']) await rig.report(again, status);
     expect(again).toMatchObject({ jobId: job.jobId });
     await postPoints([point(0, { loss: 9 })], again);

@@ -8,13 +8,13 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { storageApi } from '../../../protocol/storage-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, type Rig, sha256, startJob, upload } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, sha256, startJob, upload } from '../../support/upload-bench.ts';
 
 type Submission = NonNullable<CallInput<typeof queueApi.submit>['body']>;
 
 let server: TestServer;
 let rig: Rig;
-let parent: Offered;
+let parent: JobOffer;
 beforeEach(async () => {
   server = await startTestServer();
   rig = await openRig(server, 'rig-1', { fetches_inputs: true });
@@ -22,25 +22,25 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const put = async (key: string, body = key, of: Offered = parent): Promise<void> => {
+const put = async (key: string, body = key, of: JobOffer = parent): Promise<void> => {
   expect((await upload(server.url, of.token, key, { body })).status).toBe(200);
 };
-const complete = (of: Offered = parent, isPending = false): Promise<Response> =>
+const complete = (of: JobOffer = parent, isPending = false): Promise<Response> =>
   rig.report(of, 'completed', { uploads_pending: isPending });
 const taking = (file: string, more: Partial<Submission> = {}): Submission => ({
   config: {},
   inputs: [{ name: 'lora', from: parent.jobId, file }],
   ...more,
 });
-const read = (of: Offered, path: string, headers = {}): Promise<Response> =>
+const read = (of: JobOffer, path: string, headers = {}): Promise<Response> =>
   upload(server.url, of.token, path, { bucket: 'inputs', method: 'GET', headers });
 const detail = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
 const explain = async (id: JobId) => valueOf(await server.admin.call(queueApi.explain, { params: { id } }));
 const waitsFor = async (id: JobId): Promise<string | null> => (await explain(id)).summary;
 /** A job for which the only worker is free. */
-async function offeredFor(file: string): Promise<Offered> {
+async function offeredFor(file: string): Promise<JobOffer> {
   await server.submit(taking(file));
-  return rig.offered();
+  return rig.nextOffer();
 }
 const refusalOf = async (body: Submission, client = server.admin): Promise<unknown> => {
   const answer = await client.call(queueApi.submit, { body });
@@ -85,7 +85,7 @@ describe('the offer to a worker', () => {
     for (const status of ['starting', 'running']) await rig.report(child, status);
     expect((await read(parent, 'lora/a.safetensors')).status).not.toBe(200);
     await rig.register();
-    const again = await rig.offered();
+    const again = await rig.nextOffer();
     expect(again.attemptId).not.toBe(child.attemptId);
     expect(again.inputs).toEqual(child.inputs);
   });
@@ -94,7 +94,7 @@ describe('the offer to a worker', () => {
     await put('lora.safetensors', 'first');
     await complete();
     await server.admin.call(queueApi.retry, { params: { id: parent.jobId } });
-    const retried = await rig.offered();
+    const retried = await rig.nextOffer();
     await rig.report(retried, 'running');
     await put('lora.safetensors', 'second', retried);
     await complete(retried);
@@ -110,7 +110,7 @@ describe('the offer to a worker', () => {
     await put('checkpoint-100.pt');
     const child = await server.submit(taking('checkpoint newest', { after_on: 'end' }));
     await rig.report(parent, 'failed', { exit_code: 1 });
-    const offered = await rig.offered();
+    const offered = await rig.nextOffer();
     expect([offered.jobId, offered.inputs?.[0]?.path]).toEqual([child, 'checkpoint-100.pt']);
   });
 });
@@ -129,7 +129,7 @@ describe('the wait for files', () => {
     const body = JSON.stringify({ files: 0, bytes: 0 });
     const report = await fetch(server.url + storageApi.outstanding.path, { method: 'PUT', headers, body });
     expect(report.status).toBe(200);
-    expect((await rig.offered()).jobId).toBe(child);
+    expect((await rig.nextOffer()).jobId).toBe(child);
   });
 
   test('keeps the reason if the missing files are given up, and loses it when a retry has the files', async () => {
@@ -141,11 +141,11 @@ describe('the wait for files', () => {
     );
     expect((await explain(child)).reasons[0]?.params).toMatchObject({ state: 'completed', files: 'missing' });
     await server.admin.call(queueApi.retry, { params: { id: parent.jobId } });
-    const retried = await rig.offered();
+    const retried = await rig.nextOffer();
     await rig.report(retried, 'running');
     await put('lora.safetensors', 'x', retried);
     await complete(retried);
-    expect((await rig.offered()).jobId).toBe(child);
+    expect((await rig.nextOffer()).jobId).toBe(child);
   });
 
   test('ends when the trainer uploads the file after its own end', async () => {
@@ -153,7 +153,7 @@ describe('the wait for files', () => {
     await complete();
     expect(await waitsFor(child)).toContain('has no file late.safetensors');
     await put('late.safetensors');
-    expect((await rig.offered()).jobId).toBe(child);
+    expect((await rig.nextOffer()).jobId).toBe(child);
   });
 
   test('has its reason for workers that cannot fetch such files, also for the agent of SimpleTuner', async () => {
@@ -230,7 +230,7 @@ describe('a submission', () => {
     const child = await offeredFor('result');
     await rig.report(child, 'completed');
     await server.admin.call(queueApi.retry, { params: { id: child.jobId } });
-    const again = await rig.offered();
+    const again = await rig.nextOffer();
     expect(again.inputs).toEqual(child.inputs);
     await rig.report(again, 'completed');
     valueOf(await server.admin.call(queueApi.remove, { params: { id: parent.jobId } }));

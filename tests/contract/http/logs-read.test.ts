@@ -4,11 +4,11 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import { logsApi } from '../../../protocol/logs-api.ts';
 import { createShipper, readLog, textsOf } from '../../support/log-bench.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, type Rig, startJob } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, startJob } from '../../support/upload-bench.ts';
 
 let server: TestServer;
 let rig: Rig;
-let job: Offered;
+let job: JobOffer;
 const bars = Array.from({ length: 50 }, (_, n) => `\r${n}%|##    | loss=${n}`).join('');
 const texts = [
   'Loading Grüße from disk',

@@ -4,7 +4,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { createShipper, openLogStream, readLog, type Shipper } from '../../support/log-bench.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, type Rig, startJob } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, startJob } from '../../support/upload-bench.ts';
 
 let server: TestServer;
 let count = 0;
@@ -15,7 +15,7 @@ afterEach(() => server.close());
 
 async function begin(
   body: Parameters<typeof startJob>[2] = {},
-): Promise<{ readonly rig: Rig; readonly job: Offered; readonly shipper: Shipper }> {
+): Promise<{ readonly rig: Rig; readonly job: JobOffer; readonly shipper: Shipper }> {
   const rig = await openRig(server, `rig-${(count += 1)}`);
   const job = await startJob(server, rig, body);
   return { rig, job, shipper: createShipper(server.url, rig, job) };
@@ -121,7 +121,7 @@ test('names the next attempt at the end of a log', async () => {
   await shipper.print('first\n', true);
   const second = await openRig(server, 'rig-2');
   await rig.report(job, 'failed', { exit_code: 1 });
-  expect((await second.offered()).jobId).toBe(job.jobId);
+  expect((await second.nextOffer()).jobId).toBe(job.jobId);
   const stream = await follow(job.jobId, '?attempt=1&line=0');
   await stream.end();
   expect(stream.events.at(-1)?.event).toEqual({ type: 'end', next_attempt: 2 });

@@ -7,11 +7,11 @@ import { openFolder } from '../../support/fleet-bench.ts';
 import { createShipper, readLog, type Shipper, textsOf } from '../../support/log-bench.ts';
 import { systemClock } from '../../../main/host/system.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, type Rig, startJob } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, startJob } from '../../support/upload-bench.ts';
 
 let server: TestServer;
 let rig: Rig;
-let job: Offered;
+let job: JobOffer;
 let shipper: Shipper;
 // Lead of the server's wall clock, in ms.
 let skewMs = 0;
@@ -130,7 +130,7 @@ describe('shipping a chunk of a log', () => {
     expect(await refusalOf(foreign.call({ to: 4, text: 'one\n' }))).toEqual([403, 'not_your_job']);
     const unknown = shipper.call({ attempt_id: 'a_unknown', to: 4, text: 'one\n' });
     expect(await refusalOf(unknown)).toEqual([403, 'not_your_job']);
-    const nowhere = createShipper(server.url, rig, { ...job, jobId: 'j_nowhere' as Offered['jobId'] });
+    const nowhere = createShipper(server.url, rig, { ...job, jobId: 'j_nowhere' as JobOffer['jobId'] });
     expect(await refusalOf(nowhere.call({ to: 4, text: 'one\n' }))).toEqual([404, 'job_not_found']);
     expect(await refusalOf(readLogs())).toEqual([404, 'log_not_begun']);
   });
@@ -168,7 +168,7 @@ describe('shipping a chunk of a log', () => {
     const former = createShipper(server.url, first, before);
     await former.print('first\n');
     await first.report(before, 'failed', { exit_code: 1 });
-    const after = await second.offered();
+    const after = await second.nextOffer();
     expect(after.jobId).toBe(before.jobId);
     await createShipper(server.url, second, after).print('second\n');
     await former.print('first after all\n', true);

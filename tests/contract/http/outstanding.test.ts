@@ -3,11 +3,11 @@ import { auditApi } from '../../../protocol/admin-api.ts';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, type Rig, startJob, upload } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, startJob, upload } from '../../support/upload-bench.ts';
 
 let server: TestServer;
 let rig: Rig;
-let job: Offered;
+let job: JobOffer;
 beforeEach(async () => {
   server = await startTestServer();
   rig = await openRig(server);

@@ -17,7 +17,7 @@ afterAll(() => server.close());
 // Starts a job on the only worker. Each test ends its job, so that the next one can start.
 async function start() {
   const id = await server.submit({ config: {} });
-  const offered = await rig.offered();
+  const offered = await rig.nextOffer();
   const report = async (status: string, more: object = {}): Promise<void> =>
     expect((await rig.report(offered, status, more)).status).toBe(200);
   await report('starting');

@@ -6,12 +6,12 @@ import type { Client } from '../../../protocol/client.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, type Rig, startJob, upload } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, startJob, upload } from '../../support/upload-bench.ts';
 
 let server: TestServer;
 let rig: Rig;
-let first: Offered;
-let second: Offered;
+let first: JobOffer;
+let second: JobOffer;
 let alice: Client;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
   alice = adminClient(server.url, token);
   valueOf(await alice.call(queueApi.submit, { body: { config_name: 'of-alice', config: {} } }));
-  second = await rig.offered();
+  second = await rig.nextOffer();
   for (const status of ['starting', 'running']) await rig.report(second, status);
   await uploadFiles(second, [
     'samples/1713012345678__000000150_1.jpg',
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function uploadFiles(of: Offered, keys: readonly string[]): Promise<void> {
+async function uploadFiles(of: JobOffer, keys: readonly string[]): Promise<void> {
   for (const key of keys) expect((await upload(server.url, of.token, key, { body: key })).status).toBe(200);
 }
 

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 import { startTestServer, type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, startJob, upload } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, startJob, upload } from '../../support/upload-bench.ts';
 
 const MiB = 1_048_576;
 const GiB = 1_024 * MiB;
@@ -23,13 +23,13 @@ const runJob = async ({ server, name }: { readonly server: TestServer; readonly 
   return { rig, job: await startJob(server, rig) };
 };
 // Uploads the first byte of a file of this size.
-const announce = (server: TestServer, { token }: Offered, key: string, total: number): Promise<Response> =>
+const announce = (server: TestServer, { token }: JobOffer, key: string, total: number): Promise<Response> =>
   upload(server.url, token, key, { body: 'x', headers: { 'content-range': `bytes 0-0/${total}` } });
 const codeOf = async (answer: Response): Promise<unknown> => [
   answer.status,
   ((await answer.json()) as { readonly code?: unknown }).code,
 ];
-const onDisk = ({ dataDir }: TestServer, { jobId }: Offered): readonly number[] => {
+const onDisk = ({ dataDir }: TestServer, { jobId }: JobOffer): readonly number[] => {
   try {
     const folder = join(dataDir, 'artifacts', jobId);
     return readdirSync(folder).map(name => statSync(join(folder, name)).size);
@@ -41,7 +41,7 @@ const MiBs = (count: number): Uint8Array<ArrayBuffer> => new Uint8Array(count * 
 
 // Uploads `before` of `total` MiB, and the rest when the test asks for it. Resolves with the status, or null when the
 // connection breaks.
-function sendSlowly(server: TestServer, { token }: Offered, key: string, total: number, before: number) {
+function sendSlowly(server: TestServer, { token }: JobOffer, key: string, total: number, before: number) {
   const answered = Promise.withResolvers<number | null>();
   const sent = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
     method: 'PUT',
@@ -84,7 +84,7 @@ test('frees the announced storage of the previous attempt for the next one', asy
   expect((await announce(server, first, 'a', 100)).status).toBe(308);
   const second = await openRig(server, 'rig-2');
   await rig.report(first, 'failed', { exit_code: 1 });
-  const next = await second.offered();
+  const next = await second.nextOffer();
   await second.report(next, 'starting');
   expect((await announce(server, next, 'b', 100)).status).toBe(308);
 });

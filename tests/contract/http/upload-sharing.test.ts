@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, startJob, upload } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, startJob, upload } from '../../support/upload-bench.ts';
 
 const open = async () => {
   const server = await startTestServer({
@@ -13,8 +13,9 @@ const open = async () => {
   onTestFinished(() => server.close());
   return { server, job: await startJob(server, await openRig(server)) };
 };
-const folderOf = (server: TestServer, { jobId }: Offered): string => join(server.dataDir, 'artifacts', jobId);
-const onDisk = (server: TestServer, job: Offered): readonly number[] => {
+const folderOf = (server: TestServer, { jobId }: JobOffer): string =>
+  join(server.dataDir, 'artifacts', jobId);
+const onDisk = (server: TestServer, job: JobOffer): readonly number[] => {
   try {
     const folder = folderOf(server, job);
     return readdirSync(folder).map(name => statSync(join(folder, name)).size);
@@ -24,15 +25,15 @@ const onDisk = (server: TestServer, job: Offered): readonly number[] => {
 };
 const uploadFile = async (
   server: TestServer,
-  { token }: Offered,
+  { token }: JobOffer,
   key: string,
   body: string,
 ): Promise<number> => (await upload(server.url, token, key, { body })).status;
-const read = async (server: TestServer, { token }: Offered, key: string): Promise<string> =>
+const read = async (server: TestServer, { token }: JobOffer, key: string): Promise<string> =>
   (await upload(server.url, token, key, { method: 'GET' })).text();
-const remove = async (server: TestServer, { jobId }: Offered, key: string): Promise<void> =>
+const remove = async (server: TestServer, { jobId }: JobOffer, key: string): Promise<void> =>
   void valueOf(await server.admin.call(artifactsApi.remove, { params: { id: jobId, key: [key] } }));
-const eventually = (server: TestServer, job: Offered, sizes: readonly number[]): Promise<void> =>
+const eventually = (server: TestServer, job: JobOffer, sizes: readonly number[]): Promise<void> =>
   expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual(sizes);
 
 test('stores equal content of a job once, counts it once, and removes it with its last file', async () => {

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 import { startTestServer, type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, sha256, startJob, upload } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, sha256, startJob, upload } from '../../support/upload-bench.ts';
 
 const open = async (options: TestServerOptions = {}) => {
   const server = await startTestServer(options);
@@ -21,7 +21,7 @@ const key = 'checkpoint-10/state.bin';
 // Uploads the bytes from `first` to `last`, including both.
 const part = (
   url: string,
-  { token }: Offered,
+  { token }: JobOffer,
   first: number,
   last: number,
   headers: Readonly<Record<string, string>> = {},
@@ -31,15 +31,15 @@ const part = (
     headers: { 'content-range': `bytes ${first}-${last}/${content.length}`, ...headers },
   });
 
-const progress = async (url: string, { token }: Offered) => {
+const progress = async (url: string, { token }: JobOffer) => {
   const { status, headers } = await upload(url, token, key, { method: 'HEAD' });
   return [status, headers.get('upload-offset'), headers.get('upload-length'), headers.get('upload-complete')];
 };
 
-const listed = async (server: TestServer, { jobId }: Offered) =>
+const listed = async (server: TestServer, { jobId }: JobOffer) =>
   valueOf(await server.admin.call(artifactsApi.list, { params: { id: jobId }, query: {} })).artifacts;
 
-const onDisk = ({ dataDir }: { readonly dataDir: string }, { jobId }: Offered): readonly number[] => {
+const onDisk = ({ dataDir }: { readonly dataDir: string }, { jobId }: JobOffer): readonly number[] => {
   try {
     const folder = join(dataDir, 'artifacts', jobId);
     return readdirSync(folder).map(name => statSync(join(folder, name)).size);

@@ -9,11 +9,11 @@ import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { bearer, sendRaw } from '../../support/raw-request.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
-import { openRig, type Offered, type Rig, sha256, startJob, upload } from '../../support/upload-bench.ts';
+import { openRig, type JobOffer, type Rig, sha256, startJob, upload } from '../../support/upload-bench.ts';
 
 let server: TestServer;
 let rig: Rig;
-let job: Offered;
+let job: JobOffer;
 beforeEach(async () => {
   server = await startTestServer({
     config: { storage: { perJob: 10_000, inAll: 15_000, keepCheckpoints: 0, reserve: 0 } },
@@ -195,7 +195,7 @@ describe('the upload token', () => {
     const second = await openRig(server, 'rig-3');
     expect((await tryUpload(before.token)).status).toBe(200);
     await first.report(before, 'failed', { exit_code: 1 });
-    const after = await second.offered();
+    const after = await second.nextOffer();
     expect([after.jobId, after.token === before.token]).toEqual([before.jobId, false]);
     expect(await codeOf(await tryUpload(before.token))).toEqual([401, 'uploads_closed']);
     const newer = await upload(server.url, after.token, 'b.txt', { body: 'by the second' });
@@ -208,10 +208,10 @@ describe('the upload token', () => {
   test('keeps the upload token when the offer is repeated, also after a restart', async () => {
     const idle = await openRig(server, 'rig-2');
     await server.submit({ config: {} });
-    const offered = await idle.offered();
+    const offered = await idle.nextOffer();
     await idle.register();
     await idle.openStream();
-    expect(await idle.offered()).toEqual(offered);
+    expect(await idle.nextOffer()).toEqual(offered);
     const { dataDir } = server;
     expect(readFileSync(join(dataDir, 'trainyard.db'), 'latin1')).not.toContain(offered.token);
     expect(readFileSync(join(dataDir, 'trainyard.db-wal'), 'latin1')).not.toContain(offered.token);

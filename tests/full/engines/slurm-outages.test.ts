@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { LaunchId } from '../../../protocol/ids.ts';
 import { orderOf } from '../../support/engine-contract.ts';
-import { type SlurmLab, slurmEngine, startSlurmLab, untilSaid } from '../../support/slurm-lab.ts';
+import { type SlurmLab, slurmEngine, startSlurmLab, waitForReport } from '../../support/slurm-lab.ts';
 
 let lab: SlurmLab;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ const seen = async (id: string) => (await engine().list()).get(LaunchId.parse(id
 it('reports a launch as failed with its node after the node died', async () => {
   const frail = slurmEngine(lab, { fleet: 'outage', settings: { partition: 'frail' } });
   expect(await frail.launch(order('dead'))).toMatchObject({ kind: 'accepted' });
-  await untilSaid(lab, 'dead', 'started');
+  await waitForReport(lab, 'dead', 'started');
   lab.signal('slurmd-rig4', 'SIGKILL');
   const sighting = await vi.waitFor(
     async () => {
@@ -36,7 +36,7 @@ it('reports an order as unknown when slurmctld hangs during it, and finds the la
   const answer = await engine().launch(order('hung'));
   lab.signal('slurmctld', 'SIGCONT');
   expect(answer).toMatchObject({ kind: 'unknown', message: expect.stringMatching(/timed out/i) });
-  await untilSaid(lab, 'hung', 'started');
+  await waitForReport(lab, 'hung', 'started');
   expect(await seen('hung')).toMatchObject({ state: 'running' });
   expect(
     (await lab.slurm('squeue', '--noheader', '--name=trainyard-outage-hung')).trim().split('\n'),
@@ -45,7 +45,7 @@ it('reports an order as unknown when slurmctld hangs during it, and finds the la
 
 it('refuses orders temporarily while slurmctld is down, and lists its launches after a restart', async () => {
   await engine().launch(order('kept'));
-  await untilSaid(lab, 'kept', 'started');
+  await waitForReport(lab, 'kept', 'started');
   const before = await seen('kept');
   // slurmctld writes new jobs to its disk every few seconds, and forgets jobs that it has not written.
   const stateFile = join(lab.folder, 'state/job_state');

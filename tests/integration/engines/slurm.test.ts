@@ -6,7 +6,7 @@ import { startScript } from '../../../main/engines/start-script.ts';
 import { LaunchId } from '../../../protocol/ids.ts';
 import type { SlurmSettings } from '../../../protocol/pool.ts';
 import { orderOf, testEngineContract } from '../../support/engine-contract.ts';
-import { type SlurmLab, slurmEngine, startSlurmLab, untilSaid } from '../../support/slurm-lab.ts';
+import { type SlurmLab, slurmEngine, startSlurmLab, waitForReport } from '../../support/slurm-lab.ts';
 
 let lab: SlurmLab;
 beforeAll(async () => {
@@ -76,8 +76,10 @@ const commandLines = (): string =>
 describe.concurrent('a launch on Slurm', () => {
   it('receives its join token, and hides it from other users', async () => {
     const { jobId } = await launchOne('token', {});
-    await untilSaid(lab, 'token', 'started');
-    expect(lab.worker.said('token')).toEqual(expect.arrayContaining(['token tj_secret_token', 'other none']));
+    await waitForReport(lab, 'token', 'started');
+    expect(lab.worker.lines('token')).toEqual(
+      expect.arrayContaining(['token tj_secret_token', 'other none']),
+    );
     const shown = [
       lab.calls(),
       commandLines(),
@@ -93,8 +95,8 @@ describe.concurrent('a launch on Slurm', () => {
   it('receives the GPUs, CPUs and memory of the settings', async () => {
     const settings = { gpu_type: 'a100', cpus_per_gpu: 3, memory_gb: 4, constraint: 'a100-80gb' };
     const { engine, launchId, jobId } = await launchOne('shape', settings, { gpus: 2, wallTimeS: 61 });
-    await untilSaid(lab, 'shape', 'started');
-    expect(lab.worker.said('shape')).toContain('gpus 2');
+    await waitForReport(lab, 'shape', 'started');
+    expect(lab.worker.lines('shape')).toContain('gpus 2');
     const shown = await lab.slurm('scontrol', 'show', 'job', jobId);
     for (const part of [
       'NumNodes=1',
@@ -112,10 +114,10 @@ describe.concurrent('a launch on Slurm', () => {
 
   it('starts the worker on the first of several nodes', async () => {
     const { engine, launchId, jobId } = await launchOne('wide', {}, { nodes: 2 });
-    await untilSaid(lab, 'wide', 'started');
+    await waitForReport(lab, 'wide', 'started');
     expect((await waitForSighting(engine, launchId, isRunning)).nodes).toEqual(['rig1', 'rig2']);
     const port = 20_000 + (Number(jobId) % 20_000);
-    expect(lab.worker.said('wide')).toContain(`node 0 of 2, rig1:${port}`);
+    expect(lab.worker.lines('wide')).toContain(`node 0 of 2, rig1:${port}`);
   });
 
   it('signals the worker but not its trainer when the launch is asked to end', async () => {
@@ -136,45 +138,45 @@ describe.concurrent('a launch on Slurm', () => {
         }),
     });
     await engine.launch(orderOf(launchId, { workerName: 'gpu-ask', joinToken: 'tj_secret_ask' }));
-    await untilSaid(lab, 'ask', 'started');
+    await waitForReport(lab, 'ask', 'started');
     const folder =
       lab.worker
-        .said('ask')
+        .lines('ask')
         .find(line => line.startsWith('folder '))
         ?.slice(7) ?? '';
-    expect(lab.worker.said('ask')).toEqual(
+    expect(lab.worker.lines('ask')).toEqual(
       expect.arrayContaining([
         'token tj_secret_ask',
         `options --orchestrator-url http://192.0.2.1:8001 --name gpu-ask --persistent --state-dir ${folder}/state --notice-signal USR1 --label a=b`,
       ]),
     );
     await engine.end([launchId], 'ask');
-    await untilSaid(lab, 'ask', 'left');
+    await waitForReport(lab, 'ask', 'left');
     expect(await waitForSighting(engine, launchId, isEnded)).toMatchObject({ exit: 'completed' });
-    expect(lab.worker.said('ask')).not.toContain('trainer signalled');
+    expect(lab.worker.lines('ask')).not.toContain('trainer signalled');
     expect(() => readdirSync(folder)).toThrow(/ENOENT/);
   });
 
   it('cancels the Slurm job when the launch is ended now', async () => {
     const { engine, launchId } = await launchOne('now', {});
-    await untilSaid(lab, 'now', 'started');
+    await waitForReport(lab, 'now', 'started');
     await engine.end([launchId], 'now');
     expect(await waitForSighting(engine, launchId, isEnded)).toMatchObject({ exit: 'cancelled' });
   });
 
   it('signals the worker but not its trainer before the wall time', async () => {
     const { engine, launchId } = await launchOne('wall', {}, { wallTimeS: 60, noticeS: 55 });
-    await untilSaid(lab, 'wall', 'left', 40_000);
+    await waitForReport(lab, 'wall', 'left', 40_000);
     expect(await waitForSighting(engine, launchId, isEnded)).toMatchObject({ exit: 'completed' });
-    expect(lab.worker.said('wall')).not.toContain('trainer signalled');
+    expect(lab.worker.lines('wall')).not.toContain('trainer signalled');
   }, 60_000);
 
   it('signals the worker but not its trainer at a preemption', async () => {
     const spot = await launchOne('spot', { partition: 'spot' }, { gpus: 2 });
-    await untilSaid(lab, 'spot', 'trainer started');
+    await waitForReport(lab, 'spot', 'trainer started');
     const urgent = await launchOne('urgent', { partition: 'high' }, { gpus: 2 });
-    await untilSaid(lab, 'spot', 'left', 40_000);
-    expect(lab.worker.said('spot')).not.toContain('trainer signalled');
+    await waitForReport(lab, 'spot', 'left', 40_000);
+    expect(lab.worker.lines('spot')).not.toContain('trainer signalled');
     expect(await waitForSighting(spot.engine, spot.launchId, isEnded)).toMatchObject({ exit: 'completed' });
     await waitForSighting(urgent.engine, urgent.launchId, isRunning, 30_000);
   }, 80_000);
@@ -188,7 +190,7 @@ describe.concurrent('a launch on Slurm', () => {
     });
     const launchId = LaunchId.parse('stubborn');
     await engine.launch(orderOf(launchId, { gpus: 2 }));
-    await untilSaid(lab, 'stubborn', 'started');
+    await waitForReport(lab, 'stubborn', 'started');
     await launchOne('rude', { partition: 'rude' }, { gpus: 2 });
     expect(await waitForSighting(engine, launchId, isEnded, 40_000)).toMatchObject({ exit: 'preempted' });
   }, 80_000);
@@ -278,7 +280,7 @@ describe.concurrent('an order to Slurm', () => {
 
   it('waits for resources and reports its expected start', async () => {
     const first = await launchOne('full', { partition: 'small' }, { gpus: 2, wallTimeS: 3_600 });
-    await untilSaid(lab, 'full', 'started');
+    await waitForReport(lab, 'full', 'started');
     const second = await launchOne('queued', { partition: 'small' }, { gpus: 2 });
     const waiting = await waitForSighting(
       second.engine,
@@ -356,11 +358,11 @@ exec env -i ${remote} sh -c "$*"
     const order = orderOf(id, { workerName: 'far', joinToken: 'tj_secret_far' });
     expect(await far.check()).toMatchObject({ ok: true });
     expect(await far.launch(order)).toMatchObject({ kind: 'accepted' });
-    await untilSaid(lab, 'far', 'started');
-    expect(lab.worker.said('far')).toContain('token tj_secret_far');
+    await waitForReport(lab, 'far', 'started');
+    expect(lab.worker.lines('far')).toContain('token tj_secret_far');
     expect(await waitForSighting(far, id, isRunning)).toMatchObject({ startedAt: expect.any(Number) });
     await far.end([id], 'ask');
-    await untilSaid(lab, 'far', 'left');
+    await waitForReport(lab, 'far', 'left');
     expect(readFileSync(join(lab.folder, 'ssh-calls'), 'utf8')).toContain('-- me@login.example exec sh -c ');
     expect(readFileSync(join(lab.folder, 'ssh-calls'), 'utf8') + lab.calls()).not.toContain('tj_secret');
 

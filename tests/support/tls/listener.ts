@@ -18,7 +18,7 @@ export interface Listener {
   /** Returns the decrypted text. It must be empty if a client refuses the server. */
   received(): string;
   /** Resolves when the decrypted text contains this text. */
-  hears(text: string): Promise<void>;
+  waitForText(text: string): Promise<void>;
   /** The number of connections that resumed an earlier session. */
   resumed(): number;
   /** Changes the key and the certificate for later connections. Session tickets stay valid. */
@@ -75,7 +75,7 @@ export async function startListener(identity: Identity, options: ListenerOptions
     port,
     ...relay,
     received: () => received,
-    async hears(text) {
+    async waitForText(text) {
       await heard.waitFor(text, () => received.includes(text));
     },
     resumed: () => resumed,

@@ -134,7 +134,7 @@ export async function startRig(script: string, times: Partial<RigTimes> = {}): P
     startAgent,
     async startAgentWithJob(offer = {}, args = []) {
       const agent = startAgent(args);
-      await agent.said(/^Connected/);
+      await agent.waitForLine(/^Connected/);
       orchestrator.push(offerOf('j1', 'a1', offer));
       await orchestrator.reported('running');
       await note('ready');

@@ -3,7 +3,7 @@
  * docs/internals/worker-contract.md, section 3.
  */
 import { expect, test } from 'vitest';
-import { createSubmission, useV1Bench } from '../../support/v1-bench.ts';
+import { createSubmission, useV1Fixture } from '../../support/v1-bench.ts';
 import { scriptedTrainer } from '../../support/v1-trainer.ts';
 
 const fixture = useV1Bench();

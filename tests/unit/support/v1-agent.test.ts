@@ -4,7 +4,7 @@
  */
 import os from 'node:os';
 import { expect, test } from 'vitest';
-import { createSubmission, useV1Bench } from '../../support/v1-bench.ts';
+import { createSubmission, useV1Fixture } from '../../support/v1-bench.ts';
 import { createLineSplitter } from '../../support/v1-http.ts';
 import { scriptedTrainer } from '../../support/v1-trainer.ts';
 
