@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => lab.stop());
 
-interface Said {
+interface ReportedEvent {
   readonly what: string;
   readonly rank: number;
   readonly pid?: number;
@@ -53,23 +53,23 @@ async function startTraining(partition: string, config: { readonly seconds: numb
     num_nodes: 2,
     ...more,
   });
-  const said = (): readonly Said[] =>
+  const readReport = (): readonly ReportedEvent[] =>
     existsSync(report)
       ? readFileSync(report, 'utf8')
           .split('\n')
           .filter(Boolean)
-          .map(line => JSON.parse(line) as Said)
+          .map(line => JSON.parse(line) as ReportedEvent)
       : [];
-  const saidBy = (what: string): readonly Said[] =>
-    said()
+  const reportedEvents = (what: string): readonly ReportedEvent[] =>
+    readReport()
       .filter(each => each.what === what)
       .toSorted((a, b) => a.rank - b.rank);
-  const waitForReport = (what: string, times: number): Promise<readonly Said[]> =>
+  const waitForReport = (what: string, times: number): Promise<readonly ReportedEvent[]> =>
     fleet.until(
       `"${what}" ${times} times`,
       async () => {
-        const found = saidBy(what);
-        if (found.length >= times) return found;
+        const events = reportedEvents(what);
+        if (events.length >= times) return events;
         const { status, error_message: error } = await fleet.job(job);
         if (status === 'failed') throw new Error(error ?? status);
         return null;
@@ -80,7 +80,7 @@ async function startTraining(partition: string, config: { readonly seconds: numb
     fleet,
     pool,
     job,
-    saidBy,
+    saidBy: reportedEvents,
     waitForReport,
     finish: () => writeFileSync(`${report}.done`, ''),
   };
@@ -96,23 +96,29 @@ const isGone = (pid: number | undefined): boolean => {
 };
 
 test('trains one job on two nodes of one allocation as one distributed training', async () => {
-  const { fleet, pool, job, saidBy, waitForReport } = await startTraining('gpu', { seconds: 2 });
+  const {
+    fleet,
+    pool,
+    job,
+    saidBy: reportedEvents,
+    waitForReport,
+  } = await startTraining('gpu', { seconds: 2 });
   expect(await fleet.job(job)).toMatchObject({ num_nodes: 2 });
   await waitForReport('met', 2);
   expect(await fleet.jobIn(job, 'completed', 60_000)).toMatchObject({ attempt: 1 });
 
-  const [first, second, ...others] = saidBy('started');
+  const [first, second, ...others] = reportedEvents('started');
   expect(others).toEqual([]);
   const world = { NNODES: '2', WORLD_SIZE: '2', MASTER_ADDR: '127.0.0.1' };
   expect(first).toMatchObject({ ...world, NODE_RANK: '0', RANK: '0', SLURMD_NODENAME: 'rig1' });
   expect(second).toMatchObject({ ...world, NODE_RANK: '1', RANK: '1', SLURMD_NODENAME: 'rig2' });
   expect(first?.['MASTER_PORT']).toBe(second?.['MASTER_PORT']);
   expect(first?.['SLURM_JOB_ID']).toBe(second?.['SLURM_JOB_ID']);
-  expect(saidBy('trained')).toHaveLength(2);
+  expect(reportedEvents('trained')).toHaveLength(2);
   // The next list of the cluster names them.
   const launches = await fleet.until('machines of the launch', async () => {
-    const found = await fleet.launches(pool);
-    return (found[0]?.machines.length ?? 0) > 0 ? found : null;
+    const events = await fleet.launches(pool);
+    return (events[0]?.machines.length ?? 0) > 0 ? events : null;
   });
   expect(launches).toMatchObject([{ nodes: 2, machines: ['rig1', 'rig2'], job_id: job }]);
 }, 120_000);
@@ -121,12 +127,12 @@ test('fails the attempt on both nodes when one of them fails, and retries in a n
   const {
     fleet,
     job,
-    saidBy,
+    saidBy: reportedEvents,
     waitForReport,
     finish,
   } = await startTraining('gpu', { seconds: 300 }, { retry_on: ['trainer_exit', 'trainer_signal'] });
   await waitForReport('met', 2);
-  const [first, second] = saidBy('started');
+  const [first, second] = reportedEvents('started');
   process.kill(second?.pid ?? 0, 'SIGKILL');
   await waitForReport('met', 4);
   finish();
@@ -135,21 +141,21 @@ test('fails the attempt on both nodes when one of them fails, and retries in a n
   // The leaving worker may be offered the job once more; ignore such a withdrawn attempt.
   const attempts = (await fleet.attempts(job)).filter(({ outcome }) => outcome !== 'withdrawn');
   expect(attempts).toMatchObject([{ outcome: 'requeued', exit_code: 137 }, { outcome: 'completed' }]);
-  expect(new Set(saidBy('started').map(each => each['SLURM_JOB_ID'])).size).toBe(2);
-  expect(saidBy('trained')).toHaveLength(2);
+  expect(new Set(reportedEvents('started').map(each => each['SLURM_JOB_ID'])).size).toBe(2);
+  expect(reportedEvents('trained')).toHaveLength(2);
 }, 150_000);
 
 test('stops both nodes when the job is cancelled', async () => {
-  const { fleet, job, saidBy, waitForReport } = await startTraining('gpu', { seconds: 300 });
+  const { fleet, job, saidBy: reportedEvents, waitForReport } = await startTraining('gpu', { seconds: 300 });
   await waitForReport('met', 2);
   valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
   await fleet.jobIn(job, 'cancelled', 30_000);
-  expect(saidBy('interrupted')).toHaveLength(2);
-  expect(saidBy('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
+  expect(reportedEvents('interrupted')).toHaveLength(2);
+  expect(reportedEvents('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
 }, 90_000);
 
 test('saves on the first node before both nodes are preempted, and resumes from that checkpoint', async () => {
-  const { fleet, job, saidBy, waitForReport } = await startTraining('low', { seconds: 60 });
+  const { fleet, job, saidBy: reportedEvents, waitForReport } = await startTraining('low', { seconds: 60 });
   await waitForReport('met', 2);
   const rival = (
     await lab.slurm('sbatch', '--parsable', '-p', 'top', '-N', '2', '--exclusive', '--wrap=sleep 60')
@@ -160,10 +166,12 @@ test('saves on the first node before both nodes are preempted, and resumes from 
     async () => (await fleet.attempts(job))[0]?.outcome ?? null,
   );
   expect((await fleet.attempts(job))[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
-  expect(saidBy('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
+  expect(reportedEvents('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
   await lab.slurm('scancel', rival);
   await waitForReport('met', 4);
-  expect(saidBy('started').filter(({ resume }) => String(resume).endsWith('checkpoint-1'))).toHaveLength(2);
+  expect(
+    reportedEvents('started').filter(({ resume }) => String(resume).endsWith('checkpoint-1')),
+  ).toHaveLength(2);
   const { artifacts } = valueOf(await fleet.client.call(artifactsApi.list, { params: { id: job } }));
   expect(artifacts.map(({ kind }) => kind)).toContain('checkpoint');
 }, 150_000);

@@ -39,12 +39,12 @@ const Worker = z.looseObject({
 });
 export type Worker = z.output<typeof Worker>;
 
-const Issued = z.object({ worker_id: z.string(), token: z.string() });
-const Submitted = z.looseObject({ job_id: z.string() });
+const CreateWorkerResponse = z.object({ worker_id: z.string(), token: z.string() });
+const SubmitResponse = z.looseObject({ job_id: z.string() });
 
 /** A client of the API for fault tests. It parses responses loosely, because these tests do not check the contract. */
 export interface AdminCalls {
-  /** Makes a call. Throws only when there is no response. */
+  /** Makes a call and returns the response, whatever its status. Throws only when there is no response. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   createWorker(name: string, more?: object): Promise<{ readonly id: string; readonly token: string }>;
   submit(body: object): Promise<string>;
@@ -54,14 +54,14 @@ export interface AdminCalls {
   must(method: string, path: string, body?: unknown): Promise<unknown>;
 }
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 export function createAdminCalls(url: () => string, token: () => string): AdminCalls {
   const call: AdminCalls['call'] = async (method, path, body) => {
-    const answer = await fetch(new URL(path, url()), {
+    const response = await fetch(new URL(path, url()), {
       method,
       redirect: 'error',
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
       headers: {
         authorization: `Bearer ${token()}`,
         // Close each connection, because tests count the server's file descriptors.
@@ -70,21 +70,21 @@ export function createAdminCalls(url: () => string, token: () => string): AdminC
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    return { status: answer.status, body: parseJson(await answer.text()), headers: answer.headers };
+    return { status: response.status, body: parseJson(await response.text()), headers: response.headers };
   };
   const must: AdminCalls['must'] = async (method, path, body) => {
-    const answer = await call(method, path, body);
-    if (answer.status === 200) return answer.body;
-    throw new Error(`${method} ${path} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    const response = await call(method, path, body);
+    if (response.status === 200) return response.body;
+    throw new Error(`${method} ${path} returned ${response.status}: ${JSON.stringify(response.body)}`);
   };
   return {
     call,
     must,
     async createWorker(name, more = {}) {
-      const issued = Issued.parse(await must('POST', '/api/admin/workers', { name, ...more }));
-      return { id: issued.worker_id, token: issued.token };
+      const worker = CreateWorkerResponse.parse(await must('POST', '/api/admin/workers', { name, ...more }));
+      return { id: worker.worker_id, token: worker.token };
     },
-    submit: async body => Submitted.parse(await must('POST', '/api/queue/submit', body)).job_id,
+    submit: async body => SubmitResponse.parse(await must('POST', '/api/queue/submit', body)).job_id,
     job: async id => Job.parse(await must('GET', `/api/queue/${id}`)),
     worker: async id => Worker.parse(await must('GET', `/api/admin/workers/${id}`)),
   };

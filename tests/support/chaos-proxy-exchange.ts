@@ -65,29 +65,29 @@ export function resetSocket(socket: Socket): void {
 export function forward(exchange: HttpExchange, ends: Ends): Forwarded {
   const { client, up, down, changed } = ends;
   let upstream: http.ClientRequest | null = null;
-  const closed = (): void => {
+  const markClosed = (): void => {
     exchange.open = false;
     changed();
   };
   const reset = (): void => {
     if (upstream !== null) resetMessage(upstream);
     resetMessage(client);
-    closed();
+    markClosed();
   };
   const hangUp = (): void => {
     upstream?.destroy();
-    closed();
+    markClosed();
   };
   const send = (): void => {
     upstream = request(exchange, ends.target());
     upstream.on('error', () => down.transmit(() => resetMessage(client)));
-    upstream.on('response', answer => {
-      const isStream = String(answer.headers['content-type']).startsWith('text/event-stream');
-      if (isStream) relayStream(exchange, ends, answer, reset);
-      else void relayAnswer(exchange, ends, answer);
-      answer.on('close', () => {
-        closed();
-        if (!answer.complete) down.transmit(() => resetMessage(client));
+    upstream.on('response', response => {
+      const isStream = String(response.headers['content-type']).startsWith('text/event-stream');
+      if (isStream) relayStream(exchange, ends, response, reset);
+      else void relayAnswer(exchange, ends, response);
+      response.on('close', () => {
+        markClosed();
+        if (!response.complete) down.transmit(() => resetMessage(client));
       });
     });
     upstream.end(exchange.text);
@@ -111,16 +111,21 @@ function request(call: ProxiedCall, target: URL): http.ClientRequest {
   });
 }
 
-const headOf = ({ headers }: http.IncomingMessage): http.OutgoingHttpHeaders => {
+/** Returns the headers of the response without those of the connection to the orchestrator. */
+const headersToForward = ({ headers }: http.IncomingMessage): http.OutgoingHttpHeaders => {
   const { connection: _connection, 'transfer-encoding': _encoding, 'keep-alive': _keep, ...rest } = headers;
   return rest;
 };
 
-async function relayAnswer(exchange: HttpExchange, ends: Ends, answer: http.IncomingMessage): Promise<void> {
+async function relayAnswer(
+  exchange: HttpExchange,
+  ends: Ends,
+  response: http.IncomingMessage,
+): Promise<void> {
   const { client, down, changed } = ends;
-  const text = await textOf(answer).catch(() => null);
+  const text = await textOf(response).catch(() => null);
   if (text === null) return;
-  exchange.answer = { status: answer.statusCode ?? 0, body: parseJson(text) };
+  exchange.answer = { status: response.statusCode ?? 0, body: parseJson(text) };
   changed();
   if (exchange.action === 'lose_answer') return;
   down.transmit(() => {
@@ -130,7 +135,7 @@ async function relayAnswer(exchange: HttpExchange, ends: Ends, answer: http.Inco
     }
     // If the call was sent twice, the client has already received the first answer.
     if (client.headersSent || client.destroyed) return;
-    client.writeHead(answer.statusCode ?? 502, headOf(answer)).end(text);
+    client.writeHead(response.statusCode ?? 502, headersToForward(response)).end(text);
     exchange.delivered = true;
     changed();
   });
@@ -139,23 +144,23 @@ async function relayAnswer(exchange: HttpExchange, ends: Ends, answer: http.Inco
 function relayStream(
   exchange: HttpExchange,
   ends: Ends,
-  answer: http.IncomingMessage,
+  response: http.IncomingMessage,
   reset: () => void,
 ): void {
   const { client, down, changed } = ends;
-  exchange.answer = { status: answer.statusCode ?? 0, body: null };
+  exchange.answer = { status: response.statusCode ?? 0, body: null };
   exchange.open = true;
   changed();
   down.transmit(() => {
     if (client.destroyed) return;
-    client.writeHead(answer.statusCode ?? 502, headOf(answer));
+    client.writeHead(response.statusCode ?? 502, headersToForward(response));
     client.flushHeaders();
     exchange.delivered = true;
     changed();
   });
   const read = createFrameReader();
-  answer.setEncoding('utf8');
-  answer.on('data', (text: string) => {
+  response.setEncoding('utf8');
+  response.on('data', (text: string) => {
     const frames = read(text);
     exchange.frames.push(...frames);
     changed();
@@ -171,7 +176,7 @@ function relayStream(
       changed();
     });
   });
-  answer.on('end', () => down.transmit(() => client.end()));
+  response.on('end', () => down.transmit(() => client.end()));
 }
 
 function createFrameReader(): (text: string) => Frame[] {

@@ -77,9 +77,9 @@ export function createLaneGroup(): LaneGroup {
     setState(next) {
       state = next;
       if (next === 'stalled') return;
-      const due = [...stalled];
+      const resumable = [...stalled];
       stalled.clear();
-      for (const pump of due) pump();
+      for (const deliverNext of resumable) deliverNext();
     },
     delay(ms) {
       delayMs = ms;

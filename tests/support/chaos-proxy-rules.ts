@@ -57,8 +57,8 @@ export function createRuleBook(): RuleBook {
   };
 }
 
-const matches = ({ call = '', where }: Rule, seen: ProxiedCall): boolean =>
-  `${seen.method} ${seen.path}`.includes(call) && (where === undefined || where(seen));
+const matches = ({ call = '', where }: Rule, received: ProxiedCall): boolean =>
+  `${received.method} ${received.path}`.includes(call) && (where === undefined || where(received));
 
 /** For `where`: matches a report with this status, as the agent spells it. */
 export const reports =

@@ -80,9 +80,9 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
   let frameCut: FrameCut | null = null;
 
   const cutAt = (text: string): number | null => {
-    const at = frameCut === null ? -1 : text.indexOf(frameCut.text);
-    if (frameCut === null || at < 0) return null;
-    const end = at + frameCut.text.length;
+    const start = frameCut === null ? -1 : text.indexOf(frameCut.text);
+    if (frameCut === null || start < 0) return null;
+    const end = start + frameCut.text.length;
     setImmediate(frameCut.done);
     frameCut = null;
     return end;
@@ -111,7 +111,7 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
       return;
     }
     const ends = { target: () => new URL(target()), client, changed: notices.changed, cutAt };
-    const pairs = (action === 'duplicate' ? [1, 2] : [1]).map(() => ({
+    const pairs = Array.from({ length: action === 'duplicate' ? 2 : 1 }, () => ({
       up: groups.up.lane(),
       down: groups.down.lane(),
     }));
@@ -127,7 +127,8 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     });
   };
 
-  const speaker = http.createServer(
+  // The HTTP server does not listen. It handles the sockets of `listener`.
+  const httpServer = http.createServer(
     (request, response) => void handleRequest(request, response).catch(() => {}),
   );
   // Like the orchestrator, disable Nagle's algorithm, so that small writes do not wait for earlier ones.
@@ -135,7 +136,7 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
-    speaker.emit('connection', socket);
+    httpServer.emit('connection', socket);
   });
   const listen = (port: number): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -153,7 +154,7 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     if (direction !== 'up') groups.down.setState(state);
   };
   const cut = (): void => {
-    for (const { forwarded } of links) for (const each of forwarded) each.reset();
+    for (const { forwarded } of links) for (const exchangeEnds of forwarded) exchangeEnds.reset();
     links.clear();
     for (const socket of sockets) resetSocket(socket);
   };
@@ -181,7 +182,7 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
       for (const { exchange, lanes, forwarded } of links) {
         if (!exchange.open) continue;
         for (const lane of lanes) lane.lose();
-        if (deadAt === 'orchestrator') for (const each of forwarded) each.hangUp();
+        if (deadAt === 'orchestrator') for (const exchangeEnds of forwarded) exchangeEnds.hangUp();
       }
     },
     resetInFrame: text =>

@@ -44,7 +44,7 @@ async function record(
     onText?.(text);
   };
   const code = await run({
-    // Prevents that tests use the folders of the user who runs them.
+    // The tests must not use the folders of the user who runs them.
     env: {
       XDG_DATA_HOME: '/nonexistent',
       XDG_CONFIG_HOME: '/nonexistent',

@@ -41,7 +41,7 @@ export function readStored(databaseFile: string): Stored {
     }
     const db = new Database(copy);
     const jobs = db.prepare<[], { id: string; status: string }>('SELECT id, status FROM jobs').all();
-    const stored: Stored = {
+    const content: Stored = {
       jobs: new Map(jobs.map(({ id, status }) => [id, status])),
       attempts: db
         .prepare<[], StoredAttempt>(
@@ -62,7 +62,7 @@ export function readStored(databaseFile: string): Stored {
         .all(),
     };
     db.close();
-    return stored;
+    return content;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -9,16 +9,16 @@ import { maskedCrc32c } from '../../agent/metrics/metrics-files/record-file.ts';
 /** A file name in the format of TensorBoard's writers. */
 export const eventsName = 'events.out.tfevents.1795405017.rig.1.0';
 
-/** Encodes a record of a TFRecord file. */
+/** Encodes a record of a TFRecord file: the length, its checksum, the data, and their checksum. */
 export function frame(data: Uint8Array): Buffer {
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(data.length));
-  const sums = [length, data].map(bytes => {
+  const checksums = [length, data].map(bytes => {
     const sum = Buffer.alloc(4);
     sum.writeUInt32LE(maskedCrc32c(bytes));
     return sum;
   });
-  return Buffer.concat([length, sums[0]!, data, sums[1]!]);
+  return Buffer.concat([length, checksums[0]!, data, checksums[1]!]);
 }
 
 interface Value {
@@ -26,6 +26,7 @@ interface Value {
   readonly write: (value: PbfWriter) => void;
 }
 
+/** Encodes an event with a summary. The wall time of the event is 1,000 s plus the step. */
 export function eventOf(step: number, values: readonly Value[]): Buffer {
   const pbf = new PbfWriter();
   pbf.writeDoubleField(1, 1_000 + step);
@@ -46,8 +47,8 @@ export function eventOf(step: number, values: readonly Value[]): Buffer {
 export const eventWith = (step: number, tag: string, write: (value: PbfWriter) => void): Buffer =>
   eventOf(step, [{ tag, write }]);
 
-export const scalar = (step: number, tag: string, figure: number): Buffer =>
-  eventWith(step, tag, value => value.writeFloatField(2, figure));
+export const scalar = (step: number, tag: string, value: number): Buffer =>
+  eventWith(step, tag, writer => writer.writeFloatField(2, value));
 
 /** Encodes a `Summary.Image` like PyTorch's `add_image`. */
 export const imageValue = (tag: string, encoded: Uint8Array): Value => ({

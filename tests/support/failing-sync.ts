@@ -4,16 +4,16 @@
  */
 import Database from 'better-sqlite3';
 
-let failing = false;
+let isFailing = false;
 const { exec } = Database.prototype;
 
 process.on('SIGUSR2', () => {
-  failing = true;
+  isFailing = true;
   process.stdout.write('{"failing":true}\n');
 });
 
 Database.prototype.exec = function (this: Database.Database, sql: string) {
-  const done = exec.call(this, sql);
-  if (failing && sql === 'COMMIT') throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
-  return done;
+  const result = exec.call(this, sql);
+  if (isFailing && sql === 'COMMIT') throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+  return result;
 };

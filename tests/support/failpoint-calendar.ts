@@ -1,6 +1,6 @@
 /**
- * Shifts the wall clock of a program by the number of milliseconds in the first order and each later one, and the time since the machine was
- * booted as well. So the program trusts its wall clock.
+ * Shifts the wall clock of a program, and the time since the machine was booted, by the number of milliseconds in each
+ * order. Both clocks agree, so the program trusts its wall clock.
  */
 import { readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

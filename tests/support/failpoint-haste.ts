@@ -6,16 +6,16 @@ import { setting } from './failpoint.ts';
 
 const factor = Number(setting());
 const RealDate = Date;
-const startedAt = { wall: RealDate.now(), mono: performance.now() };
-const realMono = performance.now.bind(performance);
-const monoNow = (): number => startedAt.mono + (realMono() - startedAt.mono) * factor;
-const wallNow = (): number => Math.floor(startedAt.wall + (realMono() - startedAt.mono) * factor);
+const startedAt = { wall: RealDate.now(), monotonic: performance.now() };
+const realMonotonic = performance.now.bind(performance);
+const monotonicNow = (): number => startedAt.monotonic + (realMonotonic() - startedAt.monotonic) * factor;
+const wallNow = (): number => Math.floor(startedAt.wall + (realMonotonic() - startedAt.monotonic) * factor);
 
-performance.now = monoNow;
+performance.now = monotonicNow;
 
 globalThis.Date = class HastyDate extends RealDate {
-  constructor(...given: readonly unknown[]) {
-    super(...((given.length === 0 ? [wallNow()] : given) as [number]));
+  constructor(...args: readonly unknown[]) {
+    super(...((args.length === 0 ? [wallNow()] : args) as [number]));
   }
 
   static override now(): number {
@@ -25,12 +25,12 @@ globalThis.Date = class HastyDate extends RealDate {
 
 const { setTimeout: realTimeout, setInterval: realInterval } = globalThis;
 
-const hastyTimeout = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]): NodeJS.Timeout =>
-  realTimeout(run, ms / factor, ...given);
+const hastyTimeout = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): NodeJS.Timeout =>
+  realTimeout(run, ms / factor, ...args);
 
 globalThis.setTimeout = Object.assign(hastyTimeout, realTimeout);
 
-const hastyInterval = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]): NodeJS.Timeout =>
-  realInterval(run, ms / factor, ...given);
+const hastyInterval = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): NodeJS.Timeout =>
+  realInterval(run, ms / factor, ...args);
 
 globalThis.setInterval = Object.assign(hastyInterval, realInterval);

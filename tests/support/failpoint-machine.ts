@@ -4,7 +4,7 @@ import { onOrder } from './failpoint.ts';
 import { shiftClock } from './shifted-clock.ts';
 
 onOrder(order => {
-  const [what, how = ''] = order.split(' ');
-  if (what === 'clock') shiftClock(Number(how));
-  else fillDisk(how === 'full');
+  const [target, value = ''] = order.split(' ');
+  if (target === 'clock') shiftClock(Number(value));
+  else fillDisk(value === 'full');
 });

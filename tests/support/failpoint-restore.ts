@@ -8,19 +8,19 @@ import { die, setting } from './failpoint.ts';
 
 const { renameSync } = fs;
 const { copyFile } = promises;
-const at = setting();
+const crashPoint = setting();
 
 promises.copyFile = async (source, target, mode) => {
   await copyFile(source, target, mode);
-  if (at === 'copied' && String(target).endsWith('.restoring')) die('copied');
+  if (crashPoint === 'copied' && String(target).endsWith('.restoring')) die('copied');
 };
 
 fs.renameSync = (source, target) => {
   const isSwap = String(source).endsWith('.restoring');
-  if (at === 'signed' && isSwap) die('signed');
+  if (crashPoint === 'signed' && isSwap) die('signed');
   renameSync(source, target);
-  if (at === 'renamed' && isSwap) die('renamed');
-  if (at === 'saved' && String(target).includes('before-restore-')) die('saved');
+  if (crashPoint === 'renamed' && isSwap) die('renamed');
+  if (crashPoint === 'saved' && String(target).includes('before-restore-')) die('saved');
 };
 
 syncBuiltinESMExports();

@@ -6,7 +6,10 @@
 import { readFileSync, writeSync } from 'node:fs';
 
 const stderr = 2;
-/** The signal for orders. Its default action is to ignore it, and the product does not use it, so an early signal is harmless. */
+/**
+ * The signal for orders. The product does not use it, and a process without a handler ignores it. So a signal that arrives
+ * before the preload is ready does no harm.
+ */
 export const orderSignal = 'SIGWINCH';
 /** Variable with the setting of a preload. For a preload with orders at run time, this is the path of a file with the order. */
 const settingVariable = 'TRAINYARD_TEST_FAILPOINT';

@@ -14,8 +14,9 @@ export function textsBelow(folder: string, except: readonly string[] = []): Read
   const texts = new Map<string, string>();
   for (const entry of entriesOf(folder)) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) for (const found of textsBelow(path, except)) texts.set(...found);
-    else if (entry.isFile() && !except.includes(entry.name)) {
+    if (entry.isDirectory()) {
+      for (const [filePath, text] of textsBelow(path, except)) texts.set(filePath, text);
+    } else if (entry.isFile() && !except.includes(entry.name)) {
       const text = unlessGone(() => readFileSync(path, 'latin1'));
       if (text !== null) texts.set(path, text);
     }
@@ -27,9 +28,9 @@ const entriesOf = (folder: string): readonly Dirent[] =>
   unlessGone(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 
 /** Returns null when a running process has removed the file in the meantime. */
-function unlessGone<T>(look: () => T): T | null {
+function unlessGone<T>(read: () => T): T | null {
   try {
-    return look();
+    return read();
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
     throw cause;

@@ -33,25 +33,25 @@ export function openFleetStore(
   onPoint: (point: StorePoint) => void = () => {},
 ): FleetStore {
   let writes = 0;
-  let underWay = 0;
+  let pendingWrites = 0;
   let isFull = false;
   let onRoom: (() => void)[] = [];
   let database = openSqliteStore(file === ':memory:' ? newDatabase() : file, deps);
   let life = startLife();
 
   function startLife() {
-    const opened = database;
+    const openDatabase = database;
     let crashed = false;
-    let over = false;
+    let isOver = false;
     onRoom = [];
     const write = async <T>(command: (tx: Tx) => T): Promise<T> => {
       if (crashed) return never();
-      if (over) throw new Error('the store of this life is closed');
+      if (isOver) throw new Error('the store of this life is closed');
       onPoint('before commit');
       if (crashed) return never();
       writes++;
-      underWay++;
-      const answer = opened.write(tx => {
+      pendingWrites++;
+      const answer = openDatabase.write(tx => {
         if (crashed) throw new Error('the process is gone');
         tx.afterCommit(() => onPoint('after commit'));
         const value = command(tx);
@@ -59,22 +59,22 @@ export function openFleetStore(
         return value;
       });
       const [result] = await Promise.allSettled([answer]);
-      underWay--;
+      pendingWrites--;
       if (crashed) return never();
       if (result.status === 'rejected') throw result.reason;
       return result.value;
     };
     const store: Store = {
-      ...opened,
+      ...openDatabase,
       write,
       acceptsWrites: () => !isFull,
       onRecovery: run => void onRoom.push(run),
     };
     const end = async (crash: boolean): Promise<void> => {
       crashed = crash;
-      if (file !== ':memory:') await opened.close();
-      while (underWay > 0) await new Promise(setImmediate);
-      over = true;
+      if (file !== ':memory:') await openDatabase.close();
+      while (pendingWrites > 0) await new Promise(setImmediate);
+      isOver = true;
     };
     return { store, end, kill: () => void (crashed = true) };
   }
@@ -86,7 +86,7 @@ export function openFleetStore(
     get writes() {
       return writes;
     },
-    isBusy: () => underWay > 0,
+    isBusy: () => pendingWrites > 0,
     setFull(full) {
       const hasRoomAgain = isFull && !full;
       isFull = full;

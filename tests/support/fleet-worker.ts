@@ -108,7 +108,7 @@ export function createFleetWorker(deps: FleetWorkerDeps): FleetWorker {
   const offeredAttempts = new Map<JobId, AttemptId>();
   let agent: AgentOptions = {};
 
-  const settled = async <T>(answer: Promise<T>): Promise<T> => {
+  const settle = async <T>(answer: Promise<T>): Promise<T> => {
     const value = await answer;
     await clock.settle();
     return value;
@@ -136,7 +136,7 @@ export function createFleetWorker(deps: FleetWorkerDeps): FleetWorker {
     const body = workerApi.register.body.parse(
       introduction(deps, agent, currentJobId ?? null, attemptId ?? null),
     );
-    return settled(orchestrator().workers.register(id, body, agent.address ?? '10.0.0.7'));
+    return settle(orchestrator().workers.register(id, body, agent.address ?? '10.0.0.7'));
   };
   const register: FleetWorker['register'] = async changes => valueOf(await tryRegister(changes));
 
@@ -148,7 +148,7 @@ export function createFleetWorker(deps: FleetWorkerDeps): FleetWorker {
   };
 
   const report: FleetWorker['report'] = (jobId, status, more = {}) =>
-    settled(
+    settle(
       orchestrator().jobs.report(id, jobId, StatusReport.parse({ status, ...attemptField(jobId), ...more })),
     );
 
@@ -177,14 +177,14 @@ export function createFleetWorker(deps: FleetWorkerDeps): FleetWorker {
         ...attemptField(jobId),
         ...more,
       };
-      return settled(orchestrator().workers.heartbeat(id, workerApi.heartbeat.body.parse(body)));
+      return settle(orchestrator().workers.heartbeat(id, workerApi.heartbeat.body.parse(body)));
     },
     report,
     async run(jobId) {
       valueOf(await report(jobId, 'starting'));
       valueOf(await report(jobId, 'running'));
     },
-    disconnect: () => settled(orchestrator().workers.disconnect(id)),
+    disconnect: () => settle(orchestrator().workers.disconnect(id)),
   };
 }
 
@@ -254,8 +254,8 @@ function openFleetStream(
   };
 }
 
-function last<T>(all: readonly T[], what: string): T {
-  const found = all.at(-1);
-  if (found === undefined) throw new Error(`the worker has had no ${what} yet`);
-  return found;
+function last<T>(items: readonly T[], what: string): T {
+  const item = items.at(-1);
+  if (item === undefined) throw new Error(`the worker has had no ${what} yet`);
+  return item;
 }

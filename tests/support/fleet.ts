@@ -187,12 +187,12 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     type = 'persistent',
     labels,
   }: WorkerOptions = {}): Promise<FleetWorker> => {
-    const wanted = NewWorker.parse({
+    const newWorker = NewWorker.parse({
       name: name ?? `rig-${ids.counted('w') + 1}`,
       worker_type: type,
       labels,
     });
-    const { workerId, token } = await life.orchestrator.workers.create(wanted, ada);
+    const { workerId, token } = await life.orchestrator.workers.create(newWorker, ada);
     const persistent = type === 'persistent';
     return createFleetWorker({
       id: workerId,
@@ -203,7 +203,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     });
   };
 
-  const settled = async <T>(answer: Promise<T>): Promise<T> => {
+  const settle = async <T>(answer: Promise<T>): Promise<T> => {
     const value = await answer;
     await clock.settle();
     return value;
@@ -211,7 +211,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   const trySubmit: Fleet['trySubmit'] = (job = {}, by = ada, key?) => {
     const inLine = job.config_name === undefined ? { config: {} } : {};
     const request = SubmitRequest.parse({ ...inLine, ...job });
-    return settled(life.orchestrator.jobs.submit(request, by, key));
+    return settle(life.orchestrator.jobs.submit(request, by, key));
   };
   const submit = async (job?: JobOptions, by?: Actor): Promise<Accepted> => {
     const submitted = valueOf(await trySubmit(job, by));
@@ -247,12 +247,12 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       await worker.run(jobId);
       return jobId;
     },
-    cancel: id => settled(life.orchestrator.jobs.cancel(id, ada)),
-    release: id => settled(life.orchestrator.jobs.release(id, ada)),
+    cancel: id => settle(life.orchestrator.jobs.cancel(id, ada)),
+    release: id => settle(life.orchestrator.jobs.release(id, ada)),
     async drain(worker, { reason = null, deadlineMs = null } = {}) {
-      return valueOf(await settled(life.orchestrator.workers.drain(worker.id, { reason, deadlineMs }, ada)));
+      return valueOf(await settle(life.orchestrator.workers.drain(worker.id, { reason, deadlineMs }, ada)));
     },
-    undrain: async worker => valueOf(await settled(life.orchestrator.workers.undrain(worker.id, ada))),
+    undrain: async worker => valueOf(await settle(life.orchestrator.workers.undrain(worker.id, ada))),
     job: id => valueOf(life.orchestrator.jobs.get(id)),
     audit: () => database.store.audit.after(0, 1_000_000),
     async setDiskFull(full) {
@@ -343,8 +343,8 @@ function countedIds(): Ids & { counted(prefix: string): number } {
     return `${prefix}_${counted(prefix)}`;
   };
   const token = (prefix: string) => {
-    const made = next(prefix);
-    return { token: made, hash: hashOf(made) };
+    const value = next(prefix);
+    return { token: value, hash: hashOf(value) };
   };
   return {
     counted,

@@ -15,16 +15,17 @@ const notDispatched: Current = { attempt: 0, worker: null };
 
 /** Checks I2, I3, I4 and I8 in one pass over the history. */
 export function historyViolations(events: readonly EventLine[]): readonly string[] {
-  const found: string[] = [];
-  const current = new Map<string, Current>();
+  const violations: string[] = [];
+  const lastDispatches = new Map<string, Current>();
   const live = new Map<string, string>();
   const final = new Map<string, string>();
   const draining = new Set<string>();
 
   const open = (job: string, worker: string | null, event: EventLine): void => {
-    if (live.has(job)) found.push(`I2 event ${event.seq}: ${job} has two live attempts`);
-    const other = [...live].find(([id, holder]) => id !== job && holder === worker);
-    if (other !== undefined) found.push(`I2 event ${event.seq}: ${worker} holds ${other[0]} and ${job}`);
+    if (live.has(job)) violations.push(`I2 event ${event.seq}: ${job} has two live attempts`);
+    const otherJob = [...live].find(([id, holder]) => id !== job && holder === worker);
+    if (otherJob !== undefined)
+      violations.push(`I2 event ${event.seq}: ${worker} holds ${otherJob[0]} and ${job}`);
     if (worker !== null) live.set(job, worker);
   };
 
@@ -32,23 +33,25 @@ export function historyViolations(events: readonly EventLine[]): readonly string
     const ended = final.get(job);
     // These events do not change the status. They report a refused result, and outputs that are not uploaded yet.
     if (event.type === 'job.late_result' || event.type === 'job.outstanding') return;
-    if (ended !== undefined) found.push(`I3 event ${event.seq}: ${event.type} of ${job} after ${ended}`);
+    if (ended !== undefined) violations.push(`I3 event ${event.seq}: ${event.type} of ${job} after ${ended}`);
     if (event.type === 'job.dispatched') {
       const worker = event.worker_id ?? null;
       if (worker !== null && draining.has(worker)) {
-        found.push(`I8 event ${event.seq}: ${job} was dispatched to the draining worker ${worker}`);
+        violations.push(`I8 event ${event.seq}: ${job} was dispatched to the draining worker ${worker}`);
       }
-      const before = current.get(job) ?? notDispatched;
-      if (event.attempt !== before.attempt + 1) {
-        found.push(`I4 event ${event.seq}: attempt ${event.attempt} of ${job} after ${before.attempt}`);
+      const previous = lastDispatches.get(job) ?? notDispatched;
+      if (event.attempt !== previous.attempt + 1) {
+        violations.push(
+          `I4 event ${event.seq}: attempt ${event.attempt} of ${job} after ${previous.attempt}`,
+        );
       }
       open(job, worker, event);
-      current.set(job, { attempt: event.attempt, worker });
+      lastDispatches.set(job, { attempt: event.attempt, worker });
     } else {
-      const { attempt, worker } = current.get(job) ?? notDispatched;
+      const { attempt, worker } = lastDispatches.get(job) ?? notDispatched;
       if (event.attempt !== attempt || (event.worker_id ?? null) !== worker) {
         const actual = `attempt ${event.attempt} on ${event.worker_id}`;
-        found.push(
+        violations.push(
           `I4 event ${event.seq}: ${event.type} of ${job} by ${actual}, not ${attempt} on ${worker}`,
         );
       }
@@ -63,5 +66,5 @@ export function historyViolations(events: readonly EventLine[]): readonly string
     if (event.type === 'worker.draining' && event.worker_id) draining.add(event.worker_id);
     if (event.type === 'worker.undrained' && event.worker_id) draining.delete(event.worker_id);
   }
-  return found;
+  return violations;
 }

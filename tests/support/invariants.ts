@@ -105,10 +105,12 @@ const isFinal = (status: string | undefined): boolean =>
 function submitsSurvive({ accepted, statuses, stored }: Evidence): readonly string[] {
   return accepted.flatMap(id => {
     const status = statuses.get(id);
-    if (status === undefined) return [`I1 ${id} was accepted and is gone`];
+    if (status === undefined) return [`I1 ${id} was accepted and no longer exists`];
     if (!isFinal(status)) return [`I1 ${id} is still ${status}`];
-    const kept = stored.jobs.get(id);
-    return kept === status ? [] : [`I1 ${id} was reported as ${status} and is stored as ${kept}`];
+    const storedStatus = stored.jobs.get(id);
+    return storedStatus === status
+      ? []
+      : [`I1 ${id} was reported as ${status} and is stored as ${storedStatus}`];
   });
 }
 
@@ -118,9 +120,9 @@ const neededGuards = ['one_live_attempt_per_job', 'one_live_attempt_per_worker',
 
 function oneLiveAttempt({ attempts, guards, integrity }: Stored): readonly string[] {
   const open = attempts.filter(({ ended_at }) => ended_at === null);
-  const twice = (what: 'job_id' | 'worker_id'): readonly string[] =>
-    [...Map.groupBy(open, attempt => attempt[what])]
-      .filter(([, own]) => own.length > 1)
+  const twice = (idField: 'job_id' | 'worker_id'): readonly string[] =>
+    [...Map.groupBy(open, attempt => attempt[idField])]
+      .filter(([, withSameId]) => withSameId.length > 1)
       .map(([id]) => `I2 ${id} has several live attempts in the database`);
   return [
     ...(integrity === 'ok' ? [] : [`I2 the database is damaged: ${integrity}`]),
@@ -142,7 +144,7 @@ function eventsMatchStore({ events, stored }: Evidence): readonly string[] {
     .map(([id, status]) => `I3 ${id} is stored as ${status}, and its last event is ${lastEvents.get(id)}`);
   const completed = stored.attempts.filter(({ outcome }) => outcome === 'completed');
   const twice = [...Map.groupBy(completed, ({ job_id }) => job_id)]
-    .filter(([, own]) => own.length > 1)
+    .filter(([, ofOneJob]) => ofOneJob.length > 1)
     .map(([id]) => `I4 ${id} has several attempts with an accepted result`);
   return [...wrong, ...twice];
 }
@@ -177,8 +179,8 @@ function auditHasAllTransitions({ events, stored }: Evidence): readonly string[]
 }
 
 function streamIsWhole({ events, streamFaults, lastSeq }: Evidence): readonly string[] {
-  const seen = events.at(-1)?.seq ?? 0;
-  const missing = seen < lastSeq ? [`I6 the stream ended with event ${seen} of ${lastSeq}`] : [];
+  const lastSeen = events.at(-1)?.seq ?? 0;
+  const missing = lastSeen < lastSeq ? [`I6 the stream ended with event ${lastSeen} of ${lastSeq}`] : [];
   return [...streamFaults.map(fault => `I6 ${fault}`), ...missing];
 }
 
@@ -196,14 +198,14 @@ function secretsAreKept({ texts, openTexts, canary, secrets, runs }: Evidence): 
   );
   const configs = [...openTexts]
     .filter(([, text]) => text.includes(canary))
-    .map(([where]) => `I7 ${where} shows what stands in a job's config`);
+    .map(([where]) => `I7 ${where} shows the content of a job's config`);
   return [...exposed, ...leaked, ...configs];
 }
 
 const oldTokensAreDead = ({ oldTokens }: Evidence): readonly string[] =>
   oldTokens
     .filter(({ status }) => status !== 401)
-    .map(({ call, status }) => `I9 ${call} with a rotated token was answered ${status}`);
+    .map(({ call, status }) => `I9 ${call} with a rotated token returned ${status}`);
 
 function resourcesReturn({ baseline, atEnd }: Evidence): readonly string[] {
   const extra = atEnd.descriptors.length - baseline.descriptors.length;
@@ -221,5 +223,5 @@ function runsDoNotOverlap({ runs, mayOverlap, leftTrainers }: Evidence): readonl
       ([a, b]) =>
         `I12 two trainers of ${a.job} lived at once: ${a.pid} until ${a.lastAt}, ${b.pid} from ${b.startedAt}`,
     );
-  return [...overlaps, ...leftTrainers.map(pid => `I12 process ${pid} of a trainer still lives`)];
+  return [...overlaps, ...leftTrainers.map(pid => `I12 process ${pid} of a trainer is still alive`)];
 }

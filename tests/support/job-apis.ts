@@ -69,18 +69,18 @@ export function startRunPodApi(key: string): Promise<FakeApi> {
     const id = path.split('/')[2];
     if (method === 'GET' && path === '/pods') return [200, [...pods.values()]];
     if (method === 'POST' && path === '/pods') {
-      const made = `pod${(ids += 1)}`;
+      const podId = `pod${(ids += 1)}`;
       const pod = {
         ...body,
-        id: made,
+        id: podId,
         desiredStatus: 'RUNNING',
         machineId: '',
         interruptible: body['interruptible'],
       };
-      pods.set(made, pod);
+      pods.set(podId, pod);
       setTimeout(() => {
-        if (pods.get(made) === pod)
-          pods.set(made, { ...pod, machineId: 's194cr8pls2z', lastStartedAt: new Date().toISOString() });
+        if (pods.get(podId) === pod)
+          pods.set(podId, { ...pod, machineId: 's194cr8pls2z', lastStartedAt: new Date().toISOString() });
       }, 100);
       return [201, pod];
     }

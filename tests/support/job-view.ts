@@ -1,7 +1,7 @@
 import { JobView } from '../../protocol/job.ts';
 
 /** Creates a pending job as the API returns it, with the fields that a test sets. */
-export const jobView = (given: Readonly<Record<string, unknown>>): JobView =>
+export const jobView = (fields: Readonly<Record<string, unknown>>): JobView =>
   JobView.parse({
     id: 'j_1',
     job_id: 'j_1',
@@ -38,5 +38,5 @@ export const jobView = (given: Readonly<Record<string, unknown>>): JobView =>
     on_lost_contact: 'continue',
     requests: [],
     hold: null,
-    ...given,
+    ...fields,
   });

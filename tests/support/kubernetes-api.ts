@@ -77,10 +77,10 @@ function discover(path: string): object | undefined {
           return { name, versions: [{ groupVersion, version }], preferredVersion: { groupVersion, version } };
         }),
     };
-  const found = versions.find(group => path === `/apis/${group}` || path === `/api/${group}`);
-  if (found === undefined) return undefined;
+  const version = versions.find(group => path === `/apis/${group}` || path === `/api/${group}`);
+  if (version === undefined) return undefined;
   const resources = Object.entries(kinds).flatMap(([name, [group, kind]]) =>
-    group === found
+    group === version
       ? [
           {
             name,
@@ -92,7 +92,7 @@ function discover(path: string): object | undefined {
         ]
       : [],
   );
-  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: found, resources };
+  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: version, resources };
 }
 
 /** Whether labels match a selector such as `a=b,c in (d,e)`. */
@@ -187,7 +187,7 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
     }, 200);
   }
 
-  function create(resource: string, given: unknown): [number, object] {
+  function create(resource: string, body: unknown): [number, object] {
     const refusal = refusals.get(resource);
     if (refusal) {
       refusals.delete(resource);
@@ -198,11 +198,11 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
         .looseObject({
           spec: z.looseObject({ resourceAttributes: z.object({ verb: z.string(), resource: z.string() }) }),
         })
-        .parse(given);
+        .parse(body);
       const { verb, resource: what } = review.spec.resourceAttributes;
       return [201, { ...review, status: { allowed: !denied.has(`${verb} ${what}`) } }];
     }
-    const item = Stored.parse(given);
+    const item = Stored.parse(body);
     const { name } = item.metadata;
     const qualified = resource === 'jobs' ? 'jobs.batch' : resource;
     if (objects.has(`${resource}/${name}`))
@@ -211,9 +211,9 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
         failure({ code: 409, reason: 'AlreadyExists', message: `${qualified} "${name}" already exists` }),
       ];
     store(resource, item);
-    const made = objects.get(`${resource}/${name}`);
-    if (made !== undefined) applyChange(resource, made);
-    return [201, made ?? {}];
+    const stored = objects.get(`${resource}/${name}`);
+    if (stored !== undefined) applyChange(resource, stored);
+    return [201, stored ?? {}];
   }
 
   function answer(method: string, url: URL, body: string): [number, object] {
@@ -238,7 +238,7 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://localhost');
-    const [code, said] = answer(request.method ?? 'GET', url, await bodyOf(request));
+    const [code, answerBody] = answer(request.method ?? 'GET', url, await bodyOf(request));
     const resource = url.pathname.split('/').at(-1) ?? '';
     if (request.method === 'POST' && refusals.get(resource) === null) {
       refusals.delete(resource);
@@ -246,7 +246,7 @@ export async function startKubernetesApi(folder: string): Promise<KubernetesApi>
       return;
     }
     response.writeHead(code, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(said));
+    response.end(JSON.stringify(answerBody));
   }
 
   const server = createServer((request, response) => {

@@ -96,7 +96,7 @@ export function createLightWorker(deps: LightWorkerDeps): LightWorker {
       const path = `/api/workers/stream?worker_id=${id}`;
       const request = http.get(new URL(path, url), { agent: false, headers: { 'x-worker-token': token } });
       const answer = await answerTo(request);
-      if (answer.statusCode !== 200) throw new Error(`the stream of ${id} was answered ${answer.statusCode}`);
+      if (answer.statusCode !== 200) throw new Error(`the stream of ${id} returned ${answer.statusCode}`);
       stream = request;
       isOpen = true;
       const close = (): void => {
@@ -128,13 +128,13 @@ function answerTo(request: http.ClientRequest, body?: string): Promise<http.Inco
   });
 }
 
-function followLines(answer: http.IncomingMessage, take: (line: string) => void): void {
+function followLines(answer: http.IncomingMessage, onLine: (line: string) => void): void {
   let rest = '';
   answer.setEncoding('utf8');
   answer.on('data', (text: string) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) take(line);
+    for (const line of lines) onLine(line);
   });
 }
 

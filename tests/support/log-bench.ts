@@ -38,9 +38,9 @@ const chunkLength = 50_000;
 export function createShipper(
   url: string,
   rig: Pick<Rig, 'token'>,
-  offered: Pick<JobOffer, 'jobId' | 'attemptId'>,
+  offer: Pick<JobOffer, 'jobId' | 'attemptId'>,
 ): Shipper {
-  const call = shipCall(url, rig.token, offered);
+  const call = shipCall(url, rig.token, offer);
   let position = 0;
   const ship = async (chunk: Partial<LogChunkBody>): Promise<number> => valueOf(await call(chunk)).next;
   return {
@@ -49,10 +49,10 @@ export function createShipper(
     async print(text, isLast = false) {
       const pieces = text.match(new RegExp(`[^]{1,${chunkLength}}`, 'g')) ?? [''];
       for (const [n, piece] of pieces.entries()) {
-        const to = position + Buffer.byteLength(piece);
+        const end = position + Buffer.byteLength(piece);
         const is_last = isLast && n === pieces.length - 1;
-        const next = await ship({ after: position, from: position, to, text: piece, is_last });
-        if (next !== to) throw new Error(`${piece.slice(0, 40)} was not accepted: the log ends at ${next}`);
+        const next = await ship({ after: position, from: position, to: end, text: piece, is_last });
+        if (next !== end) throw new Error(`${piece.slice(0, 40)} was not accepted: the log ends at ${next}`);
         position = next;
       }
     },

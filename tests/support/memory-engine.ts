@@ -75,14 +75,16 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
   const violations: string[] = [];
   const orders: LaunchOrder[] = [];
   const calls = { launch: 0, list: 0, end: 0 };
-  const after = (ms: number): Promise<void> =>
+  const delay = (ms: number): Promise<void> =>
     ms === 0 ? Promise.resolve() : new Promise(resolve => void clock.after(ms, resolve));
   const live = (fleet?: string): readonly Allocation[] =>
-    allocations.filter(each => isLive(each) && (fleet === undefined || each.fleet === fleet));
+    allocations.filter(
+      allocation => isLive(allocation) && (fleet === undefined || allocation.fleet === fleet),
+    );
 
   function create(fleet: string, order: LaunchOrder): Allocation {
-    const twin = live(fleet).find(each => each.order.launchId === order.launchId);
-    if (twin !== undefined) violations.push(`launch ${order.launchId} exists twice`);
+    const duplicate = live(fleet).find(allocation => allocation.order.launchId === order.launchId);
+    if (duplicate !== undefined) violations.push(`launch ${order.launchId} exists twice`);
     const inMs = typeof startMs === 'number' ? startMs : startMs();
     const allocation: Allocation = {
       fleet,
@@ -106,12 +108,12 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
     const running = allocations.filter(({ state }) => state === 'running');
     let freeGpus = gpus - running.reduce((sum, { order }) => sum + order.nodes * order.gpus, 0);
     let freeMachines = machines - running.reduce((sum, { order }) => sum + order.nodes, 0);
-    for (const each of allocations) {
-      if (each.state !== 'waiting') continue;
-      freeGpus -= each.order.nodes * each.order.gpus;
-      freeMachines -= each.order.nodes;
+    for (const allocation of allocations) {
+      if (allocation.state !== 'waiting') continue;
+      freeGpus -= allocation.order.nodes * allocation.order.gpus;
+      freeMachines -= allocation.order.nodes;
       if (freeGpus < 0 || freeMachines < 0) return;
-      if (clock.wall() >= each.readyAt) start(each);
+      if (clock.wall() >= allocation.readyAt) start(allocation);
     }
   }
 
@@ -141,15 +143,15 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
     clock.after(0, startWhatFits);
   }
 
-  const sightingOf = (each: Allocation): Sighting => ({
-    engineId: each.engineId,
-    state: each.state,
-    reason: each.state === 'waiting' ? { kind: 'resources', text: '(Resources)' } : null,
-    expectedStart: each.state === 'waiting' ? each.readyAt : null,
-    startedAt: each.startedAt,
-    endsAt: each.endsAt,
-    nodes: each.startedAt === null ? [] : [`node-${each.engineId}`],
-    exit: each.exit,
+  const sightingOf = (allocation: Allocation): Sighting => ({
+    engineId: allocation.engineId,
+    state: allocation.state,
+    reason: allocation.state === 'waiting' ? { kind: 'resources', text: '(Resources)' } : null,
+    expectedStart: allocation.state === 'waiting' ? allocation.readyAt : null,
+    startedAt: allocation.startedAt,
+    endsAt: allocation.endsAt,
+    nodes: allocation.startedAt === null ? [] : [`node-${allocation.engineId}`],
+    exit: allocation.exit,
   });
 
   const launchIn = async (fleet: string, order: LaunchOrder): Promise<LaunchAnswer> => {
@@ -159,12 +161,12 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
     if (fault.kind === 'refuse')
       return { kind: 'rejected', scope: fault.scope, code: 'refused', message: fault.message };
     if (fault.kind === 'accept') {
-      await after(fault.delayMs);
+      await delay(fault.delayMs);
       return { kind: 'accepted', engineId: create(fleet, order).engineId };
     }
     const { createsAfterMs, delayMs } = fault;
     if (createsAfterMs !== null) clock.after(createsAfterMs, () => void create(fleet, order));
-    await after(delayMs);
+    await delay(delayMs);
     return { kind: 'unknown', message: 'The engine did not answer' };
   };
 
@@ -172,28 +174,29 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
     calls.list += 1;
     const fault = memory.onList();
     const now = clock.wall();
-    const found = new Map<LaunchId, Sighting>();
-    for (const each of allocations) {
-      const { order, endedAt } = each;
-      if (each.fleet !== fleet || (endedAt !== null && now - endedAt > keepsEndedMs)) continue;
+    const sightings = new Map<LaunchId, Sighting>();
+    for (const allocation of allocations) {
+      const { order, endedAt } = allocation;
+      if (allocation.fleet !== fleet || (endedAt !== null && now - endedAt > keepsEndedMs)) continue;
       if (fault.kind === 'answer' && fault.omits?.(order.launchId) === true) continue;
       // If two allocations have the same name, a live one takes precedence over an ended one.
-      const known = found.get(order.launchId);
-      if (known === undefined || known.state === 'ended') found.set(order.launchId, sightingOf(each));
+      const known = sightings.get(order.launchId);
+      if (known === undefined || known.state === 'ended')
+        sightings.set(order.launchId, sightingOf(allocation));
     }
-    await after(fault.delayMs);
+    await delay(fault.delayMs);
     if (fault.kind === 'fail') throw new Error('The engine does not answer');
-    return found;
+    return sightings;
   };
 
   const end = async (fleet: string, ids: readonly LaunchId[], how: 'ask' | 'now'): Promise<void> => {
     calls.end += 1;
-    await after(0);
+    await delay(0);
     if (memory.onEnd(ids, how) === 'fail') throw new Error('The engine does not answer');
-    for (const each of live(fleet)) {
-      if (!ids.includes(each.order.launchId)) continue;
-      if (how === 'ask' && each.state === 'running') memory.onSignal(each);
-      else finish(each, 'cancelled');
+    for (const allocation of live(fleet)) {
+      if (!ids.includes(allocation.order.launchId)) continue;
+      if (how === 'ask' && allocation.state === 'running') memory.onSignal(allocation);
+      else finish(allocation, 'cancelled');
     }
   };
 
@@ -219,7 +222,7 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
     findLeaks: isKnown =>
       live()
         .filter(({ order }) => !isKnown(order.launchId))
-        .map(({ order, engineId }) => `${engineId} of launch ${order.launchId} is known to nobody`),
+        .map(({ order, engineId }) => `${engineId} of launch ${order.launchId} is not known to its fleet`),
   };
   return memory;
 }

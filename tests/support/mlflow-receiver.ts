@@ -102,9 +102,9 @@ function logBatch(run: ReceivedRun, { metrics = [], params = [], tags = [] }: In
   if (metrics.length + params.length + tags.length > 1_000) invalid('at most 1000 metrics, params, and tags');
   for (const { key, value, timestamp, step } of metrics) {
     checkName(key);
-    const isSound =
+    const isValid =
       Number.isFinite(value) && Number.isInteger(timestamp) && timestamp >= 0 && Number.isInteger(step);
-    if (!isSound) invalid(`Got invalid value for metric '${key}'`);
+    if (!isValid) invalid(`Got invalid value for metric '${key}'`);
   }
   for (const { key, value } of params) {
     checkName(key);
@@ -146,8 +146,10 @@ export async function startMlflow(): Promise<MlflowReceiver> {
 
   const calls: Readonly<Record<string, (input: Input, bytes: number) => object>> = {
     'GET experiments/get-by-name'({ experiment_name: name = '' }) {
-      const found = experiments.get(name) ?? missing(`Could not find experiment with name '${name}'`);
-      return { experiment: { experiment_id: found.id, name, lifecycle_stage: found.lifecycle_stage } };
+      const experiment = experiments.get(name) ?? missing(`Could not find experiment with name '${name}'`);
+      return {
+        experiment: { experiment_id: experiment.id, name, lifecycle_stage: experiment.lifecycle_stage },
+      };
     },
     'POST experiments/create'({ name = '' }) {
       if (experiments.has(name))
@@ -160,8 +162,10 @@ export async function startMlflow(): Promise<MlflowReceiver> {
     'POST runs/search'({ experiment_ids: ids = [], filter = '', max_results: limit }) {
       const [, key = '', value = ''] =
         /^tags\."([^"]+)" = '([^']*)'$/.exec(filter) ?? invalid(`Invalid filter ${filter}`);
-      const found = runs.filter(({ experiment_id: id, tags }) => ids.includes(id) && tags.get(key) === value);
-      return found.length === 0 ? {} : { runs: found.slice(0, limit).map(viewOf) };
+      const matching = runs.filter(
+        ({ experiment_id: id, tags }) => ids.includes(id) && tags.get(key) === value,
+      );
+      return matching.length === 0 ? {} : { runs: matching.slice(0, limit).map(viewOf) };
     },
     'POST runs/create'({ experiment_id = '', run_name = '', start_time = 0, tags = [] }) {
       const run: ReceivedRun = {
@@ -206,17 +210,17 @@ export async function startMlflow(): Promise<MlflowReceiver> {
     });
   });
   const answer = async (request: IncomingMessage): Promise<{ status: number; body: object }> => {
-    const pieces: Buffer[] = [];
-    for await (const piece of request) pieces.push(piece as Buffer);
-    const text = Buffer.concat(pieces);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks);
     const url = new URL(request.url ?? '/', 'http://receiver');
     const name = `${request.method} ${url.pathname.replace('/base/api/2.0/mlflow/', '')}`;
     receiver.requests.push(name);
     if (receiver.authorization !== null && request.headers.authorization !== receiver.authorization)
       return { status: 401, body: { error_code: 'UNAUTHENTICATED', message: 'not authenticated' } };
-    const given: unknown =
+    const rawInput: unknown =
       text.length > 0 ? JSON.parse(text.toString()) : Object.fromEntries(url.searchParams);
-    const input = given as Input;
+    const input = rawInput as Input;
     const failure = receiver.fail(name, input);
     if (failure !== null)
       return { status: failure, body: { error_code: 'INTERNAL_ERROR', message: 'out of order' } };

@@ -1,6 +1,9 @@
 import { type FSWatcher, lstatSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 
+/** Whether an octal mode gives no access to the group and to others. */
+const isPrivate = (mode: string): boolean => /^[0-7]?[0-7]00$/.test(mode);
+
 /** Records the modes of the files in a folder as soon as the files appear. */
 export interface ModeWatch {
   /** Records the current modes of all files now, too. */
@@ -25,8 +28,8 @@ export function watchModes(folder: string, isOurs: (path: string) => boolean): M
       const stats = lstatSync(path);
       // A link has no mode of its own.
       if (stats.isSymbolicLink()) return;
-      const own = modes.get(path) ?? new Set();
-      modes.set(path, own.add((stats.mode & 0o777).toString(8)));
+      const pathModes = modes.get(path) ?? new Set();
+      modes.set(path, pathModes.add((stats.mode & 0o777).toString(8)));
       if (stats.isDirectory()) follow(path);
     } catch {
       // The file was already removed.
@@ -53,8 +56,8 @@ export function watchModes(folder: string, isOurs: (path: string) => boolean): M
   return {
     recordNow: () => follow(folder),
     open: () =>
-      [...modes].flatMap(([path, own]) =>
-        [...own].filter(mode => !/^[0-7]?[0-7]00$/.test(mode)).map(mode => `${path} ${mode}`),
+      [...modes].flatMap(([path, pathModes]) =>
+        [...pathModes].filter(mode => !isPrivate(mode)).map(mode => `${path} ${mode}`),
       ),
     recordedCount: () => modes.size,
     close() {

@@ -5,51 +5,51 @@ export type Found<T> = T | null | undefined | false;
 export interface Notices {
   /** Notifies that something has changed, so that every wait checks its condition again. */
   changed(): void;
-  /** Resolves with the result of `look`, now or after a later notification. Rejects when it finds nothing before the timeout. */
-  waitFor<T>(what: string, look: () => Found<T>, timeoutMs?: number): Promise<T>;
+  /** Resolves with the first result of `check`, now or after a later notification. Rejects when there is none before the timeout. */
+  waitFor<T>(what: string, check: () => Found<T>, timeoutMs?: number): Promise<T>;
   /** Rejects all waits, because nothing will change any more. */
   end(cause: Error): void;
 }
 
-const patienceMs = 30_000;
+const defaultTimeoutMs = 30_000;
 
 export function createNotices(): Notices {
   const waiting = new Set<() => void>();
   let ended: Error | null = null;
   const changed = (): void => {
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   };
   return {
     changed,
-    waitFor<T>(what: string, look: () => Found<T>, timeoutMs = patienceMs): Promise<T> {
+    waitFor<T>(what: string, check: () => Found<T>, timeoutMs = defaultTimeoutMs): Promise<T> {
       return new Promise((resolve, reject) => {
         const stop = (): void => {
           clearTimeout(timer);
-          waiting.delete(again);
+          waiting.delete(recheck);
         };
         const fail = (cause: Error): void => {
           stop();
           reject(cause);
         };
-        const again = (): void => {
+        const recheck = (): void => {
           try {
-            const found = look();
-            if (found === null || found === undefined || found === false) {
-              if (ended !== null) fail(new Error(`${what} never came: ${ended.message}`, { cause: ended }));
+            const result = check();
+            if (result === null || result === undefined || result === false) {
+              if (ended !== null) fail(new Error(`waiting for ${what}: ${ended.message}`, { cause: ended }));
               return;
             }
             stop();
-            resolve(found);
+            resolve(result);
           } catch (cause) {
             fail(cause instanceof Error ? cause : new Error(String(cause)));
           }
         };
         const timer = setTimeout(
-          () => fail(new Error(`${what} did not come within ${timeoutMs} ms`)),
+          () => fail(new Error(`waiting for ${what}: timeout after ${timeoutMs} ms`)),
           timeoutMs,
         );
-        waiting.add(again);
-        again();
+        waiting.add(recheck);
+        recheck();
       });
     },
     end(cause) {
@@ -60,11 +60,15 @@ export function createNotices(): Notices {
 }
 
 /** Waits for a change that has no notifications, such as the end of a process: checks it every 20 ms. */
-export async function eventually<T>(what: string, look: () => Found<T>, timeoutMs = patienceMs): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  check: () => Found<T>,
+  timeoutMs = defaultTimeoutMs,
+): Promise<T> {
   const notices = createNotices();
   const timer = setInterval(notices.changed, 20);
   try {
-    return await notices.waitFor(what, look, timeoutMs);
+    return await notices.waitFor(what, check, timeoutMs);
   } finally {
     clearInterval(timer);
   }

@@ -71,9 +71,9 @@ export async function createPoolFleet(options: PoolFleetOptions = {}): Promise<P
   }
 
   const pool = (name = 'gpu'): PoolView => {
-    const found = fleet.orchestrator.pools.list().find(each => each.name === name);
-    if (found === undefined) throw new Error(`there is no pool ${name}`);
-    return found;
+    const view = fleet.orchestrator.pools.list().find(each => each.name === name);
+    if (view === undefined) throw new Error(`there is no pool ${name}`);
+    return view;
   };
 
   return {
@@ -89,9 +89,9 @@ export async function createPoolFleet(options: PoolFleetOptions = {}): Promise<P
       return engine;
     },
     async addPool(changes) {
-      const added = valueOf(await fleet.orchestrator.pools.create(poolOf(changes), ada));
+      const created = valueOf(await fleet.orchestrator.pools.create(poolOf(changes), ada));
       await fleet.clock.settle();
-      return added;
+      return created;
     },
     pool,
     launches: name => valueOf(fleet.orchestrator.pools.launches(pool(name).pool_id, 500)).toReversed(),
@@ -99,17 +99,17 @@ export async function createPoolFleet(options: PoolFleetOptions = {}): Promise<P
       isUp = false;
       fleet.kill();
     },
-    async restart(how) {
+    async restart(restartOptions) {
       isUp = false;
-      await fleet.restart(how);
+      await fleet.restart(restartOptions);
       isUp = true;
       for (const worker of workers.values()) worker.reconnect();
       await fleet.clock.settle();
     },
     async close() {
       await fleet.close();
-      const broken = engines.flatMap(({ violations }) => violations);
-      if (broken.length > 0) throw new Error(`the engine saw:\n${broken.join('\n')}`);
+      const violations = engines.flatMap(engine => engine.violations);
+      if (violations.length > 0) throw new Error(`the engine recorded violations:\n${violations.join('\n')}`);
     },
   };
 }

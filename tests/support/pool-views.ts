@@ -1,7 +1,7 @@
 import { JobId, LaunchId, PoolId, WorkerId } from '../../protocol/ids.ts';
 import { type LaunchView, NewPool, type PoolView } from '../../protocol/pool.ts';
 
-const at = '2026-01-02T03:04:05.678Z';
+const createdAt = '2026-01-02T03:04:05.678Z';
 
 /** Creates a pool as the API returns it. */
 export function poolView(changes: Partial<PoolView> = {}, body: object = {}): PoolView {
@@ -11,7 +11,7 @@ export function poolView(changes: Partial<PoolView> = {}, body: object = {}): Po
     name,
     engine,
     settings,
-    created_at: at,
+    created_at: createdAt,
     paused: null,
     unreachable: null,
     open: { launches: 0, waiting: 0, joined: 0, gpus: 0 },
@@ -38,7 +38,7 @@ export const launchView = (changes: Partial<LaunchView> = {}): LaunchView => ({
   is_test: false,
   reason: null,
   expected_start: null,
-  ordered_at: at,
+  ordered_at: createdAt,
   submitted_at: '2026-01-02T03:04:06.000Z',
   started_at: null,
   joined_at: null,

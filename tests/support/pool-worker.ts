@@ -184,12 +184,12 @@ export function createPoolWorker(
     later(habits.leaveMs, () => {
       isDisconnectDue = true;
       if (training === null) return send();
-      const left = training;
+      const interrupted = training;
       if (!habits.saves) return stop('failed', { cause: 'preempted', saved: false });
       void callOrchestrator(
-        () => upload(fleet, left.jobId),
+        () => upload(fleet, interrupted.jobId),
         () => {
-          if (training === left) stop('failed', { cause: 'preempted', saved: true });
+          if (training === interrupted) stop('failed', { cause: 'preempted', saved: true });
         },
       );
     });

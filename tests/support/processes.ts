@@ -37,13 +37,13 @@ export function startProgram(argv: readonly string[], options: ProgramOptions = 
   const listeners = new Set<() => void>();
   const addLine = (line: string): void => {
     lines.push(line);
-    for (const look of listeners) look();
+    for (const check of listeners) check();
   };
   createInterface({ input: child.stdout }).on('line', addLine);
   createInterface({ input: child.stderr }).on('line', addLine);
   const exited = exitOf(child);
   void exited.then(() => {
-    for (const look of listeners) look();
+    for (const check of listeners) check();
   });
   return {
     pid: child.pid ?? 0,
@@ -52,19 +52,19 @@ export function startProgram(argv: readonly string[], options: ProgramOptions = 
     kill: signal => void child.kill(signal),
     waitForLine: pattern =>
       new Promise((resolve, reject) => {
-        const look = (): void => {
-          const found = lines.map(line => pattern.exec(line)).find(match => match !== null);
-          const over = child.exitCode !== null || child.signalCode !== null;
-          if (found === undefined && !over) return;
-          listeners.delete(look);
-          if (found === undefined)
+        const check = (): void => {
+          const match = lines.map(line => pattern.exec(line)).find(candidate => candidate !== null);
+          const hasExited = child.exitCode !== null || child.signalCode !== null;
+          if (match === undefined && !hasExited) return;
+          listeners.delete(check);
+          if (match === undefined)
             reject(
               new Error(`${args.join(' ')} ended and never printed ${pattern.source}:\n${lines.join('\n')}`),
             );
-          else resolve(found);
+          else resolve(match);
         };
-        listeners.add(look);
-        look();
+        listeners.add(check);
+        check();
       }),
   };
 }

@@ -21,10 +21,10 @@ async function derive(
  */
 export async function createPushBrowser() {
   const { publicKey, privateKey } = await subtle.generateKey(curve, false, ['deriveBits']);
-  const ownKey = Buffer.from(await subtle.exportKey('raw', publicKey));
+  const publicKeyBytes = Buffer.from(await subtle.exportKey('raw', publicKey));
   const auth = Buffer.from(webcrypto.getRandomValues(new Uint8Array(16)));
   return {
-    keys: { p256dh: encode(ownKey), auth: encode(auth) },
+    keys: { p256dh: encode(publicKeyBytes), auth: encode(auth) },
     async read(received: Buffer): Promise<unknown> {
       const body = Buffer.from(received);
       const salt = body.subarray(0, 16);
@@ -32,7 +32,7 @@ export async function createPushBrowser() {
       const senderKey = body.subarray(21, 21 + keyBytes);
       const sender = await subtle.importKey('raw', senderKey, curve, false, []);
       const shared = await subtle.deriveBits({ name: 'ECDH', public: sender }, privateKey, 256);
-      const info = Buffer.concat([Buffer.from('WebPush: info\0'), ownKey, senderKey]);
+      const info = Buffer.concat([Buffer.from('WebPush: info\0'), publicKeyBytes, senderKey]);
       const secret = await derive(shared, auth, info, 32);
       const key = await subtle.importKey(
         'raw',

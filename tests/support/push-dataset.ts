@@ -22,8 +22,8 @@ export async function pushDataset(
   for (const text of new Set([...Object.values(texts), manifest]))
     await send(server, 'PUT', `/api/datasets/contents/${sha256(text)}`, text);
   const body = JSON.stringify({ name, version: sha256(manifest), pinned: false });
-  const made = await send(server, 'POST', '/api/datasets', body, 'application/json');
-  return (await made.json()) as DatasetView;
+  const response = await send(server, 'POST', '/api/datasets', body, 'application/json');
+  return (await response.json()) as DatasetView;
 }
 
 async function send(

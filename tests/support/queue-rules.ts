@@ -31,9 +31,9 @@ export function createQueueRules(
   const approved = new Set<string>();
   const deleted = new Set<string>();
   let isPaused = false;
-  let most: number | null = null;
-  let maxOfUser: number | null = null;
-  let maxOfTeam: number | null = null;
+  let maxConcurrent: number | null = null;
+  let maxPerUser: number | null = null;
+  let maxPerTeam: number | null = null;
 
   const ofUser = (user: string): number => [...live].filter(id => owners.get(id) === user).length;
 
@@ -44,42 +44,47 @@ export function createQueueRules(
     const user = owners.get(id) ?? '';
     const breaches: (readonly [boolean, string])[] = [
       [isPaused, 'while the queue is paused'],
-      [most !== null && live.size > most, `as number ${live.size} of at most ${most}`],
       [
-        maxOfUser !== null && ofUser(user) > maxOfUser,
-        `as number ${ofUser(user)} of ${user}, who may have ${maxOfUser}`,
+        maxConcurrent !== null && live.size > maxConcurrent,
+        `as number ${live.size} of at most ${maxConcurrent}`,
       ],
       [
-        maxOfTeam !== null && team !== null && ofTeam(team) > maxOfTeam,
-        `as number ${ofTeam(team ?? '')} of team ${team}, which may have ${maxOfTeam}`,
+        maxPerUser !== null && ofUser(user) > maxPerUser,
+        `as number ${ofUser(user)} of ${user}, who may have ${maxPerUser}`,
+      ],
+      [
+        maxPerTeam !== null && team !== null && ofTeam(team) > maxPerTeam,
+        `as number ${ofTeam(team ?? '')} of team ${team}, which may have ${maxPerTeam}`,
       ],
       [neededApproval(id) && !approved.has(id), 'without approval'],
     ];
-    return breaches.flatMap(([isSo, how]) => (isSo ? [`${id} was given out ${how}`] : []));
+    return breaches.flatMap(([isBroken, description]) =>
+      isBroken ? [`${id} was dispatched ${description}`] : [],
+    );
   };
 
   return {
-    check({ type, target_type: kind, target_id: id, actor_id: actor, details: text }) {
+    check({ type, target_type: targetType, target_id: id, actor_id: actor, details: text }) {
       const details = JSON.parse(text) as Details;
-      if (kind === 'queue') {
+      if (targetType === 'queue') {
         if (type === 'queue.paused') isPaused = true;
         if (type === 'queue.resumed') isPaused = false;
         if (type === 'queue.limits_changed') {
-          most = details.max_concurrent ?? null;
-          maxOfUser = details.user_max_concurrent ?? null;
-          maxOfTeam = details.team_max_concurrent ?? null;
+          maxConcurrent = details.max_concurrent ?? null;
+          maxPerUser = details.user_max_concurrent ?? null;
+          maxPerTeam = details.team_max_concurrent ?? null;
         }
         return [];
       }
-      if (kind !== 'job') return [];
+      if (targetType !== 'job') return [];
       // A late report about a deleted job may still arrive, and the orchestrator refuses it.
-      const isBack = deleted.has(id) && type !== 'job.report_refused';
+      const isDeleted = deleted.has(id) && type !== 'job.report_refused';
       if (type === 'job.submitted') owners.set(id, actor ?? 'system');
       if (type === 'job.approved') approved.add(id);
       if (type === 'job.deleted') deleted.add(id);
       if (details.to !== undefined) live[isLive(details.to) ? 'add' : 'delete'](id);
-      const back = isBack ? [`${id} was deleted, and has a row of type ${type}`] : [];
-      return type === 'job.dispatched' ? [...back, ...breachesOf(id)] : back;
+      const violations = isDeleted ? [`${id} was deleted, and has a row of type ${type}`] : [];
+      return type === 'job.dispatched' ? [...violations, ...breachesOf(id)] : violations;
     },
   };
 }

@@ -19,28 +19,29 @@ export interface RawAnswer {
   readonly code: string | null;
 }
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 export function sendRaw(
   baseUrl: string,
   { method = 'GET', path, headers = [], body }: RawRequest,
 ): Promise<RawAnswer> {
   const { hostname, port, host } = new URL(baseUrl);
-  const own = headers.some(([name]) => name.toLowerCase() === 'host') ? [] : [['host', host] as const];
-  const length = body === undefined ? [] : [['content-length', String(Buffer.byteLength(body))] as const];
+  const hostHeader = headers.some(([name]) => name.toLowerCase() === 'host') ? [] : [['host', host] as const];
+  const lengthHeader =
+    body === undefined ? [] : [['content-length', String(Buffer.byteLength(body))] as const];
   return new Promise((resolve, reject) => {
-    const sent = request({
+    const outgoing = request({
       hostname,
       port,
       method,
       path,
       setHost: false,
-      headers: [...own, ...length, ...headers].flat(),
-      timeout: patienceMs,
+      headers: [...hostHeader, ...lengthHeader, ...headers].flat(),
+      timeout: timeoutMs,
     });
-    sent.once('error', reject);
-    sent.once('timeout', () => sent.destroy(new Error(`${method} ${path} was not answered`)));
-    sent.once('response', response => {
+    outgoing.once('error', reject);
+    outgoing.once('timeout', () => outgoing.destroy(new Error(`${method} ${path} was not answered`)));
+    outgoing.once('response', response => {
       const parts: Buffer[] = [];
       const isStream = String(response.headers['content-type']).startsWith('text/event-stream');
       const done = (): void => {
@@ -55,7 +56,7 @@ export function sendRaw(
       response.once('end', done);
       response.once('close', done);
     });
-    sent.end(body);
+    outgoing.end(body);
   });
 }
 
@@ -66,10 +67,12 @@ export const asJson: readonly [string, string] = ['content-type', 'application/j
 export function sendBytes(baseUrl: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: hostname, port: Number(port), timeout: patienceMs });
+    const socket = connect({ host: hostname, port: Number(port), timeout: timeoutMs });
     let text = '';
     socket.setEncoding('latin1').on('data', (part: string) => (text += part));
-    socket.once('timeout', () => socket.destroy(new Error('the server neither answers nor hangs up')));
+    socket.once('timeout', () =>
+      socket.destroy(new Error('the server neither answers nor closes the connection')),
+    );
     socket.once('error', reject);
     socket.once('close', () => resolve(text));
     socket.write(bytes);

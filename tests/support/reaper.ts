@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { killProcessesOf } from './own-processes.ts';
 
 const prefix = process.argv[2] ?? '';
-if (!basename(prefix).startsWith('trainyard-')) throw new Error(`${prefix} is not ours`);
+if (!basename(prefix).startsWith('trainyard-')) throw new Error(`${prefix} is not a folder of a test run`);
 
 process.stdin.resume();
 process.stdin.on('close', () => {

@@ -13,24 +13,24 @@ export interface Received {
 
 /** A list that tests can wait for. */
 function createRecord<T>() {
-  const all: T[] = [];
+  const items: T[] = [];
   const waiting = new Set<() => void>();
   return {
-    all: all as readonly T[],
+    all: items as readonly T[],
     add(item: T): void {
-      all.push(item);
-      for (const look of waiting) look();
+      items.push(item);
+      for (const check of waiting) check();
     },
     /** Resolves once `enough` is true. */
     until: (enough: (all: readonly T[]) => boolean): Promise<readonly T[]> =>
       new Promise(resolve => {
-        const look = (): void => {
-          if (!enough(all)) return;
-          waiting.delete(look);
-          resolve(all);
+        const check = (): void => {
+          if (!enough(items)) return;
+          waiting.delete(check);
+          resolve(items);
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
   };
 }

@@ -29,7 +29,7 @@ export const chunksOf = (name: string): readonly Chunk[] =>
       return { t, fd, bytes: Buffer.from(b64, 'base64') };
     });
 
-/** Returns all points of the book in order, as if they were sent. */
+/** Returns all points of the book in order, and tells the book that they were sent. */
 function sendAll(book: PointBook): readonly MetricPoint[] {
   const points: MetricPoint[] = [];
   book.closeStep();
@@ -47,13 +47,13 @@ export interface Replay {
 }
 
 /** Creates a replay that reads printed text, and the current files below `root` whenever points are sent. */
-export function createReplay(root: string | null, say: (message: string) => void = () => {}) {
+export function createReplay(root: string | null, log: (message: string) => void = () => {}) {
   const clock = createVirtualClock();
   const book = createPointBook({ isAdopted: false, adoptedMs: 0 });
   const reader = createProgressReader();
   let progress: Progress = { metrics: {} };
-  const sent: MetricPoint[] = [];
-  const files = root === null ? null : createMetricsFiles({ root, log: say });
+  const sentPoints: MetricPoint[] = [];
+  const files = root === null ? null : createMetricsFiles({ root, log });
   const readFiles =
     files && createMetricsReader({ files, book, now: () => 0, clock, wall: () => 0, onProgress: undefined });
   const applyItems = (items: ReturnType<typeof reader.push>): void => {
@@ -70,12 +70,12 @@ export function createReplay(root: string | null, say: (message: string) => void
     /** Reads the files and sends the points that are ready. */
     async send() {
       while (await readFiles?.());
-      sent.push(...sendAll(book));
+      sentPoints.push(...sendAll(book));
     },
     async end(): Promise<Replay> {
       applyItems(reader.end());
       await this.send();
-      return { points: sent, progress };
+      return { points: sentPoints, progress };
     },
   };
 }
@@ -92,8 +92,10 @@ export async function replay(name: string, root: string | null): Promise<Replay>
 export const curveOf = (points: readonly MetricPoint[], key: string): ReadonlyMap<number, number | null> =>
   new Map(
     points.flatMap(({ step, epoch, values }) => {
-      const all: Readonly<Record<string, number | null>> =
+      const valuesOfPoint: Readonly<Record<string, number | null>> =
         epoch === undefined ? values : { ...values, epoch };
-      return step === undefined || all[key] === undefined ? [] : [[step, all[key]] as const];
+      return step === undefined || valuesOfPoint[key] === undefined
+        ? []
+        : [[step, valuesOfPoint[key]] as const];
     }),
   );

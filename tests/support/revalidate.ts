@@ -6,10 +6,10 @@ import { get } from 'node:http';
  */
 export const revalidate = (url: string, etag: string): Promise<readonly unknown[]> =>
   new Promise((resolve, reject) => {
-    const sent = get(url, { headers: { 'if-none-match': etag } }, response => {
+    const request = get(url, { headers: { 'if-none-match': etag } }, response => {
       let length = 0;
       response.on('data', (part: Buffer) => (length += part.length));
       response.once('end', () => resolve([response.headers.etag, response.statusCode, length]));
     });
-    sent.once('error', reject);
+    request.once('error', reject);
   });

@@ -34,7 +34,7 @@ export const caddy = findProgram(['caddy', '/usr/bin/caddy'], 'version');
 export function documentedBlocks(language: string): readonly string[] {
   const page = readFileSync(join(root, 'docs/network.md'), 'utf8');
   const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
-  return blocks.filter(([, found]) => found === language).map(([, , text = '']) => text);
+  return blocks.filter(([, blockLanguage]) => blockLanguage === language).map(([, , text = '']) => text);
 }
 
 type Replacement = readonly [pattern: RegExp, by: string];

@@ -1,4 +1,3 @@
-/** Simulates a machine that has only a shell and the standard Linux tools: no Node, no home folder, no environment. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,9 +6,12 @@ import { buildWorker } from '../../dev/worker/build.ts';
 import { type Program, root, startProgram, temporaryFolder } from './processes.ts';
 import { endTrainings } from './trainings.ts';
 
-const tools = ['cat', 'chmod', 'curl', 'cut', 'env', 'getent', 'id', 'ln', 'mkdir', 'mv', 'rm', 'sed', 'sh'];
-const more = ['sha256sum', 'sleep', 'uname', 'tr', 'grep'];
+/** The programs of the simulated machine. */
+const tools = 'cat chmod curl cut env getent grep id ln mkdir mv rm sed sh sha256sum sleep tr uname'.split(
+  ' ',
+);
 
+/** A simulated machine with only a shell and the standard Linux tools: no Node, an empty home folder, no environment. */
 export interface BareMachine {
   readonly home: string;
   readonly path: string;
@@ -21,14 +23,14 @@ export function openBareMachine(): BareMachine {
   const home = temporaryFolder();
   const bin = join(home, 'tools');
   mkdirSync(bin);
-  for (const name of [...tools, ...more])
+  for (const name of tools)
     symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(bin, name));
   return {
     home,
     path: bin,
     run(line, env = {}) {
-      const words = Object.entries({ PATH: bin, HOME: home, ...env }).map(pair => pair.join('='));
-      const program = startProgram(['/usr/bin/env', '-i', ...words, 'sh', '-c', line], { cwd: home });
+      const variables = Object.entries({ PATH: bin, HOME: home, ...env }).map(pair => pair.join('='));
+      const program = startProgram(['/usr/bin/env', '-i', ...variables, 'sh', '-c', line], { cwd: home });
       onTestFinished(async () => {
         for (const pid of programsIn(home)) process.kill(pid, 'SIGKILL');
         await program.exited;

@@ -3,8 +3,8 @@ const RealDate = Date;
 let shiftMs = 0;
 
 globalThis.Date = class ShiftedDate extends RealDate {
-  constructor(...given: readonly unknown[]) {
-    super(...((given.length === 0 ? [RealDate.now() + shiftMs] : given) as [number]));
+  constructor(...args: readonly unknown[]) {
+    super(...((args.length === 0 ? [RealDate.now() + shiftMs] : args) as [number]));
   }
 
   static override now(): number {

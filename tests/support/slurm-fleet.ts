@@ -67,9 +67,9 @@ export async function startSlurmFleet(
   const until: SlurmFleet['until'] = (what, find, timeoutMs = 30_000) =>
     vi.waitFor(
       async () => {
-        const found = await find();
-        if (found === null) throw new Error(`not yet: ${what}\n${workersLog(lab)}`);
-        return found;
+        const result = await find();
+        if (result === null) throw new Error(`not yet: ${what}\n${workersLog(lab)}`);
+        return result;
       },
       { timeout: timeoutMs, interval: 100 },
     );

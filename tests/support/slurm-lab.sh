@@ -2,16 +2,17 @@
 # slurm-lab.sh up|down FOLDER [PORT]   runs a whole Slurm on this machine, in a folder, without systemd and without root.
 # slurm-lab.sh start FOLDER DAEMON     starts a daemon again: slurmctld, or slurmd-rig1 to slurmd-rig5
 #
-# Needs the Debian packages slurm-wlm and munge. Lines of FOLDER/more.conf replace those of the configuration. The nodes: rig1 and rig2 for
-# most tests, rig3 and rig4 for preemption, rig4 also to be killed, rig5 to be full. GPUs are empty files: slurmd only wants them to exist.
+# Needs the Debian packages slurm-wlm and munge. Lines of FOLDER/more.conf replace lines of the configuration with the same key. Most tests
+# use the nodes rig1 and rig2. Tests of preemption use rig3 and rig4. One test kills rig4, and one fills rig5 with jobs. The GPUs are empty
+# files, because slurmd checks only that the files exist.
 set -euo pipefail
-# Otherwise this process would count as one of the lab, where the caller has it.
+# Remove SLURM_CONF of the caller, because lab_pids would otherwise list this process, too.
 [ -z "${SLURM_CONF:-}" ] || exec env -u SLURM_CONF "$BASH" "$0" "$@"
 what=$1 dir=$(realpath -m "$2") host=$(hostname -s)
 nodes='rig1 rig2 rig3 rig4 rig5'
 # The PATH of unprivileged users lacks /usr/sbin.
 export PATH=$PATH:/usr/sbin
-# Never the cluster of this machine.
+# Slurm's commands must use this lab, and never a cluster that the machine belongs to.
 export SLURM_CONF=$dir/slurm.conf
 
 start() {
@@ -21,8 +22,8 @@ start() {
   esac
 }
 
-# Every process of this lab, and of no other one, has this in its environment. A zombie has no environment.
-mine() (
+# Prints the pids of the lab's processes: only they have its SLURM_CONF in their environment. A zombie has no environment.
+lab_pids() (
   export -n SLURM_CONF
   grep -lzxF "SLURM_CONF=$SLURM_CONF" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 || true
 )
@@ -33,16 +34,16 @@ down)
   timeout 5 scancel --me --state=PENDING 2>/dev/null || true
   timeout 5 scancel --me --full --signal=KILL 2>/dev/null || true
   for _ in $(seq 30); do [ -n "$(timeout 5 squeue -h 2>/dev/null)" ] || break; sleep 0.1; done
-  # Daemons, and what outlives them. Other labs may run here: nothing is ended by name.
+  # End the daemons and all processes that outlive them. Do not end processes by name, because other labs may run here.
   signal=TERM
   for round in $(seq 100); do
-    left=$(mine)
+    left=$(lab_pids)
     [ -n "$left" ] || exit 0
     [ "$round" -le 30 ] || signal=KILL
     kill -$signal $left 2>/dev/null || true
     sleep 0.1
   done
-  echo "These processes of the lab do not end: $left" >&2
+  echo "These processes of the lab did not end: $left" >&2
   exit 1
   ;;
 up) ;;

@@ -11,7 +11,7 @@ import { root } from './processes.ts';
 
 export type Daemon = 'slurmctld' | `slurmd-rig${1 | 2 | 3 | 4 | 5}`;
 
-/** A Slurm cluster of this machine's own, in a temporary folder. tests/support/slurm-lab.sh describes its nodes and partitions. */
+/** A complete Slurm cluster on this machine, in a temporary folder. tests/support/slurm-lab.sh describes its nodes and partitions. */
 export interface SlurmLab {
   readonly folder: string;
   /** Runs programs on the cluster. It logs the arguments of Slurm's commands. */
@@ -20,7 +20,10 @@ export interface SlurmLab {
   slurm(...argv: readonly string[]): Promise<string>;
   /** The arguments of all commands so far. */
   calls(): string;
-  /** Shell commands that start a stand-in worker. `lines` returns the lines that it has written so far. */
+  /**
+   * The stand-in for a worker (slurm-worker.sh). `start` returns the shell command that starts it, `lines` returns the lines
+   * that it has written so far.
+   */
   readonly worker: {
     readonly program: string;
     file(name: string): string;
@@ -37,7 +40,8 @@ export interface SlurmLab {
 const script = join(root, 'tests/support/slurm-lab.sh');
 const worker = join(root, 'tests/support/slurm-worker.sh');
 const commands = ['sbatch', 'squeue', 'scancel', 'sinfo'] as const;
-const ports = 6;
+/** The daemons listen on consecutive ports: one for slurmctld, and one for each of the five nodes. */
+const portCount = 6;
 
 /** Starts a cluster. Several can run beside each other. Takes about 2 s. */
 export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
@@ -51,7 +55,7 @@ export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
   writeFileSync(join(folder, 'more.conf'), moreConfiguration);
   const bin = wrapCommands(folder);
   try {
-    control('up', folder, String(await freePort()));
+    control('up', folder, String(await findFreePorts()));
   } catch (error) {
     control('down', folder);
     throw error;
@@ -62,7 +66,7 @@ export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
     HOME: folder,
     SLURM_CONF: join(folder, 'slurm.conf'),
     ORCHESTRATOR_SECRET: 'not for the job',
-    // A user's own choice must not hide jobs.
+    // A partition that the user has chosen in the environment must not hide jobs from the engine.
     SQUEUE_PARTITION: 'no-such-partition',
   });
   const read = (file: string): string => {
@@ -121,12 +125,12 @@ function whereIs(program: string): string | null {
   }
 }
 
-/** The first of a row of free ports. */
-async function freePort(): Promise<number> {
+/** Returns the first of `portCount` consecutive free ports. */
+async function findFreePorts(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 10_000);
-    const row = Array.from({ length: ports }, (_, index) => isFree(port + index));
-    if ((await Promise.all(row)).every(Boolean)) return port;
+    const areFree = Array.from({ length: portCount }, (_, index) => isFree(port + index));
+    if ((await Promise.all(areFree)).every(Boolean)) return port;
   }
 }
 
@@ -146,7 +150,7 @@ export const slurmSettings = (more: Partial<SlurmSettings> = {}): SlurmSettings 
   return settings;
 };
 
-/** Makes an engine of the cluster whose launches start stand-in workers. */
+/** Creates an engine of the cluster. Its launches start stand-in workers. */
 export const slurmEngine = (
   lab: SlurmLab,
   {

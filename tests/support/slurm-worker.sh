@@ -1,6 +1,6 @@
 #!/bin/bash
-# slurm-worker.sh [FILE]   stands for a worker on a machine of Slurm, with a trainer in a session of its own. Writes what happens to
-# them to FILE or $REPORT, a line each. The worker takes half a second to save and leave.
+# slurm-worker.sh [FILE]   simulates a worker on a machine of Slurm, and its trainer, which has its own session. Both write one line for
+# each event to FILE or $REPORT. After a notice (SIGUSR1), the worker takes half a second to save, and then leaves.
 file=${REPORT:-$1}
 say() { echo "$1" >>"$file"; }
 say "token ${SIMPLETUNER_WORKER_TOKEN:-${TRAINYARD_JOIN:-none}}"

@@ -128,14 +128,14 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
     job: (id, type, from, timeoutMs) =>
       event(
         `${type} of ${id}`,
-        it => it.job_id === id && it.type === type && events.indexOf(it),
+        candidate => candidate.job_id === id && candidate.type === type && events.indexOf(candidate),
         from,
         timeoutMs,
       ),
     worker: (id, type, from, timeoutMs) =>
       event(
         `${type} of ${id}`,
-        it => it.worker_id === id && it.type === type && events.indexOf(it),
+        candidate => candidate.worker_id === id && candidate.type === type && events.indexOf(candidate),
         from,
         timeoutMs,
       ),

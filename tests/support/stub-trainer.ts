@@ -25,42 +25,48 @@ const config = JSON.parse(readFileSync(values.config, 'utf8')) as StubConfig;
 /** The id of the job: the name of a folder in the path of the config. */
 const job = values.config.split('/').findLast(part => /^j_[a-z0-9]+$/.test(part)) ?? 'unknown';
 
-function note(kind: TrainerLine['kind'], more: Partial<TrainerLine> = {}): void {
+function record(kind: TrainerLine['kind'], more: Partial<TrainerLine> = {}): void {
   const at = Number(process.hrtime.bigint()) / 1e6;
   const line: TrainerLine = { kind, at, pid: process.pid, job, ...more };
   appendFileSync(values.record, `${JSON.stringify(line)}\n`);
 }
 
-function beDescendant(generations: number): void {
-  note('child');
-  process.on('SIGTERM', () => note('term'));
-  breed(generations);
+function runDescendant(generations: number): void {
+  record('child');
+  process.on('SIGTERM', () => record('term'));
+  spawnDescendants(generations);
   setInterval(() => {}, 60_000);
 }
 
-function breed(generations: number): void {
+function spawnDescendants(generations: number): void {
   if (generations === 0) return;
-  const own = ['--config', values.config, '--record', values.record];
-  const argv = [...process.execArgv, process.argv[1] ?? '', ...own, '--descendant', String(generations - 1)];
+  const sharedArgs = ['--config', values.config, '--record', values.record];
+  const argv = [
+    ...process.execArgv,
+    process.argv[1] ?? '',
+    ...sharedArgs,
+    '--descendant',
+    String(generations - 1),
+  ];
   spawn(process.execPath, argv, { stdio: 'inherit' });
 }
 
-function beTrainer(): void {
+function runTrainer(): void {
   process.on('SIGTERM', endBySignal);
-  note('start', { leaks: leaks() });
+  record('start', { leaks: leaks() });
   if (config.die_at_start !== undefined) {
     process.kill(process.pid, config.die_at_start);
     return;
   }
-  breed(config.generations ?? 0);
-  if (config.print !== undefined) storm(config.print);
+  spawnDescendants(config.generations ?? 0);
+  if (config.print !== undefined) startOutputStorm(config.print);
   train();
 }
 
 function endBySignal(): void {
-  note('term');
+  record('term');
   if (config.ignore_sigterm === true) return;
-  note('end', { signal: 'SIGTERM' });
+  record('end', { signal: 'SIGTERM' });
   process.removeAllListeners('SIGTERM');
   process.kill(process.pid, 'SIGTERM');
 }
@@ -77,7 +83,7 @@ function train(): void {
     const mustEnd = endFiles.some(file => existsSync(file));
     if (mustEnd || performance.now() >= endsAt) end();
     step += 1;
-    note('tick');
+    record('tick');
     print(
       `${JSON.stringify({ type: 'progress', step: Math.min(step, steps), total_steps: steps, loss: 1 / step })}\n`,
     );
@@ -87,7 +93,7 @@ function train(): void {
 /** Exits immediately. No output is lost, because writes to pipes are synchronous. */
 function end(): never {
   const code = config.exit_code ?? 0;
-  note('end', { code });
+  record('end', { code });
   process.exit(code);
 }
 
@@ -97,7 +103,7 @@ function print(text: string | Uint8Array): void {
 }
 
 /** Prints at a given rate, or slower if the reader cannot keep up. */
-function storm({ kind, bytes, bytes_per_s: rate }: NonNullable<StubConfig['print']>): void {
+function startOutputStorm({ kind, bytes, bytes_per_s: rate }: NonNullable<StubConfig['print']>): void {
   const units = {
     lines: Buffer.from(`${'lorem ipsum dolor sit amet '.repeat(4)}\n`),
     one_line: Buffer.from('x'),
@@ -111,10 +117,10 @@ function storm({ kind, bytes, bytes_per_s: rate }: NonNullable<StubConfig['print
     if (left > 0) return;
     clearInterval(timer);
     if (kind === 'one_line') print('\n');
-    note('printed');
+    record('printed');
   }, stormTickMs);
 }
 
 process.stdout.on('error', () => {});
-if (values.descendant === undefined) beTrainer();
-else beDescendant(Number(values.descendant));
+if (values.descendant === undefined) runTrainer();
+else runDescendant(Number(values.descendant));

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
 const prefix = 'trainyard-run-';
-const isOurs = (): boolean => basename(tmpdir()).startsWith(prefix);
+const isTestFolder = (): boolean => basename(tmpdir()).startsWith(prefix);
 
 /** Creates the temporary folder of a test run. Teardown removes it, also after a failure. */
 export function setup(): void {
-  if (!isOurs()) process.env['TMPDIR'] = mkdtempSync(join(tmpdir(), prefix));
+  if (!isTestFolder()) process.env['TMPDIR'] = mkdtempSync(join(tmpdir(), prefix));
 }
 
 /** Removes the temporary folder. May be called several times. */
 export function teardown(): void {
-  if (isOurs()) rmSync(tmpdir(), { recursive: true, force: true, maxRetries: 3 });
+  if (isTestFolder()) rmSync(tmpdir(), { recursive: true, force: true, maxRetries: 3 });
 }

@@ -87,22 +87,22 @@ export function runsOf(lines: readonly TrainerLine[]): readonly TrainerRun[] {
     ({ pid }) => pid,
   );
   return [...byPid.values()]
-    .map(own => ({
-      job: own[0]?.job ?? '',
-      pid: own[0]?.pid ?? 0,
-      startedAt: own[0]?.at ?? 0,
-      lastAt: own.at(-1)?.at ?? 0,
-      ended: own.some(({ kind }) => kind === 'end'),
-      lines: own,
+    .map(runLines => ({
+      job: runLines[0]?.job ?? '',
+      pid: runLines[0]?.pid ?? 0,
+      startedAt: runLines[0]?.at ?? 0,
+      lastAt: runLines.at(-1)?.at ?? 0,
+      ended: runLines.some(({ kind }) => kind === 'end'),
+      lines: runLines,
     }))
     .toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
 /** Returns the pairs of runs of the same job of which the later one started while the earlier one was alive. */
 export function overlapsOf(runs: readonly TrainerRun[]): readonly (readonly [TrainerRun, TrainerRun])[] {
-  return [...Map.groupBy(runs, ({ job }) => job).values()].flatMap(own =>
-    own.flatMap((earlier, n) =>
-      own
+  return [...Map.groupBy(runs, ({ job }) => job).values()].flatMap(runLines =>
+    runLines.flatMap((earlier, n) =>
+      runLines
         .slice(n + 1)
         .filter(later => later.startedAt <= earlier.lastAt)
         .map(later => [earlier, later] as const),

@@ -6,15 +6,15 @@ import { ownProcesses } from '../../agent/process/own-processes.ts';
 import { endGroup } from '../../agent/process/process-group.ts';
 import { isRunning } from '../../agent/process/processes.ts';
 
-const parts = { processes: ownProcesses(process.env), clock: systemClock };
+const deps = { processes: ownProcesses(process.env), clock: systemClock };
 
 /** Ends a training and its guard, which outlive the worker that has started them. */
 export async function endTraining(run: RunFolder): Promise<void> {
   const guard = readGuard(run);
   const trainer = readTrainer(run);
-  const isThere = guard !== null && guard !== 'called_off' && (await isRunning(parts.processes, guard));
-  if (isThere) process.kill(guard.pid, 'SIGKILL');
-  if (trainer !== null) await endGroup(trainer, 0, parts);
+  const isGuardRunning = guard !== null && guard !== 'called_off' && (await isRunning(deps.processes, guard));
+  if (isGuardRunning) process.kill(guard.pid, 'SIGKILL');
+  if (trainer !== null) await endGroup(trainer, 0, deps);
 }
 
 /** Ends all trainings of the workers whose state folders are here. */

@@ -22,7 +22,7 @@ export interface Rig {
   /** Resolves with the next offered job. */
   nextOffer(): Promise<JobOffer>;
   /** Sends a report about an offered job. */
-  report(offered: Pick<JobOffer, 'jobId' | 'attemptId'>, status: string, more?: object): Promise<Response>;
+  report(offer: Pick<JobOffer, 'jobId' | 'attemptId'>, status: string, more?: object): Promise<Response>;
   /** Registers as a restarted agent that has lost its running job. */
   register(): Promise<void>;
   openStream(): Promise<void>;
@@ -59,13 +59,15 @@ export async function openRig(server: Reachable, name = 'rig-1', facts: object =
     id,
     token,
     nextOffer() {
-      const known = offers.shift();
-      return known === undefined ? new Promise(resolve => waiting.push(resolve)) : Promise.resolve(known);
+      const waitingOffer = offers.shift();
+      return waitingOffer === undefined
+        ? new Promise(resolve => waiting.push(resolve))
+        : Promise.resolve(waitingOffer);
     },
     report: ({ jobId, attemptId }, status, more = {}) =>
       post(`/api/workers/job/${jobId}/status`, { status, attempt_id: attemptId, ...more }),
     async register() {
-      const introduction = {
+      const body = {
         name,
         protocol: 2,
         instance_id: `i-${name}`,
@@ -73,7 +75,7 @@ export async function openRig(server: Reachable, name = 'rig-1', facts: object =
         gpu_count: 1,
         ...facts,
       };
-      const answer = await post('/api/workers/register', introduction);
+      const answer = await post('/api/workers/register', body);
       if (answer.status !== 200) throw new Error(`not registered: ${await answer.text()}`);
     },
     async beat(more = {}) {
@@ -105,9 +107,9 @@ export async function startJob(
   body: Partial<Parameters<TestServer['submit']>[0]> = {},
 ): Promise<JobOffer> {
   await server.submit({ config: {}, ...body });
-  const offered = await rig.nextOffer();
-  for (const status of ['starting', 'running']) await rig.report(offered, status);
-  return offered;
+  const offer = await rig.nextOffer();
+  for (const status of ['starting', 'running']) await rig.report(offer, status);
+  return offer;
 }
 
 export interface UploadRequest {

@@ -133,8 +133,8 @@ export function createV1Events(): V1Events & { emit(observation: V1Observation):
           );
         };
         if (seen.slice(from).some(offer)) return;
-        const end = seen.find(observation => isKind(observation, 'exited'));
-        if (end !== undefined) giveUp(end);
+        const exit = seen.find(observation => isKind(observation, 'exited'));
+        if (exit !== undefined) giveUp(exit);
         else waiters.push({ offer, giveUp });
       });
       promise.catch(() => undefined); // a wait that a test drops must not count as unhandled

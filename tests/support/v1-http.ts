@@ -35,7 +35,7 @@ export class V1StatusError extends Error {
   readonly status: number;
 
   constructor(call: string, status: number) {
-    super(`${call} was answered ${status}`);
+    super(`${call} returned ${status}`);
     this.status = status;
   }
 }

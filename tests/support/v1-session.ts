@@ -44,11 +44,11 @@ export async function followStream(core: V1Core): Promise<void> {
   const workerId = state.workerId ?? 'None';
   const controller = new AbortController();
   const path = `/api/workers/stream?worker_id=${encodeURIComponent(workerId)}`;
-  const noteHeld = (text: string): void => {
+  const reportHeldLine = (text: string): void => {
     if (loop.isBlocked) core.emit({ kind: 'lineHeld', text });
   };
-  const opening = core.http.stream(path, controller.signal, noteHeld);
-  void beat(core, controller.signal);
+  const opening = core.http.stream(path, controller.signal, reportHeldLine);
+  void sendHeartbeats(core, controller.signal);
   try {
     const stream = await loop.io(opening);
     if (!isSuccess(stream.status)) throw new V1StatusError('the stream', stream.status);
@@ -88,23 +88,25 @@ async function handleLine(core: V1Core, line: string): Promise<void> {
   }
 }
 
-async function beat(core: V1Core, ended: AbortSignal): Promise<void> {
-  while (!core.state.isShutdownRequested && !ended.aborted) {
-    await sendBeat(core, ended);
-    await core.pause(core.config.heartbeatMs, 'heartbeat', ended);
+async function sendHeartbeats(core: V1Core, streamEnded: AbortSignal): Promise<void> {
+  while (!core.state.isShutdownRequested && !streamEnded.aborted) {
+    await sendHeartbeat(core, streamEnded);
+    await core.pause(core.config.heartbeatMs, 'heartbeat', streamEnded);
   }
 }
 
 /** Sends a heartbeat. The agent ignores the answer, even a 401 [8, 11]. */
-async function sendBeat({ state, loop, http, emit }: V1Core, ended: AbortSignal): Promise<void> {
+async function sendHeartbeat({ state, loop, http, emit }: V1Core, streamEnded: AbortSignal): Promise<void> {
   const currentJobId = state.currentJob?.jobId ?? null;
   const status = currentJobId === null ? 'idle' : 'busy';
   const body = { worker_id: state.workerId, status, current_job_id: currentJobId };
-  const answerStatus = await loop.io(http.post('/api/workers/heartbeat', body, BEAT_TIMEOUT_MS, ended)).then(
-    answer => answer.status,
-    () => null,
-  );
-  if (!ended.aborted) emit({ kind: 'heartbeatSent', status, currentJobId, answerStatus });
+  const answerStatus = await loop
+    .io(http.post('/api/workers/heartbeat', body, BEAT_TIMEOUT_MS, streamEnded))
+    .then(
+      answer => answer.status,
+      () => null,
+    );
+  if (!streamEnded.aborted) emit({ kind: 'heartbeatSent', status, currentJobId, answerStatus });
 }
 
 function isSuccess(status: number): boolean {

@@ -86,9 +86,9 @@ export function manualTrainer(options: RunOptions = {}): ManualTrainer {
   const slots = new Map<number, PromiseWithResolvers<ManualRun>>();
 
   function slot(index: number): PromiseWithResolvers<ManualRun> {
-    const found = slots.get(index) ?? Promise.withResolvers<ManualRun>();
-    slots.set(index, found);
-    return found;
+    const existing = slots.get(index) ?? Promise.withResolvers<ManualRun>();
+    slots.set(index, existing);
+    return existing;
   }
 
   return {

@@ -101,9 +101,9 @@ export function createV1Loop(): V1Loop {
   function unblock(): void {
     blockers -= 1;
     if (blockers > 0) return;
-    const woken = waiters;
+    const resumed = waiters;
     waiters = [];
-    for (const wake of woken) wake();
+    for (const wake of resumed) wake();
   }
 
   return {

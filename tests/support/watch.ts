@@ -21,35 +21,35 @@ export async function watchEvents(url: string, token: string): Promise<Watch> {
   const controller = new AbortController();
   let ended: string | null = null;
   const events = await openEvents({ url, token, signal: controller.signal });
-  const pump = async (): Promise<void> => {
+  const readEvents = async (): Promise<void> => {
     for await (const event of events) {
       seen.push(event);
-      for (const look of waiting) look();
+      for (const check of waiting) check();
     }
   };
   const finish = (cause?: unknown): void => {
     ended = cause instanceof Error ? cause.message : 'the stream ended';
-    for (const look of waiting) look();
+    for (const check of waiting) check();
   };
-  pump().then(() => finish(), finish);
+  readEvents().then(() => finish(), finish);
 
   const until = <T>(what: string, pick: (event: UiEvent) => T | null): Promise<T> =>
     new Promise((resolve, reject) => {
       let next = 0;
-      const look = (): void => {
+      const check = (): void => {
         while (next < seen.length) {
           const event = seen[next];
           next += 1;
-          const found = event === undefined ? null : pick(event);
-          if (found === null) continue;
-          waiting.delete(look);
-          resolve(found);
+          const result = event === undefined ? null : pick(event);
+          if (result === null) continue;
+          waiting.delete(check);
+          resolve(result);
           return;
         }
-        if (ended !== null) reject(new Error(`${what} never came: ${ended}`));
+        if (ended !== null) reject(new Error(`waiting for ${what}: ${ended}`));
       };
-      waiting.add(look);
-      look();
+      waiting.add(check);
+      check();
     });
 
   const jobWhere = (id: JobId, what: string, fits: (job: JobView) => boolean): Promise<JobView> =>

@@ -96,7 +96,7 @@ const environment = (dataDir: string): Record<string, string> => ({
   ...Object.fromEntries(
     Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   ),
-  // Prevents that the app uses the settings of the user who runs the tests.
+  // The app must not use the settings of the user who runs the tests.
   XDG_CONFIG_HOME: join(dataDir, 'config'),
   TRAINYARD_NODE: process.execPath,
 });
@@ -158,7 +158,7 @@ async function startStandIn(started: Started): Promise<App> {
   return {
     page,
     electron: null,
-    inspect: async () => (await order({ do: 'look' })) as Inspection,
+    inspect: async () => (await order({ do: 'inspect' })) as Inspection,
     order,
     exited,
     kill: signal => void child.kill(signal),
@@ -169,17 +169,17 @@ function createOrders(child: ChildProcess): App['order'] {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
   child.on('message', (reply: { readonly id: number; readonly value?: unknown; readonly error?: string }) => {
-    const one = waiting.get(reply.id);
+    const pending = waiting.get(reply.id);
     waiting.delete(reply.id);
-    if (reply.error === undefined) one?.resolve(reply.value);
-    else one?.reject(new Error(reply.error));
+    if (reply.error === undefined) pending?.resolve(reply.value);
+    else pending?.reject(new Error(reply.error));
   });
   return order => {
     last += 1;
-    const one = Promise.withResolvers<unknown>();
-    waiting.set(last, one);
+    const pending = Promise.withResolvers<unknown>();
+    waiting.set(last, pending);
     child.send({ id: last, order });
-    return one.promise;
+    return pending.promise;
   };
 }
 

@@ -83,7 +83,7 @@ function findProblem(program: Command, words: readonly string[]): string | null 
 }
 
 const findCommand = (command: Command, name: string): Command | undefined =>
-  command.commands.find(one => one.name() === name || one.aliases().includes(name));
+  command.commands.find(candidate => candidate.name() === name || candidate.aliases().includes(name));
 
 function findBadArguments(command: Command, args: readonly string[], isWhole: boolean): string | null {
   const known = command.registeredArguments;
@@ -95,11 +95,11 @@ function findBadArguments(command: Command, args: readonly string[], isWhole: bo
   if (isWhole && args.length < needed) return `${known[args.length]?.name()} is missing`;
   if (args.length > known.length && known.at(-1)?.variadic !== true)
     return `${args[known.length]} is one argument too many`;
-  const bad = args.find((value, at) => known[at] !== undefined && !isChoice(known[at], value));
+  const bad = args.find((value, index) => known[index] !== undefined && !isChoice(known[index], value));
   return bad === undefined ? null : `${bad} is not a possible value`;
 }
 
 const isChoice = ({ argChoices }: Option | Argument, value: string): boolean =>
   argChoices === undefined ||
   isPlaceholder(value) ||
-  value.split(',').every(each => argChoices.includes(each));
+  value.split(',').every(part => argChoices.includes(part));

@@ -5,14 +5,14 @@ export function findMissingKeys(
   blocks: readonly Block[],
   printed: (block: Block) => string,
 ): readonly string[] {
-  return blocks.flatMap((block, at) => {
+  return blocks.flatMap((block, index) => {
     if (!block.isResponse) return [];
-    const source = blocks.slice(0, at).findLast(doesRun);
+    const source = blocks.slice(0, index).findLast(doesRun);
     const text = source === undefined ? '' : printed(source);
-    const shown = parseJson(textOf(block));
-    const real = parseJson(text);
-    if (real === undefined) return [`${placeOf(block)}: the block before it printed no JSON: ${text}`];
-    return missingIn(shown, real, '').map(problem => `${placeOf(block)}: ${problem} in ${text}`);
+    const documented = parseJson(textOf(block));
+    const actual = parseJson(text);
+    if (actual === undefined) return [`${placeOf(block)}: the block before it printed no JSON: ${text}`];
+    return missingIn(documented, actual, '').map(problem => `${placeOf(block)}: ${problem} in ${text}`);
   });
 }
 
@@ -31,20 +31,22 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the keys of `shown` that `real` lacks, or has with a value of another type. `shown` may omit keys and entries. */
-function missingIn(shown: unknown, real: unknown, path: string): readonly string[] {
-  if (Array.isArray(shown)) {
-    if (!Array.isArray(real)) return [`${path} is not a list`];
-    return shown.flatMap((each, at) => {
-      const found = real.map(other => missingIn(each, other, `${path}[${at}]`));
-      return found.some(problems => problems.length === 0) ? [] : (found[0] ?? [`${path} is empty`]);
+function missingIn(documented: unknown, actual: unknown, path: string): readonly string[] {
+  if (Array.isArray(documented)) {
+    if (!Array.isArray(actual)) return [`${path} is not a list`];
+    return documented.flatMap((entry, index) => {
+      const problemsByCandidate = actual.map(candidate => missingIn(entry, candidate, `${path}[${index}]`));
+      return problemsByCandidate.some(problems => problems.length === 0)
+        ? []
+        : (problemsByCandidate[0] ?? [`${path} is empty`]);
     });
   }
-  if (!isObject(shown)) {
-    const isSame = typeof shown === typeof real && (shown === null) === (real === null);
-    return isSame ? [] : [`${path} is ${JSON.stringify(real)}`];
+  if (!isObject(documented)) {
+    const isSame = typeof documented === typeof actual && (documented === null) === (actual === null);
+    return isSame ? [] : [`${path} is ${JSON.stringify(actual)}`];
   }
-  if (!isObject(real)) return [`${path} is not an object`];
-  return Object.entries(shown).flatMap(([key, value]) =>
-    key in real ? missingIn(value, real[key], `${path}.${key}`) : [`${path}.${key} is missing`],
+  if (!isObject(actual)) return [`${path} is not an object`];
+  return Object.entries(documented).flatMap(([key, value]) =>
+    key in actual ? missingIn(value, actual[key], `${path}.${key}`) : [`${path}.${key} is missing`],
   );
 }

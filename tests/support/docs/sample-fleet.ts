@@ -58,13 +58,15 @@ async function startRig(server: TestServer, sample: SampleHome, commands: string
   const hold = join(home, 'hold');
   const hasRequest = /jobs (?:save|sample)/.test(commands);
   if (hasRequest) writeFileSync(hold, '110');
-  const others = ['ai-toolkit', 'kohya', 'onetrainer', 'diffusers'].filter(each => commands.includes(each));
+  const others = ['ai-toolkit', 'kohya', 'onetrainer', 'diffusers'].filter(trainer =>
+    commands.includes(trainer),
+  );
   const trainers = [
     `simpletuner=${join(checkout, 'venv')}`,
     ...others.map(trainer => `${trainer}=${checkout}`),
   ];
-  const own = ['--name', name, '--persistent', ...trainers.flatMap(each => ['--trainer', each])];
-  trainyard(['worker', '--orchestrator-url', server.url, ...own], {
+  const args = ['--name', name, '--persistent', ...trainers.flatMap(trainer => ['--trainer', trainer])];
+  trainyard(['worker', '--orchestrator-url', server.url, ...args], {
     env: {
       PATH: `${gpuBin}:${process.env['PATH'] ?? ''}`,
       HOME: home,

@@ -50,28 +50,28 @@ function write(path: string, text: string, mode = 0o600): void {
 
 export function createSampleHome(): SampleHome {
   const home = temporaryFolder();
-  const at = (name: string): string => join(home, name);
-  for (const [name, text] of Object.entries(sampleFiles(home))) write(at(name), text);
+  const pathOf = (name: string): string => join(home, name);
+  for (const [name, text] of Object.entries(sampleFiles(home))) write(pathOf(name), text);
   const run = (words: string): string =>
     `#!/bin/sh\nexec '${process.execPath}' ${join(root, 'main/cli.ts')} ${words}"$@"\n`;
-  write(at('bin/trainyard'), run(''), 0o755);
-  write(at('bin/trainyard-worker'), run('worker '), 0o755);
+  write(pathOf('bin/trainyard'), run(''), 0o755);
+  write(pathOf('bin/trainyard-worker'), run('worker '), 0o755);
   // Resolve the real path of Python, because a shim such as pyenv's looks for it below the home folder.
   const systemPython = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], {
     encoding: 'utf8',
   });
-  symlinkSync(systemPython.trim(), at('bin/python3'));
-  write(at('programs/trainyard-worker.mjs'), '');
-  write(at('gpu/nvidia-smi'), nvidiaSmi, 0o755);
-  write(at('checkout/venv/bin/python'), python, 0o755);
-  for (const script of trainerScripts) write(at(`checkout/${script}`), '');
+  symlinkSync(systemPython.trim(), pathOf('bin/python3'));
+  write(pathOf('programs/trainyard-worker.mjs'), '');
+  write(pathOf('gpu/nvidia-smi'), nvidiaSmi, 0o755);
+  write(pathOf('checkout/venv/bin/python'), python, 0o755);
+  for (const script of trainerScripts) write(pathOf(`checkout/${script}`), '');
   return {
     home,
-    work: at('work'),
-    dataDir: at('.local/share/trainyard'),
-    bin: at('bin'),
-    gpuBin: at('gpu'),
-    programs: at('programs'),
-    checkout: at('checkout'),
+    work: pathOf('work'),
+    dataDir: pathOf('.local/share/trainyard'),
+    bin: pathOf('bin'),
+    gpuBin: pathOf('gpu'),
+    programs: pathOf('programs'),
+    checkout: pathOf('checkout'),
   };
 }

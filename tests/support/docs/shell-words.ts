@@ -17,17 +17,17 @@ export function splitCommands(text: string): readonly (readonly string[])[] {
     if (words.length > 0) commands.push(words);
     words = [];
   };
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text.charAt(at);
-    const after = text.charAt(at + 1);
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text.charAt(index);
+    const after = text.charAt(index + 1);
     if (quote === "'") {
       if (char === quote) quote = '';
       else word += char;
     } else if (char === '\\') {
-      at += 1;
+      index += 1;
       if (after !== '\n') word = (word ?? '') + after;
     } else if (char === '$' && after === '(') {
-      at += 1;
+      index += 1;
       outer.push({ words, word: word ?? '', quote });
       words = [];
       word = null;
@@ -45,12 +45,12 @@ export function splitCommands(text: string): readonly (readonly string[])[] {
       quote = char;
       word ??= '';
     } else if (char === '#' && word === null) {
-      at += text.slice(at).search(/\n|$/) - 1;
+      index += text.slice(index).search(/\n|$/) - 1;
     } else if ((char === '<' || char === '>') && after !== '(') {
       if (word !== null && /^\d$/.test(word)) word = null;
       endWord();
       isRedirectTarget = true;
-      if (after === '&' || after === char) at += 1;
+      if (after === '&' || after === char) index += 1;
     } else if (/[\n;|&()<>]/.test(char)) endCommand();
     else if (/\s/.test(char)) endWord();
     else word = (word ?? '') + char;

@@ -49,25 +49,25 @@ export async function startListener(identity: Identity, options: ListenerOptions
   const { to, answer = httpAnswer(200, '{"success":true}') } = options;
   let received = '';
   let resumed = 0;
-  const heard = createNotices();
-  const inner = createTlsServer({ ...options.tls, key: identity.key, cert: identity.cert }, socket => {
+  const receivedNotices = createNotices();
+  const tlsServer = createTlsServer({ ...options.tls, key: identity.key, cert: identity.cert }, socket => {
     if (socket.isSessionReused()) resumed += 1;
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1');
-      heard.changed();
+      receivedNotices.changed();
     });
     if (to === undefined) {
       socket.on('data', () => void socket.write(answer));
       return;
     }
-    const onward = connect(Number(new URL(to).port), '127.0.0.1');
-    onward.on('error', () => socket.destroy());
-    socket.on('close', () => onward.destroy());
-    onward.on('close', () => socket.end());
-    socket.pipe(onward).pipe(socket);
+    const upstream = connect(Number(new URL(to).port), '127.0.0.1');
+    upstream.on('error', () => socket.destroy());
+    socket.on('close', () => upstream.destroy());
+    upstream.on('close', () => socket.end());
+    socket.pipe(upstream).pipe(socket);
   });
-  const innerPort = await listen(inner);
+  const innerPort = await listen(tlsServer);
   const relay = createRelay(innerPort);
   const port = await listen(relay.server);
   return {
@@ -76,10 +76,11 @@ export async function startListener(identity: Identity, options: ListenerOptions
     ...relay,
     received: () => received,
     async waitForText(text) {
-      await heard.waitFor(text, () => received.includes(text));
+      await receivedNotices.waitFor(text, () => received.includes(text));
     },
     resumed: () => resumed,
-    present: ({ key, cert }) => inner.setSecureContext({ key, cert, ticketKeys: inner.getTicketKeys() }),
+    present: ({ key, cert }) =>
+      tlsServer.setSecureContext({ key, cert, ticketKeys: tlsServer.getTicketKeys() }),
   };
 }
 
@@ -93,12 +94,12 @@ function createRelay(innerPort: number) {
     opened += 1;
     const inner = connect(innerPort, '127.0.0.1');
     socket.on('data', chunk => chunks.push(Buffer.from(chunk)));
-    for (const [one, other] of [
+    for (const [from, to] of [
       [socket, inner],
       [inner, socket],
     ] as const) {
-      one.on('error', () => other.end());
-      one.pipe(other);
+      from.on('error', () => to.end());
+      from.pipe(to);
     }
     socket.on('close', () => {
       ended += 1;

@@ -1,6 +1,6 @@
-"""A training on several nodes: its processes meet at MASTER_ADDR:MASTER_PORT, and only then train.
+"""A training on several nodes: its processes connect to each other at MASTER_ADDR:MASTER_PORT before they train.
 
-rendezvous.py CONFIG OUTPUT [RESUME]   appends what happens to the file `report` of the config, a JSON object a line.
+rendezvous.py CONFIG OUTPUT [RESUME]   appends one line of JSON for each event to the file that the config names as `report`.
 """
 
 import json
@@ -30,17 +30,17 @@ def save(*_):
 
 
 def meet():
-    place = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+    address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
     if rank == 0:
-        with socket.create_server(place) as server:
+        with socket.create_server(address) as server:
             server.settimeout(30)
             return [server.accept()[0] for _ in range(nodes - 1)]
     for _ in range(300):
         try:
-            return [socket.create_connection(place)]
+            return [socket.create_connection(address)]
         except OSError:
             time.sleep(0.1)
-    sys.exit(f"no process listens on {place}")
+    sys.exit(f"no process listens on {address}")
 
 
 record("started", pid=os.getpid(), resume=sys.argv[3:], **{name: os.environ.get(name) for name in names})

@@ -52,16 +52,16 @@ function simpletuner(): Training {
   const [backend = {}] = JSON.parse(readFileSync(text(config['data_backend_config']), 'utf8')) as Config[];
   if (config['lycoris_config'] !== undefined) json(text(config['lycoris_config']));
   const output = text(config['output_dir']);
-  const wanted = config['resume_from_checkpoint'];
-  let found: string | undefined;
-  if (wanted === 'latest') found = newestCheckpoint(output);
-  else if (wanted !== undefined) found = basename(text(wanted));
+  const resumeFrom = config['resume_from_checkpoint'];
+  let lastCheckpoint: string | undefined;
+  if (resumeFrom === 'latest') lastCheckpoint = newestCheckpoint(output);
+  else if (resumeFrom !== undefined) lastCheckpoint = basename(text(resumeFrom));
   const steps = Number(config['max_train_steps']);
   return {
     steps,
     every: Number(config['checkpoint_step_interval']),
     data: text(backend['instance_data_dir']),
-    done: found ? stepIn(join(output, found, 'training_state.json')) : 0,
+    done: lastCheckpoint ? stepIn(join(output, lastCheckpoint, 'training_state.json')) : 0,
     bar: (step, loss) =>
       `Epoch 1/1, Steps:  ${percent(step, steps)}%|██        | ${step}/${steps} [00:01<00:01, 45.00it/s, lr=0.0001, step_loss=${loss}]`,
     checkpoint(step) {
@@ -82,17 +82,17 @@ function aiToolkit([path = '']: readonly string[]): Training {
   const { steps } = process['train'] as { steps: number };
   const { save_every: every } = process['save'] as { save_every: number };
   const [dataset = {}] = process['datasets'] as readonly Config[];
-  const found = namesIn(folder)
+  const lastCheckpoint = namesIn(folder)
     .filter(name => name.startsWith(config.name) && name.endsWith('.safetensors'))
     .toSorted()
     .at(-1);
-  if (found !== undefined && !existsSync(join(folder, 'optimizer.pt')))
+  if (lastCheckpoint !== undefined && !existsSync(join(folder, 'optimizer.pt')))
     throw new Error('the state of the optimizer is gone');
   return {
     steps,
     every,
     data: text(dataset['folder_path']),
-    done: found === undefined ? 0 : stepIn(join(folder, found)),
+    done: lastCheckpoint === undefined ? 0 : stepIn(join(folder, lastCheckpoint)),
     bar: (step, loss) =>
       `${config.name}:  ${percent(step, steps)}%|██        | ${step}/${steps} [00:01<00:01,  1.20it/s, lr: 1.0e-04 loss: ${loss}]`,
     checkpoint(step) {
@@ -141,14 +141,14 @@ function onetrainer([, path = '']: readonly string[]): Training {
   const workspace = String(config['workspace_dir']);
   const backups = join(workspace, 'backup');
   const steps = Number(config['epochs']) * 10;
-  const last = config['continue_last_backup'] === true ? namesIn(backups).toSorted().at(-1) : undefined;
+  const lastBackup = config['continue_last_backup'] === true ? namesIn(backups).toSorted().at(-1) : undefined;
   const stamp = (step: number): string =>
     `2026-11-23_17-${String(Math.floor(step / 60)).padStart(2, '0')}-${String(step % 60).padStart(2, '0')}`;
   return {
     steps,
     every: Number(config['backup_after']),
     data: text(concept['path']),
-    done: last === undefined ? 0 : stepIn(join(backups, last, 'meta.json')),
+    done: lastBackup === undefined ? 0 : stepIn(join(backups, lastBackup, 'meta.json')),
     bar: (step, loss) =>
       `step:  ${percent(step, steps)}%|██        | ${step}/${steps} [00:01<00:01,  4.10it/s, loss=${loss}, smooth loss=${loss}]`,
     checkpoint(step) {
@@ -168,13 +168,13 @@ function diffusers(script: string, args: readonly string[]): Training {
   const values = new Map(args.map(arg => arg.replace(/^--/, '').split('=', 2) as [string, string]));
   const output = values.get('output_dir') ?? '';
   const steps = Number(values.get('max_train_steps'));
-  const found = newestCheckpoint(output);
-  const resumes = values.get('resume_from_checkpoint') === 'latest' && found !== undefined;
+  const lastCheckpoint = newestCheckpoint(output);
+  const resumes = values.get('resume_from_checkpoint') === 'latest' && lastCheckpoint !== undefined;
   return {
     steps,
     every: Number(values.get('checkpointing_steps')),
     data: values.get('instance_data_dir') ?? '',
-    done: resumes ? stepIn(join(output, found, 'step.json')) : 0,
+    done: resumes ? stepIn(join(output, lastCheckpoint, 'step.json')) : 0,
     bar: (step, loss) =>
       `Steps:  ${percent(step, steps)}%|██        | ${step}/${steps} [00:01<00:01,  2.10it/s, loss=${loss}, lr=0.0001]`,
     checkpoint(step) {
@@ -256,9 +256,11 @@ function trainingOf(args: readonly string[]): Training {
   const [first = '', second = '', ...rest] = args;
   if (first === '-m' && second === 'simpletuner.train') return simpletuner();
   if (first === '-m' && second === 'accelerate.commands.launch') {
-    const at = rest.findIndex(word => word.endsWith('.py'));
-    const [script = '', ...own] = rest.slice(at);
-    return own[0] === '--config_file' ? kohya(script, own[1] ?? '') : diffusers(script, own);
+    const scriptIndex = rest.findIndex(word => word.endsWith('.py'));
+    const [script = '', ...scriptArgs] = rest.slice(scriptIndex);
+    return scriptArgs[0] === '--config_file'
+      ? kohya(script, scriptArgs[1] ?? '')
+      : diffusers(script, scriptArgs);
   }
   const script = scripts[first];
   if (script !== undefined) return script([second, rest[0] ?? '', rest[1] ?? '']);

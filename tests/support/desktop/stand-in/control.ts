@@ -23,7 +23,7 @@ export interface Recorded {
   killedRenderers: number;
 }
 
-export const seen: Recorded = {
+export const recorded: Recorded = {
   tray: [],
   tooltip: '',
   menu: [],
@@ -42,7 +42,7 @@ export const seen: Recorded = {
 export const answers: number[] = [];
 
 export type Order =
-  | { readonly do: 'look' }
+  | { readonly do: 'inspect' }
   | { readonly do: 'emit'; readonly on: string; readonly event: string; readonly args: readonly unknown[] }
   | { readonly do: 'tray' | 'menu'; readonly label: string }
   | { readonly do: 'notification'; readonly at: number }
@@ -52,35 +52,35 @@ const labelsOf = (items: readonly ShownItem[]): readonly string[] =>
   items.flatMap(({ label, items: below }) => [label, ...labelsOf(below)]);
 
 function click(items: readonly ShownItem[], label: string): void {
-  const all = (each: readonly ShownItem[]): readonly ShownItem[] =>
-    each.flatMap(item => [item, ...all(item.items)]);
-  const found = all(items).find(item => item.label === label);
-  if (found?.click === undefined)
-    throw new Error(`nothing to click: ${label} in ${labelsOf(items).join(', ')}`);
-  found.click();
+  const flatten = (list: readonly ShownItem[]): readonly ShownItem[] =>
+    list.flatMap(item => [item, ...flatten(item.items)]);
+  const target = flatten(items).find(item => item.label === label);
+  if (target?.click === undefined)
+    throw new Error(`there is no item to click with the label ${label} in ${labelsOf(items).join(', ')}`);
+  target.click();
 }
 
-const look = () => ({
-  ...seen,
-  tray: labelsOf(seen.tray),
-  menu: labelsOf(seen.menu),
-  notifications: seen.notifications.map(({ title, body }) => ({ title, body })),
-  blockers: seen.blockers.size,
+const inspect = () => ({
+  ...recorded,
+  tray: labelsOf(recorded.tray),
+  menu: labelsOf(recorded.menu),
+  notifications: recorded.notifications.map(({ title, body }) => ({ title, body })),
+  blockers: recorded.blockers.size,
 });
-export type Inspection = ReturnType<typeof look>;
+export type Inspection = ReturnType<typeof inspect>;
 
 function execute(order: Order, emitters: ReadonlyMap<string, EventEmitter>): unknown {
   switch (order.do) {
-    case 'look':
-      return look();
+    case 'inspect':
+      return inspect();
     case 'emit':
       return emitters.get(order.on)?.emit(order.event, { preventDefault: () => undefined }, ...order.args);
     case 'tray':
-      return click(seen.tray, order.label);
+      return click(recorded.tray, order.label);
     case 'menu':
-      return click(seen.menu, order.label);
+      return click(recorded.menu, order.label);
     case 'notification':
-      return seen.notifications[order.at]?.click();
+      return recorded.notifications[order.at]?.click();
     case 'answer':
       return answers.push(order.with);
   }

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { answers, listen, seen, type ShownItem } from './control.ts';
+import { answers, listen, recorded, type ShownItem } from './control.ts';
 import { closeBrowser, defaultSession, handlers, ipc, WebContents } from './web.ts';
 
 const paths = new Map([
@@ -55,22 +55,22 @@ export class BrowserWindow extends EventEmitter {
   getNormalBounds = (): Rectangle => this.#bounds;
   isDestroyed = (): boolean => false;
   isMinimized = (): boolean => false;
-  isFocused = (): boolean => seen.isVisible;
-  isVisible = (): boolean => seen.isVisible;
-  isMaximized = (): boolean => seen.isMaximized;
+  isFocused = (): boolean => recorded.isVisible;
+  isVisible = (): boolean => recorded.isVisible;
+  isMaximized = (): boolean => recorded.isMaximized;
   focus(): void {}
   restore(): void {}
   maximize(): void {
-    seen.isMaximized = true;
+    recorded.isMaximized = true;
   }
   show(): void {
-    seen.isVisible = true;
+    recorded.isVisible = true;
   }
   hide(): void {
-    seen.isVisible = false;
+    recorded.isVisible = false;
   }
   setTitle(title: string): void {
-    seen.title = title;
+    recorded.title = title;
   }
   close(): void {
     this.emit('close', { preventDefault: () => undefined });
@@ -93,29 +93,29 @@ const shown = (template: readonly Template[]): readonly ShownItem[] =>
 export const Menu = {
   buildFromTemplate: shown,
   setApplicationMenu(menu: readonly ShownItem[]): void {
-    seen.menu = menu;
+    recorded.menu = menu;
   },
 };
 
 export class Tray extends EventEmitter {
   setToolTip(text: string): void {
-    seen.tooltip = text;
+    recorded.tooltip = text;
   }
   setContextMenu(menu: readonly ShownItem[]): void {
-    seen.tray = menu;
+    recorded.tray = menu;
   }
   destroy(): void {}
 }
 
 export class Notification extends EventEmitter {
   static isSupported = (): boolean => true;
-  readonly #said: { readonly title: string; readonly body: string };
-  constructor(said: { readonly title: string; readonly body: string }) {
+  readonly #options: { readonly title: string; readonly body: string };
+  constructor(options: { readonly title: string; readonly body: string }) {
     super();
-    this.#said = said;
+    this.#options = options;
   }
   show(): void {
-    seen.notifications.push({ ...this.#said, click: () => void this.emit('click') });
+    recorded.notifications.push({ ...this.#options, click: () => void this.emit('click') });
   }
 }
 
@@ -127,17 +127,17 @@ interface Box {
 
 export const dialog = {
   /** As in Electron, the window may be given first. */
-  async showMessageBox(...given: readonly [Box] | readonly [BrowserWindow, Box]) {
-    const box = given.length === 1 ? given[0] : given[1];
-    seen.questions.push({ message: box.message, detail: box.detail });
+  async showMessageBox(...args: readonly [Box] | readonly [BrowserWindow, Box]) {
+    const box = args.length === 1 ? args[0] : args[1];
+    recorded.questions.push({ message: box.message, detail: box.detail });
     return { response: answers.shift() ?? box.cancelId ?? 0 };
   },
-  showErrorBox: (message: string, detail: string): void => void seen.questions.push({ message, detail }),
+  showErrorBox: (message: string, detail: string): void => void recorded.questions.push({ message, detail }),
 };
 
 export const clipboard = {
   writeText(text: string): void {
-    seen.clipboard = text;
+    recorded.clipboard = text;
   },
 };
 
@@ -145,14 +145,14 @@ export const crashReporter = { start(): void {} };
 
 export const powerMonitor = Object.assign(new EventEmitter(), { isOnBatteryPower: () => false });
 
-let blockers = 0;
+let lastBlockerId = 0;
 export const powerSaveBlocker = {
   start(): number {
-    blockers += 1;
-    seen.blockers.add(blockers);
-    return blockers;
+    lastBlockerId += 1;
+    recorded.blockers.add(lastBlockerId);
+    return lastBlockerId;
   },
-  stop: (id: number): boolean => seen.blockers.delete(id),
+  stop: (id: number): boolean => recorded.blockers.delete(id),
 };
 
 export const ipcMain = {
@@ -167,7 +167,7 @@ export const safeStorage = {
 };
 export const session = { defaultSession };
 export const shell = {
-  openExternal: async (url: string): Promise<void> => void seen.openedOutside.push(url),
+  openExternal: async (url: string): Promise<void> => void recorded.openedOutside.push(url),
 };
 export const nativeImage = { createFromPath: () => ({ setTemplateImage() {} }) };
 
