@@ -68,13 +68,13 @@ test('refuses the old token and its cookies as soon as it accepts the new one', 
   await expect
     .poll(() => client.call(auditApi.list, { query }), { timeout: 10_000 })
     .toMatchObject({ value: { entries: [{ details: { reason: 'token_changed' } }] } });
-  const again = await signIn(server, newToken);
-  expect((await fetch(`${server.url}/api/queue`, { headers: { cookie: again } })).status).toBe(200);
+  const newCookie = await signIn(server, newToken);
+  expect((await fetch(`${server.url}/api/queue`, { headers: { cookie: newCookie } })).status).toBe(200);
   expect(server.log.join('')).not.toContain(newToken);
 });
 
 test('immediately ends the streams of the old token and of its cookies, and keeps those of API tokens', async () => {
-  // A ping also checks the token. Here the first one follows after 20 s, so it cannot be what ends the streams.
+  // A ping also checks the token. With this timeout, the first ping follows after 20 s, so it does not end the streams.
   const server = await openServer({ heartbeatTimeoutMs: 120_000 });
   const body = { name: 'reader', permissions: ['queue.view' as const] };
   const readerToken = await server.admin.call(tokensApi.create, { body });
@@ -94,12 +94,12 @@ test('immediately ends the streams of the old token and of its cookies, and keep
   expect(await statusFor(server, newToken)).toBe(200);
   const client = adminClient(server.url, newToken);
   await client.call(tokensApi.create, { body: { ...body, name: 'other' } });
-  const posted = await post(server, '/api/queue/pause', {}, newToken);
-  expect(posted.status).toBe(200);
+  const pauseResponse = await post(server, '/api/queue/pause', {}, newToken);
+  expect(pauseResponse.status).toBe(200);
   await readerStream.until('the pause', event => (event.kind === 'queue' ? event : null));
 });
 
-test('refuses sign-in links that the old token made', async () => {
+test('refuses sign-in links that were created with the old token', async () => {
   const server = await openServer();
   const { code } = (await (await post(server, '/api/session/link', {}, server.adminToken)).json()) as {
     code: string;

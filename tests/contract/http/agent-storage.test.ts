@@ -28,24 +28,27 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
+// The agent uploads up to 1 MiB in one request, and larger files in parts of 1 MiB. A connection breaks within a part.
+const bytesBeforeCut = 700_000;
+
 // Opens a proxy that cuts each of the first `times` connections after `bytes` bytes in one direction.
 async function openBreakingProxy(direction: 'up' | 'down', bytes: number, times: number) {
-  const passed = { up: 0, down: 0, cuts: 0 };
+  const forwarded = { up: 0, down: 0, cuts: 0 };
   const listener = net.createServer(client => {
     const upstream = net.connect(Number(new URL(server.url).port), '127.0.0.1');
-    let left = passed.cuts < times ? bytes : Number.POSITIVE_INFINITY;
+    let left = forwarded.cuts < times ? bytes : Number.POSITIVE_INFINITY;
     const cut = (): void => {
       client.destroy();
       upstream.destroy();
     };
     const pass = (from: net.Socket, to: net.Socket, side: 'up' | 'down'): void => {
       from.on('data', chunk => {
-        passed[side] += chunk.length;
+        forwarded[side] += chunk.length;
         to.write(chunk);
         if (side !== direction) return;
         left -= chunk.length;
-        if (left > 0 || passed.cuts >= times) return;
-        passed.cuts += 1;
+        if (left > 0 || forwarded.cuts >= times) return;
+        forwarded.cuts += 1;
         // Forward the data that was received before the cut.
         to.end(cut);
       });
@@ -56,7 +59,7 @@ async function openBreakingProxy(direction: 'up' | 'down', bytes: number, times:
   });
   await new Promise<void>(resolve => void listener.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void listener.close());
-  return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, passed };
+  return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`, passed: forwarded };
 }
 
 const storageDeps = (url: string, token = job.token) => ({
@@ -79,7 +82,7 @@ const storedFile = async (key: string): Promise<Buffer> =>
   Buffer.from(await (await upload(server.url, job.token, key, { method: 'GET' })).arrayBuffer());
 
 test('resumes the upload of a large file over a breaking connection, without resending much', async () => {
-  const proxy = await openBreakingProxy('up', 700_000, 3);
+  const proxy = await openBreakingProxy('up', bytesBeforeCut, 3);
   const bytes = randomBytes(4 * MiB + 5);
   expect(await uploadFile(localFile(bytes, 'deep/large.bin'), storageDeps(proxy.url))).toEqual({
     kind: 'uploaded',
@@ -92,15 +95,15 @@ test('resumes the upload of a large file over a breaking connection, without res
 test('resumes the download of a large file over a breaking connection, without rereading much', async () => {
   const bytes = randomBytes(4 * MiB);
   await upload(server.url, job.token, 'checkpoint-5.bin', { body: bytes });
-  const proxy = await openBreakingProxy('down', 700_000, 3);
+  const proxy = await openBreakingProxy('down', bytesBeforeCut, 3);
   const file = join(temporaryFolder(), 'file');
-  const end = await downloadFile(
+  const result = await downloadFile(
     'checkpoint-5.bin',
     file,
     { bytes: bytes.length, sha256: sha256(bytes) },
     storageDeps(proxy.url),
   );
-  expect(end).toEqual({ kind: 'done', bytes: bytes.length });
+  expect(result).toEqual({ kind: 'done', bytes: bytes.length });
   expect(proxy.passed.cuts).toBe(3);
   expect(readFileSync(file).equals(bytes)).toBe(true);
   expect(proxy.passed.down).toBeLessThan(5 * MiB);
@@ -108,10 +111,10 @@ test('resumes the download of a large file over a breaking connection, without r
 
 test.each([1000, MiB + 1])(
   'refuses an upload beyond the storage limit (by %d bytes) before it is sent',
-  async more => {
+  async extraBytes => {
     await upload(server.url, job.token, 'most', { body: new Uint8Array(8 * MiB - 500) });
     const proxy = await openBreakingProxy('up', MiB, 0);
-    expect(await uploadFile(localFile(randomBytes(more), 'more'), storageDeps(proxy.url))).toEqual({
+    expect(await uploadFile(localFile(randomBytes(extraBytes), 'more'), storageDeps(proxy.url))).toEqual({
       kind: 'no_room',
       why: expect.stringContaining('delete some, or raise the limit') as string,
     });
@@ -145,22 +148,22 @@ test('writes no file of a checkpoint whose manifest has a bad path or hash', asy
   const store = (key: string, body: string) => upload(server.url, job.token, key, { body });
   const manifest = (path: string): string =>
     JSON.stringify({ files: [{ path, bytes: 4, sha256: sha256('true') }] });
-  const fetched = () =>
+  const runFetch = () =>
     fetchCheckpoint({ checkpoint: 'checkpoint-7', step: 7 }, outputDir, storageDeps(server.url));
   await store('checkpoint-7/model.bin', 'lies');
   await store(`checkpoint-7/${manifestName}`, manifest('../../../model.bin'));
-  expect(await fetched()).toMatchObject({
+  expect(await runFetch()).toMatchObject({
     kind: 'failed',
     message: expect.stringMatching(/an invalid path/) as string,
   });
   await store(`checkpoint-7/${manifestName}`, manifest('model.bin'));
-  expect(await fetched()).toMatchObject({
+  expect(await runFetch()).toMatchObject({
     kind: 'failed',
     message: expect.stringMatching(/2 times.*Delete that checkpoint/) as string,
   });
   expect([readdirSync(outputDir), existsSync(join(outputDir, '../model.bin'))]).toEqual([[], false]);
   await store('checkpoint-7/model.bin', 'true');
-  expect(await fetched()).toEqual({
+  expect(await runFetch()).toEqual({
     kind: 'ready',
     message: 'Resuming from checkpoint-7 (step 7), 4 bytes fetched',
   });

@@ -18,7 +18,7 @@ const [bundle, executable] = programNames;
 
 type Limits = NonNullable<TestServerOptions['downloadLimits']>;
 
-async function open(files: Readonly<Record<string, string>>, downloadLimits?: Limits) {
+async function openServer(files: Readonly<Record<string, string>>, downloadLimits?: Limits) {
   // The folder is inside a hidden one, like ~/.local/share. Its files must be served nevertheless.
   const folder = join(openFolder(), '.hidden');
   mkdirSync(folder);
@@ -30,32 +30,32 @@ async function open(files: Readonly<Record<string, string>>, downloadLimits?: Li
   });
   onTestFinished(() => server.close());
   const client = createClient({ baseUrl: server.url, headers: () => ({}), timeoutMs: 5_000 });
-  const ask = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+  const request = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
     fetch(server.url + path, { headers, signal: AbortSignal.timeout(5_000) });
-  const code = async (path: string): Promise<unknown> => {
-    const response = await ask(path);
+  const readError = async (path: string): Promise<unknown> => {
+    const response = await request(path);
     return [response.status, ((await response.json()) as { readonly code: unknown }).code];
   };
   return {
     folder,
-    ask,
-    code,
+    ask: request,
+    code: readError,
     url: server.url,
     admin: server.admin,
     manifest: () => client.call(agentApi.manifest),
   };
 }
 
-const both = { [bundle]: 'the one file', [executable]: '\x7fELF and more' };
+const bothPrograms = { [bundle]: 'the one file', [executable]: '\x7fELF and more' };
 
 test('serves the worker programs without a token, with the hashes of the manifest', async () => {
-  const { ask, manifest } = await open(both);
-  const { version: reportedVersion, programs, sha256: texts } = valueOf(await manifest());
+  const { ask: request, manifest } = await openServer(bothPrograms);
+  const { version: reportedVersion, programs, sha256: textHashes } = valueOf(await manifest());
   expect(reportedVersion).toBe(version);
   expect(programs.map(({ name }) => name)).toEqual(programNames);
   for (const { name, bytes, sha256: hash } of programs) {
     // An invalid token does not count as a failed call here.
-    const response = await ask(`/agent/${name}`, {
+    const response = await request(`/agent/${name}`, {
       authorization: 'Bearer wrong',
       'x-worker-token': 'wrong',
     });
@@ -64,74 +64,74 @@ test('serves the worker programs without a token, with the hashes of the manifes
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
   }
   for (const [path, hash] of [
-    ['/agent/install.sh', texts.install],
-    ['/agent/SHA256SUMS', texts.sums],
+    ['/agent/install.sh', textHashes.install],
+    ['/agent/SHA256SUMS', textHashes.sums],
   ] as const) {
-    const response = await ask(path);
+    const response = await request(path);
     expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect(sha256(await response.bytes())).toBe(hash);
   }
 });
 
 test('verifies the programs with SHA256SUMS, and puts the same hashes into the script', async () => {
-  const { folder, ask } = await open(both);
-  const sums = await (await ask('/agent/SHA256SUMS')).text();
+  const { folder, ask: request } = await openServer(bothPrograms);
+  const sums = await (await request('/agent/SHA256SUMS')).text();
   writeFileSync(join(folder, 'SHA256SUMS'), sums);
-  const checked = execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder });
-  expect(String(checked)).toBe(`${bundle}: OK\n${executable}: OK\n`);
-  const script = await (await ask('/agent/install.sh')).text();
-  for (const text of Object.values(both)) expect(script).toContain(`'${sha256(text)}'`);
+  const verification = execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder });
+  expect(String(verification)).toBe(`${bundle}: OK\n${executable}: OK\n`);
+  const script = await (await request('/agent/install.sh')).text();
+  for (const text of Object.values(bothPrograms)) expect(script).toContain(`'${sha256(text)}'`);
   expect(script).toContain(`version='${version}'`);
 });
 
 test('returns a join command that verifies the install script', async () => {
-  const { admin, url, manifest } = await open(both);
+  const { admin, url, manifest } = await openServer(bothPrograms);
   const createdWorker = valueOf(await admin.call(workersApi.create, { body: { name: "it's a rig" } }));
-  const issued = valueOf(
+  const joinToken = valueOf(
     await admin.call(workersApi.createJoinToken, { params: { id: createdWorker.worker_id } }),
   );
-  const joining = { url, pin: null, token: issued.join_token, name: "it's a rig", persistent: true };
-  expect(issued.install_command).toBe(joinLine(joining, valueOf(await manifest()).sha256.install));
+  const joinOptions = { url, pin: null, token: joinToken.join_token, name: "it's a rig", persistent: true };
+  expect(joinToken.install_command).toBe(joinLine(joinOptions, valueOf(await manifest()).sha256.install));
 });
 
 test('answers 304 for an unchanged program and continues an interrupted download', async () => {
-  const { ask, url } = await open(both);
+  const { ask: request, url } = await openServer(bothPrograms);
   for (const path of [`/agent/${executable}`, '/agent/install.sh']) {
-    const { headers } = await ask(path);
+    const { headers } = await request(path);
     expect(headers.get('cache-control')).toBe('public, no-cache');
     const [etag, status, length] = await revalidate(url + path, headers.get('etag') ?? '');
     expect([etag, status, length]).toEqual([headers.get('etag'), 304, 0]);
   }
-  const rest = await ask(`/agent/${executable}`, { range: 'bytes=5-' });
-  expect([rest.status, await rest.text()]).toEqual([206, both[executable]?.slice(5)]);
+  const rest = await request(`/agent/${executable}`, { range: 'bytes=5-' });
+  expect([rest.status, await rest.text()]).toEqual([206, bothPrograms[executable]?.slice(5)]);
 });
 
 test('serves a new build of a program from the next request on', async () => {
-  const { folder, ask, manifest } = await open(both);
+  const { folder, ask: request, manifest } = await openServer(bothPrograms);
   await manifest();
   writeFileSync(join(folder, 'draft'), 'another one');
   renameSync(join(folder, 'draft'), join(folder, executable));
   expect(valueOf(await manifest()).programs[1]?.sha256).toBe(sha256('another one'));
-  expect((await ask(`/agent/${executable}`)).headers.get('etag')).toBe(`"${sha256('another one')}"`);
-  expect(await (await ask('/agent/install.sh')).text()).toContain(sha256('another one'));
+  expect((await request(`/agent/${executable}`)).headers.get('etag')).toBe(`"${sha256('another one')}"`);
+  expect(await (await request('/agent/install.sh')).text()).toContain(sha256('another one'));
 });
 
 test('serves only the bundle, and program_not_built for the executable, when that was not built', async () => {
-  const { ask, code, manifest } = await open({ [bundle]: 'the one file' });
+  const { ask: request, code: readError, manifest } = await openServer({ [bundle]: 'the one file' });
   expect(valueOf(await manifest()).programs.map(({ name }) => name)).toEqual([bundle]);
-  expect(await code(`/agent/${executable}`)).toEqual([404, 'program_not_built']);
-  expect(await (await ask('/agent/install.sh')).text()).toContain("sha256_executable=''");
+  expect(await readError(`/agent/${executable}`)).toEqual([404, 'program_not_built']);
+  expect(await (await request('/agent/install.sh')).text()).toContain("sha256_executable=''");
 });
 
 test('answers program_not_built with the remedy when nothing was built', async () => {
-  const { ask, code } = await open({});
+  const { ask: request, code: readError } = await openServer({});
   for (const { path } of Object.values(agentApi))
-    expect(await code(path)).toEqual([404, 'program_not_built']);
-  expect(await (await ask('/agent/install.sh')).text()).toContain('npm run build');
+    expect(await readError(path)).toEqual([404, 'program_not_built']);
+  expect(await (await request('/agent/install.sh')).text()).toContain('npm run build');
 });
 
 test('serves only worker programs and their scripts below /agent', async () => {
-  const { folder, url } = await open(both);
+  const { folder, url } = await openServer(bothPrograms);
   writeFileSync(join(folder, 'other'), 'secret');
   for (const path of [
     '/agent/other',
@@ -151,54 +151,58 @@ test('serves only worker programs and their scripts below /agent', async () => {
 // The program is larger than all socket buffers, so a download stalls when its client does not read.
 const longProgram = 64 * 1_048_576;
 
-async function openLong(limits: Limits) {
-  const opened = await open(both, limits);
-  truncateSync(join(opened.folder, executable), longProgram);
-  await opened.ask('/agent/manifest.json');
+async function openWithLongProgram(limits: Limits) {
+  const fixture = await openServer(bothPrograms, limits);
+  truncateSync(join(fixture.folder, executable), longProgram);
+  await fixture.ask('/agent/manifest.json');
   // Sends a request from this address behind the proxy, and reads only the headers of the response.
-  const begin = (address: string): Promise<IncomingMessage> =>
+  const startDownload = (address: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const headers = { 'x-forwarded-for': address };
-      const sent = get(`${opened.url}/agent/${executable}`, { agent: false, headers }, resolve);
-      sent.once('error', reject);
-      onTestFinished(() => void sent.destroy());
+      const outgoing = get(`${fixture.url}/agent/${executable}`, { agent: false, headers }, resolve);
+      outgoing.once('error', reject);
+      onTestFinished(() => void outgoing.destroy());
     });
   // Repeats the request until a slot is free, or until the test times out.
-  const admitted = async (address: string): Promise<void> => {
-    const { statusCode } = await begin(address);
-    if (statusCode !== 200) await admitted(address);
+  const downloadUntilAdmitted = async (address: string): Promise<void> => {
+    const { statusCode } = await startDownload(address);
+    if (statusCode !== 200) await downloadUntilAdmitted(address);
   };
-  return { ...opened, begin, admitted };
+  return { ...fixture, begin: startDownload, admitted: downloadUntilAdmitted };
 }
 
-const patient = { spanMs: 60_000, minBytes: 1 };
+const lenientPace = { spanMs: 60_000, minBytes: 1 };
 
 test('limits the downloads of one address without blocking other addresses', async () => {
-  const { ask, begin, admitted } = await openLong({ inAll: 5, perAddress: 3, pace: patient });
-  const held = await Promise.all(['192.0.2.1', '192.0.2.1', '192.0.2.1'].map(begin));
-  expect(held.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
-  const refused = await begin('192.0.2.1');
-  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '10']);
-  expect((await begin('192.0.2.2')).statusCode).toBe(200);
-  expect((await begin('192.0.2.3')).statusCode).toBe(200);
-  expect((await begin('192.0.2.4')).statusCode).toBe(429);
+  const {
+    ask: request,
+    begin: startDownload,
+    admitted: downloadUntilAdmitted,
+  } = await openWithLongProgram({ inAll: 5, perAddress: 3, pace: lenientPace });
+  const downloads = await Promise.all(['192.0.2.1', '192.0.2.1', '192.0.2.1'].map(startDownload));
+  expect(downloads.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
+  const refusedDownload = await startDownload('192.0.2.1');
+  expect([refusedDownload.statusCode, refusedDownload.headers['retry-after']]).toEqual([429, '10']);
+  expect((await startDownload('192.0.2.2')).statusCode).toBe(200);
+  expect((await startDownload('192.0.2.3')).statusCode).toBe(200);
+  expect((await startDownload('192.0.2.4')).statusCode).toBe(429);
   // Downloads of scripts are not limited.
-  expect((await ask('/agent/install.sh')).status).toBe(200);
-  held[0]?.destroy();
-  await admitted('192.0.2.1');
+  expect((await request('/agent/install.sh')).status).toBe(200);
+  downloads[0]?.destroy();
+  await downloadUntilAdmitted('192.0.2.1');
 });
 
 test('cuts a download off that makes too little progress, and frees its slot', async () => {
-  const { begin, admitted } = await openLong({
+  const { begin: startDownload, admitted: downloadUntilAdmitted } = await openWithLongProgram({
     inAll: 1,
     perAddress: 1,
     pace: { spanMs: 200, minBytes: 1_048_576 },
   });
-  const idle = await begin('192.0.2.1');
-  expect(idle.statusCode).toBe(200);
-  await admitted('192.0.2.2');
-  const closed = new Promise(resolve => idle.once('close', resolve));
-  idle.once('error', () => undefined).resume();
+  const idleDownload = await startDownload('192.0.2.1');
+  expect(idleDownload.statusCode).toBe(200);
+  await downloadUntilAdmitted('192.0.2.2');
+  const closed = new Promise(resolve => idleDownload.once('close', resolve));
+  idleDownload.once('error', () => undefined).resume();
   await closed;
-  expect(idle.complete).toBe(false);
+  expect(idleDownload.complete).toBe(false);
 });

@@ -44,7 +44,7 @@ async function commandOn(stream: ReadableStream<Uint8Array>, type: string): Prom
       if (command.type === type) return command;
     }
   }
-  throw new Error(`${type} never came`);
+  throw new Error(`the stream ended without the command ${type}`);
 }
 
 test('sends a trainer action to the rig, and audits who requested it', async () => {
@@ -69,8 +69,8 @@ test('sends a trainer action to the rig, and audits who requested it', async () 
     what: 'save',
   });
   expect(await requestAction(job, { what: 'save' })).toMatchObject({ success: true, duplicate: true });
-  const asked = valueOf(await server.admin.call(auditApi.list, { query: { event_type: 'job.asked' } }));
-  expect(asked.entries).toMatchObject([{ actor_id: 'admin', target_id: job, details: { what: 'save' } }]);
+  const auditRows = valueOf(await server.admin.call(auditApi.list, { query: { event_type: 'job.asked' } }));
+  expect(auditRows.entries).toMatchObject([{ actor_id: 'admin', target_id: job, details: { what: 'save' } }]);
 
   expect(await requestAction(job, { what: 'sample' })).toMatchObject({
     status: 409,

@@ -6,16 +6,16 @@ import { createLightWorker } from '../../support/light-worker.ts';
 import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
-let first: Awaited<ReturnType<TestServer['createWorker']>>;
+let firstWorker: Awaited<ReturnType<TestServer['createWorker']>>;
 beforeAll(async () => {
   server = await startTestServer();
-  first = await server.createWorker({ name: 'rig-1' });
+  firstWorker = await server.createWorker({ name: 'rig-1' });
   await server.createWorker({ name: 'rig-2' });
   const { token } = valueOf(
     await server.admin.call(tokensApi.create, { body: { name: 'ada', permissions: ['admin.workers'] } }),
   );
   valueOf(
-    await adminClient(server.url, token).call(workersApi.drain, { params: { id: first.id }, body: {} }),
+    await adminClient(server.url, token).call(workersApi.drain, { params: { id: firstWorker.id }, body: {} }),
   );
 });
 afterAll(() => server.close());
@@ -33,14 +33,14 @@ describe('listing the audit trail', () => {
     expect(await types({ event_type: 'worker.%' })).toEqual([]);
     expect(await types({ actor_id: 'ada' })).toEqual(['worker.draining']);
     expect(await types({ target_type: 'token' })).toEqual(['token.created']);
-    expect(await types({ target_id: first.id })).toEqual(['worker.draining', 'worker.created']);
+    expect(await types({ target_id: firstWorker.id })).toEqual(['worker.draining', 'worker.created']);
     const [newest] = (await list({})).entries;
     const at = newest?.at ?? '';
     expect(await types({ since: at, event_type: 'worker.draining' })).toHaveLength(1);
     expect(await types({ until: at, event_type: 'worker.draining' })).toEqual([]);
     // The same instant, written in another time zone.
-    const elsewhere = new Date(Date.parse(at) + 3_600_000).toISOString().replace('Z', '+01:00');
-    expect(await types({ since: elsewhere, event_type: 'worker.draining' })).toHaveLength(1);
+    const sameInstant = new Date(Date.parse(at) + 3_600_000).toISOString().replace('Z', '+01:00');
+    expect(await types({ since: sameInstant, event_type: 'worker.draining' })).toHaveLength(1);
   });
 
   test("accepts dates, times without a zone, and SimpleTuner's names of types", async () => {
@@ -64,46 +64,48 @@ describe('listing the audit trail', () => {
     ['credential.created', ['worker.created', 'worker.created']],
     ['credential.*', ['worker.created', 'worker.created']],
     ['credential.deleted', []],
-  ])('finds the rows of the SimpleTuner type %s', async (documented, found) => {
-    expect(await types({ event_type: documented })).toEqual(found);
+  ])('finds the rows of the SimpleTuner type %s', async (documented, expectedTypes) => {
+    expect(await types({ event_type: documented })).toEqual(expectedTypes);
   });
 
   test('finds token rotations, deletions and uses of workers as credential events', async () => {
-    const own = await startTestServer();
-    onTestFinished(() => own.close());
-    const { id } = await own.createWorker({ name: 'rig' });
-    const { token } = valueOf(await own.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
+    const ownServer = await startTestServer();
+    onTestFinished(() => ownServer.close());
+    const { id } = await ownServer.createWorker({ name: 'rig' });
+    const { token } = valueOf(
+      await ownServer.admin.call(workersApi.rotateToken, { params: { id }, body: {} }),
+    );
     const agent = new Agent();
     onTestFinished(() => agent.destroy());
-    await createLightWorker({ url: own.url, id, token, agent }).register();
-    const found = async (event_type: string) =>
-      valueOf(await own.admin.call(auditApi.list, { query: { event_type } })).entries.map(
+    await createLightWorker({ url: ownServer.url, id, token, agent }).register();
+    const typesOnServer = async (event_type: string) =>
+      valueOf(await ownServer.admin.call(auditApi.list, { query: { event_type } })).entries.map(
         ({ event_type: type }) => type,
       );
-    expect(await found('credential.created')).toEqual(['worker.token_rotated', 'worker.created']);
-    expect(await found('credential.deleted')).toEqual(['worker.token_rotated']);
-    expect(await found('credential.used')).toEqual(['worker.registered']);
-    expect(await found('credential.*')).toEqual([
+    expect(await typesOnServer('credential.created')).toEqual(['worker.token_rotated', 'worker.created']);
+    expect(await typesOnServer('credential.deleted')).toEqual(['worker.token_rotated']);
+    expect(await typesOnServer('credential.used')).toEqual(['worker.registered']);
+    expect(await typesOnServer('credential.*')).toEqual([
       'worker.registered',
       'worker.token_rotated',
       'worker.created',
     ]);
     const security = valueOf(
-      await own.admin.call(auditApi.security, { query: { event_type: 'credential.*' } }),
+      await ownServer.admin.call(auditApi.security, { query: { event_type: 'credential.*' } }),
     ).entries;
     expect(security.map(({ event_type: type }) => type)).toEqual(['worker.token_rotated']);
     const { total } = valueOf(
-      await own.admin.call(auditApi.stats, { query: { event_type: 'credential.deleted' } }),
+      await ownServer.admin.call(auditApi.stats, { query: { event_type: 'credential.deleted' } }),
     );
     expect(total).toBe(1);
   });
 
   test('lists the rows of one user, and the rows about security', async () => {
-    const of = async (id: string) =>
+    const typesOfUser = async (id: string) =>
       valueOf(await server.admin.call(auditApi.user, { params: { id } })).entries.map(
         ({ event_type: type }) => type,
       );
-    expect(await of('ada')).toEqual(['worker.draining']);
+    expect(await typesOfUser('ada')).toEqual(['worker.draining']);
     expect(await server.admin.call(auditApi.user, { params: { id: 'nobody' } })).toMatchObject({
       failure: { status: 404, problem: { code: 'actor_not_found' } },
     });
@@ -139,17 +141,17 @@ test('counts rows by type and by actor', async () => {
     ],
   });
   expect(Date.parse(stats.first_at ?? '')).toBeLessThanOrEqual(Date.parse(stats.last_at ?? ''));
-  const none = valueOf(await server.admin.call(auditApi.stats, { query: { actor_id: 'nobody' } }));
-  expect(none).toEqual({ total: 0, first_at: null, last_at: null, by_type: [], by_actor: [] });
+  const emptyStats = valueOf(await server.admin.call(auditApi.stats, { query: { actor_id: 'nobody' } }));
+  expect(emptyStats).toEqual({ total: 0, first_at: null, last_at: null, by_type: [], by_actor: [] });
 });
 
 test('lists every type and alias that a filter accepts', async () => {
-  const { types: all, aliases } = valueOf(await server.admin.call(auditApi.types));
-  expect(all).toEqual(expect.arrayContaining([aliases['auth.login.success'], aliases['job.rejected']]));
-  expect(all).toContain('worker.created');
-  expect(all).toContain('auth.refused');
-  expect(all).not.toContain('job.progress');
-  for (const type of await types({})) expect(all).toContain(type);
+  const { types: allTypes, aliases } = valueOf(await server.admin.call(auditApi.types));
+  expect(allTypes).toEqual(expect.arrayContaining([aliases['auth.login.success'], aliases['job.rejected']]));
+  expect(allTypes).toContain('worker.created');
+  expect(allTypes).toContain('auth.refused');
+  expect(allTypes).not.toContain('job.progress');
+  for (const type of await types({})) expect(allTypes).toContain(type);
 });
 
 test('exports every entry as JSON lines, oldest first', async () => {

@@ -32,23 +32,23 @@ const send = (row: Call, headers: Readonly<Record<string, string>>): Promise<Res
     },
   );
 
-const refusal = async (response: Response): Promise<readonly [number, unknown, string | null]> => {
+const readRefusal = async (response: Response): Promise<readonly [number, unknown, string | null]> => {
   const body = (await response.json()) as { readonly code: unknown };
   return [response.status, body.code, response.headers.get('content-type')];
 };
 const problem = (status: number, code: string) => [status, code, 'application/problem+json; charset=utf-8'];
 
-const guarded = rows.filter(({ authority }) => authority !== 'open');
-const forWorkers = guarded.filter(({ authority }) => authority === 'worker');
-const forJoining = guarded.filter(({ authority }) => authority === 'join');
-const forTrainers = guarded.filter(({ authority }) => authority === 'upload');
+const protectedCalls = rows.filter(({ authority }) => authority !== 'open');
+const forWorkers = protectedCalls.filter(({ authority }) => authority === 'worker');
+const forJoining = protectedCalls.filter(({ authority }) => authority === 'join');
+const forTrainers = protectedCalls.filter(({ authority }) => authority === 'upload');
 const forMachines = [...forWorkers, ...forJoining, ...forTrainers];
-const forPeople = guarded.filter(row => !forMachines.includes(row));
-const name = ({ method, path }: Call): string => `${method} ${path}`;
+const forPeople = protectedCalls.filter(row => !forMachines.includes(row));
+const callName = ({ method, path }: Call): string => `${method} ${path}`;
 
 describe('authority of every call', () => {
   test('serves only the listed calls without a token', () => {
-    expect(rows.filter(({ authority }) => authority === 'open').map(name)).toEqual([
+    expect(rows.filter(({ authority }) => authority === 'open').map(callName)).toEqual([
       'GET /agent/manifest.json',
       'GET /agent/SHA256SUMS',
       'GET /agent/install.sh',
@@ -66,112 +66,115 @@ describe('authority of every call', () => {
       'GET /api/cloud/health/live',
       'GET /api/cloud/health/ready',
     ]);
-    expect(new Set(rows.map(name)).size).toBe(rows.length);
+    expect(new Set(rows.map(callName)).size).toBe(rows.length);
   });
 
-  test.each(guarded.map(row => [name(row), row] as const))('requires a token for %s', async (_, row) => {
-    expect(await refusal(await send(row, {}))).toEqual(problem(401, 'token_missing'));
-  });
+  test.each(protectedCalls.map(row => [callName(row), row] as const))(
+    'requires a token for %s',
+    async (_, row) => {
+      expect(await readRefusal(await send(row, {}))).toEqual(problem(401, 'token_missing'));
+    },
+  );
 
-  const wrong = ['wt_wrong', 'x'.repeat(8_000), 'Bearer', ' ', '\u00e9', "' OR 1=1 --"];
-  test.each(guarded.map(row => [name(row), row] as const))(
+  const invalidTokens = ['wt_wrong', 'x'.repeat(8_000), 'Bearer', ' ', '\u00e9', "' OR 1=1 --"];
+  test.each(protectedCalls.map(row => [callName(row), row] as const))(
     'refuses an invalid token for %s',
     async (_, row) => {
-      for (const token of wrong) {
+      for (const token of invalidTokens) {
         const header: Record<string, string> = forPeople.includes(row)
           ? { authorization: `Bearer ${token}` }
           : { [forTrainers.includes(row) ? 'x-upload-token' : 'x-worker-token']: token };
-        const [status, code] = await refusal(await send(row, header));
-        const wrongOne = row.authority === 'join' ? 'join_token_invalid' : 'token_invalid';
-        expect([status, code === wrongOne || code === 'token_missing']).toEqual([401, true]);
+        const [status, code] = await readRefusal(await send(row, header));
+        const expectedCode = row.authority === 'join' ? 'join_token_invalid' : 'token_invalid';
+        expect([status, code === expectedCode || code === 'token_missing']).toEqual([401, true]);
       }
     },
   );
 
-  test.each(forPeople.map(row => [name(row), row] as const))(
+  test.each(forPeople.map(row => [callName(row), row] as const))(
     'refuses a worker token for the user call %s',
     async (_, row) => {
       const asHeader = await send(row, { 'x-worker-token': workerToken });
-      expect(await refusal(asHeader)).toEqual(problem(403, 'wrong_token_kind'));
+      expect(await readRefusal(asHeader)).toEqual(problem(403, 'wrong_token_kind'));
       const asBearer = await send(row, { authorization: `Bearer ${workerToken}` });
-      expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
+      expect(await readRefusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
     },
   );
 
-  test.each(forWorkers.map(row => [name(row), row] as const))(
+  test.each(forWorkers.map(row => [callName(row), row] as const))(
     'refuses an admin token for the worker call %s',
     async (_, row) => {
       const asBearer = await send(row, { authorization: `Bearer ${server.adminToken}` });
-      expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
+      expect(await readRefusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
       const asHeader = await send(row, { 'x-worker-token': server.adminToken });
-      expect(await refusal(asHeader)).toEqual(problem(401, 'token_invalid'));
+      expect(await readRefusal(asHeader)).toEqual(problem(401, 'token_invalid'));
     },
   );
 
-  test.each(forWorkers.map(row => [name(row), row] as const))(
+  test.each(forWorkers.map(row => [callName(row), row] as const))(
     'refuses a join token for the worker call %s',
     async (_, row) => {
-      expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
+      expect(await readRefusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
         problem(401, 'token_invalid'),
       );
     },
   );
 
-  test.each(forPeople.map(row => [name(row), row] as const))(
+  test.each(forPeople.map(row => [callName(row), row] as const))(
     'refuses a join token for the user call %s',
     async (_, row) => {
-      expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
+      expect(await readRefusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
         problem(403, 'wrong_token_kind'),
       );
-      expect(await refusal(await send(row, { authorization: `Bearer ${joinToken}` }))).toEqual(
+      expect(await readRefusal(await send(row, { authorization: `Bearer ${joinToken}` }))).toEqual(
         problem(401, 'token_invalid'),
       );
     },
   );
 
-  test.each(forTrainers.map(row => [name(row), row] as const))(
+  test.each(forTrainers.map(row => [callName(row), row] as const))(
     'refuses other tokens for the upload call %s',
     async (_, row) => {
-      const people = { authorization: `Bearer ${server.adminToken}` };
-      expect(await refusal(await send(row, people))).toEqual(problem(403, 'wrong_token_kind'));
-      const workers = { 'x-worker-token': workerToken };
-      expect(await refusal(await send(row, workers))).toEqual(problem(403, 'wrong_token_kind'));
+      const adminHeader = { authorization: `Bearer ${server.adminToken}` };
+      expect(await readRefusal(await send(row, adminHeader))).toEqual(problem(403, 'wrong_token_kind'));
+      const workerHeader = { 'x-worker-token': workerToken };
+      expect(await readRefusal(await send(row, workerHeader))).toEqual(problem(403, 'wrong_token_kind'));
       for (const token of [workerToken, server.adminToken, joinToken])
-        expect(await refusal(await send(row, { 'x-upload-token': token }))).toEqual(
+        expect(await readRefusal(await send(row, { 'x-upload-token': token }))).toEqual(
           problem(401, 'token_invalid'),
         );
     },
   );
 
-  test.each(forPeople.map(row => [name(row), row] as const))(
+  test.each(forPeople.map(row => [callName(row), row] as const))(
     'refuses an upload token for the user call %s',
     async (_, row) => {
       const asBearer = { authorization: `Bearer ${uploadToken}` };
-      expect(await refusal(await send(row, asBearer))).toEqual(problem(401, 'token_invalid'));
+      expect(await readRefusal(await send(row, asBearer))).toEqual(problem(401, 'token_invalid'));
       const asHeader = { 'x-upload-token': uploadToken };
-      expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_missing'));
+      expect(await readRefusal(await send(row, asHeader))).toEqual(problem(401, 'token_missing'));
     },
   );
 
-  test.each(forWorkers.map(row => [name(row), row] as const))(
+  test.each(forWorkers.map(row => [callName(row), row] as const))(
     'refuses an upload token for the worker call %s',
     async (_, row) => {
       const asHeader = { 'x-worker-token': uploadToken };
-      expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_invalid'));
+      expect(await readRefusal(await send(row, asHeader))).toEqual(problem(401, 'token_invalid'));
     },
   );
 
-  test.each(forJoining.map(row => [name(row), row] as const))(
+  test.each(forJoining.map(row => [callName(row), row] as const))(
     'refuses other tokens for the join call %s',
     async (_, row) => {
       const asBearer = await send(row, { authorization: `Bearer ${server.adminToken}` });
-      expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
+      expect(await readRefusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
       const joinAsBearer = await send(row, { authorization: `Bearer ${joinToken}` });
-      expect(await refusal(joinAsBearer)).toEqual(problem(403, 'wrong_token_kind'));
+      expect(await readRefusal(joinAsBearer)).toEqual(problem(403, 'wrong_token_kind'));
       const asHeader = await send(row, { 'x-worker-token': server.adminToken });
-      expect(await refusal(asHeader)).toEqual(problem(401, 'join_token_invalid'));
+      expect(await readRefusal(asHeader)).toEqual(problem(401, 'join_token_invalid'));
       const asWorker = await send(row, { 'x-worker-token': workerToken });
-      expect(await refusal(asWorker)).toEqual(problem(403, 'wrong_token_kind'));
+      expect(await readRefusal(asWorker)).toEqual(problem(403, 'wrong_token_kind'));
     },
   );
 });
@@ -181,13 +184,13 @@ describe('worker tokens', () => {
     const other = await server.createWorker({ name: 'rig-2' });
     const headers = { 'x-worker-token': workerToken, 'content-type': 'application/json' };
     const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${other.id}`, { headers });
-    expect(await refusal(stream)).toEqual(problem(403, 'not_your_worker'));
+    expect(await readRefusal(stream)).toEqual(problem(403, 'not_your_worker'));
     const heartbeat = await fetch(`${server.url}/api/workers/heartbeat`, {
       method: 'POST',
       headers,
       body: JSON.stringify({ worker_id: other.id, status: 'idle' }),
     });
-    expect(await refusal(heartbeat)).toEqual(problem(403, 'not_your_worker'));
+    expect(await readRefusal(heartbeat)).toEqual(problem(403, 'not_your_worker'));
   });
 
   test('closes the stream of a rotated token, and then refuses that token', async () => {
@@ -202,20 +205,20 @@ describe('worker tokens', () => {
     const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, {
       headers: { 'x-worker-token': token },
     });
-    const received = stream.text();
+    const streamText = stream.text();
     const answer = await server.admin.call(workersApi.rotateToken, { params: { id } });
     expect(answer.ok).toBe(true);
-    expect(await received).toContain(': open');
-    expect(await refusal(await register())).toEqual(problem(401, 'token_invalid'));
+    expect(await streamText).toContain(': open');
+    expect(await readRefusal(await register())).toEqual(problem(401, 'token_invalid'));
   });
 
   test('never shows or stores a token in plain text', async () => {
     const { token } = await server.createWorker({ name: 'rig-4' });
     const { readFile } = await import('node:fs/promises');
-    const listed = JSON.stringify(await server.admin.call(workersApi.list, {}));
-    const stored = await Promise.all(
+    const listJson = JSON.stringify(await server.admin.call(workersApi.list, {}));
+    const databaseTexts = await Promise.all(
       ['trainyard.db', 'trainyard.db-wal'].map(file => readFile(`${server.dataDir}/${file}`, 'latin1')),
     );
-    for (const text of [listed, ...stored, server.log.join('\n')]) expect(text).not.toContain(token);
+    for (const text of [listJson, ...databaseTexts, server.log.join('\n')]) expect(text).not.toContain(token);
   });
 });

@@ -44,9 +44,9 @@ describe('restoring a backup', () => {
     await server.createWorker({ name: 'rig-3' });
     expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-3']);
 
-    const undone = valueOf(await restore(server, answer.saved.name));
+    const undoResult = valueOf(await restore(server, answer.saved.name));
     expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-2']);
-    valueOf(await restore(server, undone.saved.name));
+    valueOf(await restore(server, undoResult.saved.name));
     expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-3']);
     expect(existsSync(join(server.dataDir, 'trainyard.db.restoring'))).toBe(false);
   });
@@ -56,7 +56,7 @@ describe('restoring a backup', () => {
     await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
     for (const name of ['rig-2', 'rig-3']) await server.createWorker({ name });
-    const [was] = valueOf(await server.admin.call(auditApi.list, { query: { limit: 1 } })).entries;
+    const [newestBefore] = valueOf(await server.admin.call(auditApi.list, { query: { limit: 1 } })).entries;
     const { saved } = valueOf(await restore(server, backup.name));
     const { entries } = valueOf(await server.admin.call(auditApi.list, {}));
     const [row] = entries.filter(({ event_type: type }) => type === 'audit.restored');
@@ -69,8 +69,8 @@ describe('restoring a backup', () => {
         backup_at: expect.stringMatching(/^20/),
         saved: saved.name,
         newest: (row?.seq ?? 0) - 1,
-        was: { seq: was?.seq, hash: was?.hash },
-        head: { seq: was?.seq, hash: was?.hash },
+        was: { seq: newestBefore?.seq, hash: newestBefore?.hash },
+        head: { seq: newestBefore?.seq, hash: newestBefore?.hash },
       },
     });
     expect(await verdictOf(server)).toMatchObject({ valid: true, first_bad: null });
@@ -122,16 +122,16 @@ describe('restoring a backup', () => {
     const server = await openServer();
     const backup = await makeBackup(server);
     await server.createWorker({ name: 'rig-1' });
-    const { seen } = server.watch;
+    const { seen: events } = server.watch;
     await server.watch.until('the worker', event => (event.kind === 'worker' ? event : null));
-    const last = seen.at(-1)?.seq ?? 0;
+    const last = events.at(-1)?.seq ?? 0;
     const ended = server.watch.until('anything more', event => (event.seq > last ? event : null));
     await Promise.all([expect(ended).rejects.toThrow(/the stream ended/), restore(server, backup.name)]);
-    const back = new AbortController();
-    onTestFinished(() => back.abort());
+    const controller = new AbortController();
+    onTestFinished(() => controller.abort());
     const response = await fetch(`${server.url}/api/events`, {
       headers: { authorization: `Bearer ${server.adminToken}`, 'last-event-id': String(last) },
-      signal: back.signal,
+      signal: controller.signal,
     });
     let text = '';
     for await (const chunk of response.body ?? []) {
@@ -139,10 +139,10 @@ describe('restoring a backup', () => {
       if (/data: .*\n\n/.test(text)) break;
     }
     expect(text).toMatch(/"kind":"reset"/);
-    const again = await watchEvents(server.url, server.adminToken);
-    onTestFinished(() => again.close());
+    const newWatch = await watchEvents(server.url, server.adminToken);
+    onTestFinished(() => newWatch.close());
     const { id } = await server.createWorker({ name: 'rig-2' });
-    const event = await again.until('the new worker', each =>
+    const event = await newWatch.until('the new worker', each =>
       each.kind === 'worker' && each.worker_id === id ? each : null,
     );
     expect(event.seq).toBeGreaterThan(last);
@@ -164,33 +164,37 @@ describe('restoring a backup', () => {
         retryAfterByStatus.set(response.status, response.headers.get('retry-after'));
       }
     };
-    const restored = restore(server, backup.name).finally(() => {
+    const restoreResult = restore(server, backup.name).finally(() => {
       restoring = false;
     });
     await Promise.all([tryCall(), tryCall()]);
-    expect(await restored).toMatchObject({ ok: true });
+    expect(await restoreResult).toMatchObject({ ok: true });
     expect(new Set(retryAfterByStatus.keys())).toEqual(new Set([200, 503]));
     expect(retryAfterByStatus.get(503)).toMatch(/^\d+$/);
   });
 
   test('restores the tokens of the backup, and keeps the admin token', async () => {
     const server = await openServer();
-    const kept = valueOf(
+    const keptToken = valueOf(
       await server.admin.call(tokensApi.create, { body: { name: 'kept', permissions: ['queue.view'] } }),
     );
     const { token: workerToken } = await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
-    const made = valueOf(
+    const requestingToken = valueOf(
       await server.admin.call(tokensApi.create, { body: { name: 'made', permissions: ['admin.tokens'] } }),
     );
-    valueOf(await server.admin.call(tokensApi.revoke, { params: { id: kept.id } }));
-    const { token: newer } = await server.createWorker({ name: 'rig-2' });
+    valueOf(await server.admin.call(tokensApi.revoke, { params: { id: keptToken.id } }));
+    const { token: newerWorkerToken } = await server.createWorker({ name: 'rig-2' });
     // The restored database does not contain the token that requested the restore, but the request is answered.
-    expect(await restore({ admin: adminClient(server.url, made.token) }, backup.name)).toMatchObject({
+    expect(
+      await restore({ admin: adminClient(server.url, requestingToken.token) }, backup.name),
+    ).toMatchObject({
       ok: true,
     });
     const failed = { ok: false, failure: { status: 401 } };
-    expect(await adminClient(server.url, made.token).call(backupApi.list, {})).toMatchObject(failed);
+    expect(await adminClient(server.url, requestingToken.token).call(backupApi.list, {})).toMatchObject(
+      failed,
+    );
     const { tokens } = valueOf(await server.admin.call(tokensApi.list, {}));
     expect(tokens.map(({ name }) => name)).toEqual(['kept']);
     const statusWith = async (token: string): Promise<number> => {
@@ -199,7 +203,7 @@ describe('restoring a backup', () => {
       return (await fetch(server.url + path, { method, headers, body: '{}' })).status;
     };
     expect(await statusWith(workerToken)).not.toBe(401);
-    expect(await statusWith(newer)).toBe(401);
+    expect(await statusWith(newerWorkerToken)).toBe(401);
   });
 
   test('keeps settings and sockets, which are not part of a backup', async () => {
@@ -273,14 +277,17 @@ describe('refused restores', () => {
       },
       /newer version/,
     ],
-  ])('refuses a backup that is %s', async (_what, damage, says) => {
+  ])('refuses a backup that is %s', async (_what, damage, message) => {
     const server = await openServer();
     const { name } = await makeBackup(server);
     damage(join(server.dataDir, 'backups', name));
     await expectUnchanged(server, async () => {
       expect(await restore(server, name)).toMatchObject({
         ok: false,
-        failure: { status: 422, problem: { code: 'backup_unusable', detail: expect.stringMatching(says) } },
+        failure: {
+          status: 422,
+          problem: { code: 'backup_unusable', detail: expect.stringMatching(message) },
+        },
       });
     });
   });
@@ -298,9 +305,11 @@ describe('refused restores', () => {
   test('refuses a token without the permission to restore', async () => {
     const server = await openServer();
     const { name } = await makeBackup(server);
-    const others = ['queue.manage', 'admin.workers', 'admin.audit'] as const;
+    const otherPermissions = ['queue.manage', 'admin.workers', 'admin.audit'] as const;
     const { token } = valueOf(
-      await server.admin.call(tokensApi.create, { body: { name: 'most', permissions: [...others] } }),
+      await server.admin.call(tokensApi.create, {
+        body: { name: 'most', permissions: [...otherPermissions] },
+      }),
     );
     await expectUnchanged(server, async () => {
       expect(await restore({ admin: adminClient(server.url, token) }, name)).toMatchObject({
@@ -320,13 +329,13 @@ test('serves the old database again when it cannot be backed up', async () => {
   const folder = join(server.dataDir, 'backups', 'unfinished');
   mkdirSync(folder);
   writeFileSync(join(folder, 'file'), '');
-  const refused = await restore(server, name);
+  const failure = await restore(server, name);
   rmSync(folder, { recursive: true });
-  expect(refused).toMatchObject({ ok: false, failure: { status: 507, problem: { code: 'storage' } } });
-  expect(JSON.stringify(refused)).toContain('backups/ must be writable');
-  expect(JSON.stringify(refused)).not.toContain(server.dataDir);
+  expect(failure).toMatchObject({ ok: false, failure: { status: 507, problem: { code: 'storage' } } });
+  expect(JSON.stringify(failure)).toContain('backups/ must be writable');
+  expect(JSON.stringify(failure)).not.toContain(server.dataDir);
   const id =
-    !refused.ok && refused.failure.kind === 'problem' ? refused.failure.problem.request_id : undefined;
+    !failure.ok && failure.failure.kind === 'problem' ? failure.failure.problem.request_id : undefined;
   const [line = ''] = server.log.filter(each => each.includes('restore.failed'));
   expect(line).toContain(folder);
   expect(line).toContain(`"${String(id)}"`);

@@ -10,155 +10,155 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-interface Sent {
+interface RequestOptions {
   readonly path: string;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
 }
 
-const send = ({ path, method = 'POST', headers = {}, body }: Sent): Promise<Response> =>
+const send = ({ path, method = 'POST', headers = {}, body }: RequestOptions): Promise<Response> =>
   fetch(server.url + path, {
     method,
     headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json', ...headers },
     ...(body !== undefined && { body }),
   });
-const submit = '/api/queue/submit';
+const submitPath = '/api/queue/submit';
 // More labels than docs/internals/faults.md, S14, allows.
-const tenThousand = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`l${n}`, 'x']));
+const tenThousandLabels = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`l${n}`, 'x']));
 
 describe('invalid input', () => {
-  test.each<readonly [what: string, sent: Sent, status: number, code: string, says: RegExp]>([
+  test.each<readonly [what: string, sent: RequestOptions, status: number, code: string, says: RegExp]>([
     [
       'a body that is not JSON',
-      { path: submit, body: '{"config_name": ' },
+      { path: submitPath, body: '{"config_name": ' },
       400,
       'malformed_json',
       /could not be read as JSON/,
     ],
     [
       'a body that is not UTF-8',
-      { path: submit, body: new Uint8Array([0x22, 0xff, 0x22]) },
+      { path: submitPath, body: new Uint8Array([0x22, 0xff, 0x22]) },
       400,
       'malformed_json',
       /UTF-8/,
     ],
     [
       'brackets 1,000 deep',
-      { path: submit, body: `{"config":${'{"a":['.repeat(500)}"}"${']}'.repeat(500)}}` },
+      { path: submitPath, body: `{"config":${'{"a":['.repeat(500)}"}"${']}'.repeat(500)}}` },
       400,
       'malformed_json',
       /more than 200 deep/,
     ],
     [
       'brackets as deep as a body can hold',
-      { path: submit, body: `{"config":{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}}` },
+      { path: submitPath, body: `{"config":{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}}` },
       400,
       'malformed_json',
       /more than 200 deep/,
     ],
     [
       'an empty list of jobs',
-      { path: submit, body: '[]' },
+      { path: submitPath, body: '[]' },
       400,
       'invalid_request',
       /jobs: must have at least 1/,
     ],
-    ['an empty body', { path: submit }, 400, 'invalid_request', /config_name/],
+    ['an empty body', { path: submitPath }, 400, 'invalid_request', /config_name/],
     [
       'a misspelled key',
-      { path: submit, body: '{"config_name":"good","worker_label":{}}' },
+      { path: submitPath, body: '{"config_name":"good","worker_label":{}}' },
       400,
       'invalid_request',
       /worker_label/,
     ],
     [
       'an unknown target',
-      { path: submit, body: '{"config_name":"good","target":"moon"}' },
+      { path: submitPath, body: '{"config_name":"good","target":"moon"}' },
       400,
       'invalid_request',
       /target/,
     ],
     [
       'a pattern with four stars',
-      { path: submit, body: '{"config_name":"good","worker_labels":{"a":"*a*a*a*b"}}' },
+      { path: submitPath, body: '{"config_name":"good","worker_labels":{"a":"*a*a*a*b"}}' },
       400,
       'invalid_request',
       /worker_labels\.a: at most 3/,
     ],
     [
       'a pattern with five stars',
-      { path: submit, body: '{"config_name":"good","worker_labels":{"a":"*a*a*a*a*b"}}' },
+      { path: submitPath, body: '{"config_name":"good","worker_labels":{"a":"*a*a*a*a*b"}}' },
       400,
       'invalid_request',
       /worker_labels\.a: at most 3/,
     ],
     [
       'too many labels of a job',
-      { path: submit, body: JSON.stringify({ config_name: 'good', worker_labels: tenThousand }) },
+      { path: submitPath, body: JSON.stringify({ config_name: 'good', worker_labels: tenThousandLabels }) },
       400,
       'invalid_request',
       /worker_labels: at most 64/,
     ],
     [
       'too many labels of a worker',
-      { path: '/api/admin/workers', body: JSON.stringify({ name: 'rig', labels: tenThousand }) },
+      { path: '/api/admin/workers', body: JSON.stringify({ name: 'rig', labels: tenThousandLabels }) },
       400,
       'invalid_request',
       /labels: at most 64/,
     ],
     [
       'a priority of 51',
-      { path: submit, body: '{"config_name":"good","priority":51}' },
+      { path: submitPath, body: '{"config_name":"good","priority":51}' },
       400,
       'invalid_request',
       /priority/,
     ],
     [
       'an unknown config',
-      { path: submit, body: '{"config_name":"nowhere"}' },
+      { path: submitPath, body: '{"config_name":"nowhere"}' },
       404,
       'config_not_found',
       /nowhere\.json/,
     ],
     [
       'a path outside the folder as config',
-      { path: submit, body: '{"config_name":"../good"}' },
+      { path: submitPath, body: '{"config_name":"../good"}' },
       400,
       'invalid_request',
       /the path of a config below the configs folder/,
     ],
     [
       'an invalid num_processes',
-      { path: submit, body: '{"config_name":"bad-count"}' },
+      { path: submitPath, body: '{"config_name":"bad-count"}' },
       422,
       'config_invalid',
       /num_processes/,
     ],
     [
       'the target local',
-      { path: submit, body: '{"config_name":"good","target":"local"}' },
+      { path: submitPath, body: '{"config_name":"good","target":"local"}' },
       409,
       'target_unavailable',
       /worker/,
     ],
     [
       'a text/plain body',
-      { path: submit, headers: { 'content-type': 'text/plain' }, body: '{}' },
+      { path: submitPath, headers: { 'content-type': 'text/plain' }, body: '{}' },
       415,
       'media_type',
       /JSON/,
     ],
     [
       'a compressed body',
-      { path: submit, headers: { 'content-encoding': 'gzip' }, body: 'x' },
+      { path: submitPath, headers: { 'content-encoding': 'gzip' }, body: 'x' },
       415,
       'media_type',
       /uncompressed/,
     ],
     [
       'a body of 2 MB',
-      { path: submit, body: JSON.stringify({ config: { a: 'x'.repeat(2e6) } }) },
+      { path: submitPath, body: JSON.stringify({ config: { a: 'x'.repeat(2e6) } }) },
       413,
       'body_too_large',
       /larger/,
@@ -215,29 +215,35 @@ describe('invalid input', () => {
       'route_not_found',
       /GET \/api\/nothing/,
     ],
-    ['an unknown method', { path: submit, method: 'PUT' }, 405, 'method_not_allowed', /PUT/],
-  ])('refuses %s with a code and a message, and changes nothing', async (_, sent, status, code, says) => {
-    const before = valueOf(await server.admin.call(queueApi.list, {}));
-    const response = await send(sent);
-    const body = (await response.json()) as Readonly<Record<string, unknown>>;
-    expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
-    expect(body).toMatchObject({ status, code, title: expect.any(String) as string });
-    expect(response.status).toBe(status);
-    expect(body['detail']).toMatch(says);
-    expect(JSON.stringify(body)).not.toMatch(/at .*\.ts:|SELECT|node_modules|\/tmp\//);
-    expect(valueOf(await server.admin.call(queueApi.list, {})).as_of_seq).toBe(before.as_of_seq);
-  });
+    ['an unknown method', { path: submitPath, method: 'PUT' }, 405, 'method_not_allowed', /PUT/],
+  ])(
+    'refuses %s with a code and a message, and changes nothing',
+    async (_, request, status, code, detailPattern) => {
+      const before = valueOf(await server.admin.call(queueApi.list, {}));
+      const response = await send(request);
+      const body = (await response.json()) as Readonly<Record<string, unknown>>;
+      expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+      expect(body).toMatchObject({ status, code, title: expect.any(String) as string });
+      expect(response.status).toBe(status);
+      expect(body['detail']).toMatch(detailPattern);
+      expect(JSON.stringify(body)).not.toMatch(/at .*\.ts:|SELECT|node_modules|\/tmp\//);
+      expect(valueOf(await server.admin.call(queueApi.list, {})).as_of_seq).toBe(before.as_of_seq);
+    },
+  );
 
   test('names all invalid fields at once', async () => {
-    const response = await send({ path: submit, body: '{"config_name":"good","priority":"x","target":1}' });
+    const response = await send({
+      path: submitPath,
+      body: '{"config_name":"good","priority":"x","target":1}',
+    });
     const { errors } = (await response.json()) as { readonly errors: readonly { readonly field: string }[] };
     expect(errors.map(({ field }) => field).toSorted()).toEqual(['priority', 'target']);
   });
 
   test("reads curl's form type as JSON only beside a bearer header", async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
-    const taken = await send({ path: submit, headers: form, body: '{"config_name":"good"}' });
-    expect(taken.status).toBe(200);
+    const accepted = await send({ path: submitPath, headers: form, body: '{"config_name":"good"}' });
+    expect(accepted.status).toBe(200);
     const { token } = await server.createWorker({ name: 'rig-1' });
     const refused = await fetch(`${server.url}/api/workers/register`, {
       method: 'POST',

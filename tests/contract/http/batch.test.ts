@@ -59,11 +59,11 @@ describe('submitting a batch', () => {
     expect(entries.map(({ target_id }) => target_id).toReversed()).toEqual(jobs.map(({ job_id }) => job_id));
   });
 
-  test('names the job that is refused, and then submits none', async () => {
+  test('submits no job of a batch when one is refused, and names that job', async () => {
     const before = await newestSeq();
     const good = { config_name: 'flowers' };
     const version = 'a'.repeat(64);
-    const refused = [
+    const results = [
       await submit({ jobs: [good, { config_name: 'lost' }] }),
       await submit({ jobs: [good, good, { config: { num_processes: 'two' } }] }),
       await submit({ jobs: [good, { ...good, target: 'local' }] }),
@@ -77,7 +77,7 @@ describe('submitting a batch', () => {
       await submit({ jobs: Array.from({ length: 1_001 }, () => good) }),
     ];
     expect(
-      refused.map(each => (each.ok || each.failure.kind !== 'problem' ? null : each.failure.problem.detail)),
+      results.map(each => (each.ok || each.failure.kind !== 'problem' ? null : each.failure.problem.detail)),
     ).toEqual([
       expect.stringMatching(/^jobs\.1: .*lost/),
       expect.stringMatching(/^jobs\.2: num_processes/),
@@ -126,13 +126,15 @@ describe('submitting a batch', () => {
     expect(await submit({ ...body, jobs: body.jobs.slice(0, 1) })).toMatchObject({
       failure: { problem: { code: 'idempotency_key_reused' } },
     });
-    const [one, other] = await Promise.all([1, 2].map(() => submit({ ...body, idempotency_key: 'twice' })));
-    expect(one?.ok && one.value.jobs).toEqual(other?.ok && other.value.jobs);
+    const [firstResult, secondResult] = await Promise.all(
+      [1, 2].map(() => submit({ ...body, idempotency_key: 'twice' })),
+    );
+    expect(firstResult?.ok && firstResult.value.jobs).toEqual(secondResult?.ok && secondResult.value.jobs);
   });
 });
 
 describe('a list as the body of a submit', () => {
-  test('submits all its jobs, and a key in the header stands for all of them', async () => {
+  test('submits all jobs of a list, with one idempotency key in the header', async () => {
     const jobs = [
       { config_name: 'flowers', group: 'as-list' },
       { config: {}, group: 'as-list' },
@@ -146,7 +148,7 @@ describe('a list as the body of a submit', () => {
     expect((await list({ group: 'as-list' })).entries).toHaveLength(2);
   });
 
-  test('refuses it as a whole, and names the job', async () => {
+  test('refuses a list as a whole when one job is invalid, and names that job', async () => {
     expect(await post([{ config_name: 'flowers' }, { config_nam: 'flowers' }])).toMatchObject({
       status: 400,
       body: { errors: [{ field: 'jobs.1' }, { field: 'jobs.1.config_name' }] },
@@ -154,7 +156,7 @@ describe('a list as the body of a submit', () => {
     expect(await post([])).toMatchObject({ status: 400 });
   });
 
-  test('still answers a single job as before', async () => {
+  test('returns a single response and single errors for a body that is not a list', async () => {
     expect(await post({ config_name: 'flowers' })).toMatchObject({ status: 200, body: { status: 'queued' } });
     expect(await post({ config_nam: 'flowers' })).toMatchObject({
       body: { errors: [{ field: 'body' }, { field: 'config_name' }] },

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { startTestServer, valueOf } from '../../support/server.ts';
 
-async function openBlocked() {
+async function submitBlockedJob() {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { admin } = server;
@@ -11,15 +11,15 @@ async function openBlocked() {
   const pending = await server.submit({ config: {} });
   const id = submitted.job_id;
   if (id === null) throw new Error('no job was submitted');
-  const listed = async (query: object): Promise<readonly string[]> => {
+  const listIds = async (query: object): Promise<readonly string[]> => {
     const { entries } = valueOf(await admin.call(queueApi.list, { query }));
     return entries.map(entry => entry.id);
   };
-  return { admin, submitted, blocked: id, pending, listed };
+  return { admin, submitted, blocked: id, pending, listed: listIds };
 }
 
 it('shows a job that needs approval as blocked in every response', async () => {
-  const { admin, submitted, blocked } = await openBlocked();
+  const { admin, submitted, blocked } = await submitBlockedJob();
   const params = { id: blocked };
   expect(submitted.status).toBe('blocked');
   expect(valueOf(await admin.call(queueApi.get, { params })).status).toBe('blocked');
@@ -45,7 +45,7 @@ it.each([
   ['status=blocked,running', { status: 'blocked,running' }, ['blocked']],
   ['status=running', { status: 'running' }, []],
 ] as const)('lists the jobs that %s selects', async (_what, query, expected) => {
-  const { blocked, pending, listed } = await openBlocked();
+  const { blocked, pending, listed: listIds } = await submitBlockedJob();
   const ids = { blocked, pending };
-  expect(await listed(query)).toEqual(expected.map(which => ids[which]));
+  expect(await listIds(query)).toEqual(expected.map(key => ids[key]));
 });

@@ -20,16 +20,16 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function uploadFile(key: string, of: JobOffer = job): Promise<void> {
-  expect((await upload(server.url, of.token, key, { body: key })).status).toBe(200);
+async function uploadFile(key: string, offer: JobOffer = job): Promise<void> {
+  expect((await upload(server.url, offer.token, key, { body: key })).status).toBe(200);
 }
-const measure = (points: readonly (readonly [step: number, loss: number])[], of: JobOffer = job) =>
+const postLosses = (points: readonly (readonly [step: number, loss: number])[], offer: JobOffer = job) =>
   sendRaw(server.url, {
     method: 'POST',
-    path: `/api/workers/job/${of.jobId}/metrics`,
+    path: `/api/workers/job/${offer.jobId}/metrics`,
     headers: [['x-worker-token', rig.token], asJson],
     body: JSON.stringify({
-      attempt_id: of.attemptId,
+      attempt_id: offer.attemptId,
       points: points.map(([step, loss], n) => ({ n, elapsed_ms: n, step, values: { loss } })),
     }),
   });
@@ -45,7 +45,7 @@ const keysOf = async () =>
   valueOf(await server.admin.call(artifactsApi.list, { params: { id: job.jobId }, query: {} })).artifacts.map(
     ({ key }) => key,
   );
-const resumedOf = async () =>
+const listResumedCheckpoints = async () =>
   valueOf(await server.admin.call(queueApi.get, { params: { id: job.jobId } })).attempts.map(
     ({ resumed }) => resumed,
   );
@@ -60,7 +60,10 @@ describe('resuming a further attempt', () => {
     expect(job.resume).toBeNull();
     const next = await loseJob();
     expect(next.resume).toEqual({ checkpoint: 'checkpoint-200', step: 200 });
-    expect(await resumedOf()).toEqual([null, { checkpoint: 'checkpoint-200', step: 200, steps_lost: 137 }]);
+    expect(await listResumedCheckpoints()).toEqual([
+      null,
+      { checkpoint: 'checkpoint-200', step: 200, steps_lost: 137 },
+    ]);
   });
 
   test('offers the same checkpoint when the offer is repeated', async () => {
@@ -74,7 +77,7 @@ describe('resuming a further attempt', () => {
   test('starts from the beginning without a checkpoint, and reports the lost steps', async () => {
     await rig.report(job, 'running', { progress: { step: 41 } });
     expect((await loseJob()).resume).toBeNull();
-    expect(await resumedOf()).toEqual([null, { checkpoint: null, step: null, steps_lost: 41 }]);
+    expect(await listResumedCheckpoints()).toEqual([null, { checkpoint: null, step: null, steps_lost: 41 }]);
   });
 
   test('ignores the checkpoints of another job', async () => {
@@ -89,7 +92,7 @@ describe('resuming a further attempt', () => {
 
 describe('listing and pruning checkpoints', () => {
   test('lists checkpoints with their facts, the newest first', async () => {
-    await measure([
+    await postLosses([
       [100, 3],
       [150, 1],
       [200, 1],
@@ -135,7 +138,7 @@ describe('listing and pruning checkpoints', () => {
   });
 
   test('keeps the newest checkpoints, the best one, and all other files', async () => {
-    await measure([
+    await postLosses([
       [100, 1],
       [200, 3],
       [300, 3],
@@ -164,7 +167,7 @@ describe('listing and pruning checkpoints', () => {
     const { entries } = valueOf(
       await server.admin.call(auditApi.list, { query: { event_type: 'artifact.deleted' } }),
     );
-    expect(entries.map(({ actor_type: by, details }) => [by, details])).toEqual([
+    expect(entries.map(({ actor_type: actorType, details }) => [actorType, details])).toEqual([
       [
         'system',
         {
@@ -179,7 +182,7 @@ describe('listing and pruning checkpoints', () => {
 
   test('keeps the best checkpoint however many follow it', async () => {
     const loss: Readonly<Record<number, number>> = { 100: 9, 200: 1, 300: 3, 400: 3, 500: 3, 600: 3 };
-    await measure(Object.entries(loss).map(([step, value]) => [Number(step), value]));
+    await postLosses(Object.entries(loss).map(([step, value]) => [Number(step), value]));
     for (const step of Object.keys(loss)) await uploadFile(`checkpoint-000${step}.bin`);
     expect((await list()).map(({ step, best, loss: reportedLoss }) => [step, best, reportedLoss])).toEqual([
       [600, false, 3],

@@ -19,14 +19,14 @@ beforeEach(() => {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
 });
 
-interface Sent {
+interface RequestOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  // Sent without conversion to JSON.
+  // The exact text of the body.
   readonly body?: string;
 }
 
-async function send(path: string, { method = 'GET', headers = {}, body }: Sent = {}) {
+async function send(path: string, { method = 'GET', headers = {}, body }: RequestOptions = {}) {
   const response = await fetch(`${server.url}/api/configs${path}`, {
     method,
     headers: {
@@ -45,7 +45,8 @@ const put = (name: string, config: unknown, headers: Readonly<Record<string, str
 
 const codeOf = ({ json }: { readonly json: unknown }): string =>
   z.looseObject({ code: z.string() }).parse(json).code;
-const trail = async () => valueOf(await server.admin.call(auditApi.list, { query: { limit: 5 } })).entries;
+const listAuditRows = async () =>
+  valueOf(await server.admin.call(auditApi.list, { query: { limit: 5 } })).entries;
 const list = async (query: object = {}) => valueOf(await server.admin.call(configsApi.list, { query }));
 
 describe('GET /api/configs', () => {
@@ -65,13 +66,13 @@ describe('GET /api/configs', () => {
     expect(rest).toEqual({ folder, next_cursor: null });
     expect(entries.map(({ changed_at: _at, size: _size, etag: _etag, ...entry }) => entry)).toEqual([
       {
-        ...plain('broken'),
+        ...plainEntry('broken'),
         problem: expect.stringMatching(/^The config broken is not valid JSON: line 1, column 2: /),
         trainer: null,
         gpu_count: null,
       },
       {
-        ...plain('flux'),
+        ...plainEntry('flux'),
         model_family: 'flux',
         model_type: 'lora',
         trainer: 'simpletuner',
@@ -79,7 +80,7 @@ describe('GET /api/configs', () => {
         dataloader: 'data.json',
       },
       {
-        ...plain('lonely'),
+        ...plainEntry('lonely'),
         problem:
           'The config names none.json (data_backend_config), but no file none.json lies beside the config or anywhere else in the configs folder',
         trainer: 'simpletuner',
@@ -87,17 +88,17 @@ describe('GET /api/configs', () => {
         dataloader: 'none.json',
       },
       {
-        ...plain('many'),
+        ...plainEntry('many'),
         problem: 'num_processes in the config must be a whole number from 0 to 1024',
         gpu_count: null,
       },
-      { ...plain('pinned'), trainer: 'simpletuner', gpu_count: 4, devices: [1, 3] },
+      { ...plainEntry('pinned'), trainer: 'simpletuner', gpu_count: 4, devices: [1, 3] },
     ]);
     const pinned = await send('/pinned');
     expect(entries.at(-1)).toMatchObject({ size: 53, etag: pinned.etag });
   });
 
-  const plain = (name: string) => ({
+  const plainEntry = (name: string) => ({
     name,
     file: `${name}.json`,
     problem: null,
@@ -174,7 +175,7 @@ describe('GET /api/configs/{name}', () => {
     });
   });
 
-  test('returns also the text of a config that cannot be parsed, and refuses one that is too long', async () => {
+  test('returns the text of a config that cannot be parsed, and refuses a config that is too long', async () => {
     writeFileSync(join(folder, 'torn.json'), '{"lr": ');
     expect((await send('/torn/text')).json).toMatchObject({
       text: '{"lr": ',
@@ -215,8 +216,8 @@ describe('GET /api/configs/{name}', () => {
     for (const method of ['GET', 'DELETE']) {
       const answer = await send(`/${name}`, { method });
       // The name belongs to a file that is no config, so it cannot be changed.
-      const isThere = method === 'DELETE' && ['out', 'data'].includes(name);
-      if (isThere) expect([answer.status, codeOf(answer)]).toEqual([409, 'config_in_the_way']);
+      const isInTheWay = method === 'DELETE' && ['out', 'data'].includes(name);
+      if (isInTheWay) expect([answer.status, codeOf(answer)]).toEqual([409, 'config_in_the_way']);
       else if (method === 'GET' || name !== 'broken')
         expect([answer.status, codeOf(answer)]).toEqual([status, code]);
       expect(JSON.stringify(answer.json)).not.toContain(server.dataDir);
@@ -227,30 +228,41 @@ describe('GET /api/configs/{name}', () => {
 
 describe('PUT /api/configs/{name}', () => {
   test('creates a config for submits, and audits it without its content', async () => {
-    const made = await put('flux', { num_processes: 2, hub_token: 'hf_canary' }, { 'if-none-match': '*' });
-    expect(made).toMatchObject({
+    const response = await put(
+      'flux',
+      { num_processes: 2, hub_token: 'hf_canary' },
+      { 'if-none-match': '*' },
+    );
+    expect(response).toMatchObject({
       status: 200,
-      json: { success: true, name: 'flux', file: 'flux.json', created: true, warnings: [], etag: made.etag },
+      json: {
+        success: true,
+        name: 'flux',
+        file: 'flux.json',
+        created: true,
+        warnings: [],
+        etag: response.etag,
+      },
     });
-    expect((await send('/flux')).etag).toBe(made.etag);
+    expect((await send('/flux')).etag).toBe(response.etag);
     await server.submit({ config_name: 'flux' });
-    const again = await put('flux', { num_processes: 3 }, { 'if-match': made.etag ?? '' });
-    expect(again.json).toMatchObject({ created: false });
-    const [replaced, , created] = await trail();
+    const replacement = await put('flux', { num_processes: 3 }, { 'if-match': response.etag ?? '' });
+    expect(replacement.json).toMatchObject({ created: false });
+    const [replaced, , created] = await listAuditRows();
     expect(created).toMatchObject({
       event_type: 'config.created',
       actor_id: 'admin',
       target_type: 'config',
       target_id: 'flux',
-      details: { file: 'flux.json', content: made.etag?.slice(1, -1) },
+      details: { file: 'flux.json', content: response.etag?.slice(1, -1) },
     });
     expect(replaced).toMatchObject({ event_type: 'config.replaced' });
-    const texts = ['trainyard.db', 'trainyard.db-wal'].map(file =>
+    const databaseTexts = ['trainyard.db', 'trainyard.db-wal'].map(file =>
       readFileSync(join(server.dataDir, file), 'latin1'),
     );
-    expect(JSON.stringify(await trail()) + server.log.join()).not.toContain('hf_canary');
+    expect(JSON.stringify(await listAuditRows()) + server.log.join()).not.toContain('hf_canary');
     // The text occurs only in the job's own copy of the config.
-    expect(texts.join('').split('hf_canary').length - 1).toBeLessThanOrEqual(2);
+    expect(databaseTexts.join('').split('hf_canary').length - 1).toBeLessThanOrEqual(2);
   });
 
   test('changes no submitted job when its config is replaced or deleted', async () => {
@@ -258,23 +270,31 @@ describe('PUT /api/configs/{name}', () => {
     const id = await server.submit({ config_name: 'flux' });
     await put('flux', { lr: 2 });
     await send('/flux', { method: 'DELETE' });
-    const own = valueOf(await server.admin.call(queueApi.config, { params: { id } }));
-    expect(own).toEqual({ job_id: id, config_name: 'flux', config: { lr: 1 }, dataloader: null, files: {} });
+    const jobConfig = valueOf(await server.admin.call(queueApi.config, { params: { id } }));
+    expect(jobConfig).toEqual({
+      job_id: id,
+      config_name: 'flux',
+      config: { lr: 1 },
+      dataloader: null,
+      files: {},
+    });
   });
 
-  test('stores companion files under the same conditions', async () => {
+  test('applies If-Match and If-None-Match to a config with companion files', async () => {
     const body = { config: { data_backend_config: 'sets/data.json' }, files: { 'sets/data.json': '[]' } };
     const putBundle = (sent: unknown, headers: Readonly<Record<string, string>> = {}) =>
       send('/flux/bundle', { method: 'PUT', headers, body: JSON.stringify(sent) });
-    const made = await putBundle(body, { 'if-none-match': '*' });
-    expect(made).toMatchObject({
+    const response = await putBundle(body, { 'if-none-match': '*' });
+    expect(response).toMatchObject({
       status: 200,
-      json: { name: 'flux', file: 'flux/config.json', created: true, warnings: [], etag: made.etag },
+      json: { name: 'flux', file: 'flux/config.json', created: true, warnings: [], etag: response.etag },
     });
     expect((await send('/flux/dataloader')).json).toEqual({ dataloader: [] });
     expect(codeOf(await putBundle(body, { 'if-none-match': '*' }))).toBe('config_exists');
     expect(codeOf(await putBundle(body, { 'if-match': '"other"' }))).toBe('config_changed');
-    expect((await putBundle(body, { 'if-match': made.etag ?? '' })).json).toMatchObject({ created: false });
+    expect((await putBundle(body, { 'if-match': response.etag ?? '' })).json).toMatchObject({
+      created: false,
+    });
     for (const sent of [body.config, { config: {}, files: {} }, { ...body, files: { 'sets/data.json': 1 } }])
       expect(codeOf(await putBundle(sent))).toBe('invalid_request');
     expect(codeOf(await putBundle({ ...body, files: { 'other.json': '' } }))).toBe('config_invalid');
@@ -295,14 +315,14 @@ describe('PUT /api/configs/{name}', () => {
     const { etag } = await put('flux', { lr: 1 });
     const headers = { 'if-match': etag ?? '' };
     expect((await put('flux', { lr: 2 }, headers)).status).toBe(200);
-    const late = await put('flux', { lr: 3 }, headers);
-    expect([late.status, codeOf(late)]).toEqual([412, 'config_changed']);
+    const lateWrite = await put('flux', { lr: 3 }, headers);
+    expect([lateWrite.status, codeOf(lateWrite)]).toEqual([412, 'config_changed']);
     const second = await put('flux', { lr: 3 }, { 'if-none-match': '*' });
     expect([second.status, codeOf(second)]).toEqual([412, 'config_exists']);
     const deleted = await send('/flux', { method: 'DELETE', headers });
     expect([deleted.status, codeOf(deleted)]).toEqual([412, 'config_changed']);
     expect((await send('/flux')).json).toEqual({ lr: 2 });
-    expect((await trail()).map(({ event_type: type }) => type).slice(0, 2)).toEqual([
+    expect((await listAuditRows()).map(({ event_type: type }) => type).slice(0, 2)).toEqual([
       'config.replaced',
       'config.created',
     ]);
@@ -388,11 +408,11 @@ describe('DELETE /api/configs/{name}', () => {
     const { status, json } = await send('/flux', { method: 'DELETE' });
     expect([status, json]).toEqual([200, { success: true, name: 'flux', file: 'flux/config.json' }]);
     expect(readdirSync(join(folder, 'flux'))).toEqual(['data.json']);
-    expect((await trail()).slice(0, 1)).toMatchObject([
+    expect((await listAuditRows()).slice(0, 1)).toMatchObject([
       { event_type: 'config.deleted', target_id: 'flux', details: { file: 'flux/config.json' } },
     ]);
-    const again = await send('/flux', { method: 'DELETE' });
-    expect([again.status, codeOf(again)]).toEqual([404, 'config_not_found']);
+    const replacement = await send('/flux', { method: 'DELETE' });
+    expect([replacement.status, codeOf(replacement)]).toEqual([404, 'config_not_found']);
   });
 });
 
@@ -409,19 +429,19 @@ describe('config of a job', () => {
       files: {},
     });
     // The config must not appear in lists and events, because everyone with view access can see these.
-    const shown = JSON.stringify([
+    const visibleTexts = JSON.stringify([
       valueOf(await server.admin.call(queueApi.get, call)),
       valueOf(await server.admin.call(queueApi.list, {})),
-      await trail(),
+      await listAuditRows(),
     ]);
-    expect(shown).not.toContain('hf_x');
+    expect(visibleTexts).not.toContain('hf_x');
   });
 
-  test('keeps the config of a submit with any_gpu, without the GPU selection', async () => {
+  test('removes the GPU selection from the config of a job that is submitted with any_gpu', async () => {
     server.config('pinned', { accelerate_visible_devices: [2], lr: 1 });
     const id = await server.submit({ config_name: 'pinned', any_gpu: true });
-    const own = valueOf(await server.admin.call(queueApi.config, { params: { id } }));
-    expect(own.config).toEqual({ lr: 1 });
+    const jobConfig = valueOf(await server.admin.call(queueApi.config, { params: { id } }));
+    expect(jobConfig.config).toEqual({ lr: 1 });
   });
 
   test('returns job_not_found for the config of an unknown job', async () => {

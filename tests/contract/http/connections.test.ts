@@ -7,12 +7,12 @@ import { createListeners } from '../../../main/http/listener/listeners.ts';
 import { createStreamRegistry } from '../../../main/http/listener/stream-registry.ts';
 import { createRequestTracker } from '../../../main/http/listener/connections.ts';
 
-async function listen(handler: RequestListener, some: Partial<SocketLimits>) {
+async function listen(handler: RequestListener, limits: Partial<SocketLimits>) {
   const requests = createRequestTracker();
   const listeners = createListeners(handler, {
     streams: createStreamRegistry(),
     requests,
-    limits: { ...socketLimits, checkMs: 20, ...some },
+    limits: { ...socketLimits, checkMs: 20, ...limits },
     suspendedHandler: handler,
   });
   onTestFinished(() => listeners.closeAll());
@@ -29,9 +29,9 @@ interface Caller {
 // Connects and sends this text.
 async function connectAndSend(port: number, text: string): Promise<Caller> {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1');
-  let got = '';
-  socket.on('data', (part: string) => (got += part)).on('error', () => undefined);
-  const ended = new Promise<string>(resolve => socket.once('close', () => resolve(got)));
+  let received = '';
+  socket.on('data', (part: string) => (received += part)).on('error', () => undefined);
+  const ended = new Promise<string>(resolve => socket.once('close', () => resolve(received)));
   onTestFinished(() => void socket.destroy());
   await new Promise<void>(resolve => socket.once('connect', () => resolve()));
   socket.write(text);
@@ -39,14 +39,14 @@ async function connectAndSend(port: number, text: string): Promise<Caller> {
 }
 
 const head = (method: string, more = ''): string => `${method} / HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}\r\n`;
-const bodyOf2 = 'Content-Length: 2\r\n';
+const contentLength = 'Content-Length: 2\r\n';
 
 test('does not time out a complete request while its answer takes long', async () => {
-  const answers: (() => void)[] = [];
+  const finishResponses: (() => void)[] = [];
   let requested = Promise.withResolvers<void>();
   const { port } = await listen(
     (_request, response) => {
-      answers.push(() => response.setHeader('Connection', 'close').end('done'));
+      finishResponses.push(() => response.setHeader('Connection', 'close').end('done'));
       requested.resolve();
     },
     { maxWaiting: 2, requestMs: 200 },
@@ -54,16 +54,17 @@ test('does not time out a complete request while its answer takes long', async (
   const posts: Caller[] = [];
   for (let count = 0; count < 4; count += 1) {
     requested = Promise.withResolvers();
-    posts.push(await connectAndSend(port, `${head('POST', bodyOf2)}{}`));
+    posts.push(await connectAndSend(port, `${head('POST', contentLength)}{}`));
     await requested.promise;
   }
   // There is one connection too many. The server closes the oldest one without a request, and none with a request in
   // progress.
-  const silent: Caller[] = [];
-  for (let count = 0; count < 3; count += 1) silent.push(await connectAndSend(port, ''));
-  expect(await silent[0]?.ended).toBe('');
+  const idleConnections: Caller[] = [];
+  for (let count = 0; count < 3; count += 1) idleConnections.push(await connectAndSend(port, ''));
+  expect(await idleConnections[0]?.ended).toBe('');
+  // Wait longer than `requestMs`.
   await new Promise(resolve => setTimeout(resolve, 300));
-  for (const answer of answers) answer();
+  for (const answer of finishResponses) answer();
   for (const { ended } of posts) expect(await ended).toMatch(/^HTTP\/1\.1 200 .*done/s);
 });
 
@@ -74,7 +75,7 @@ test('answers 408 when the body of a pipelined request does not arrive', async (
       requestMs: 200,
     },
   );
-  const { ended } = await connectAndSend(port, head('GET') + head('POST', bodyOf2));
+  const { ended } = await connectAndSend(port, head('GET') + head('POST', contentLength));
   expect(await ended).toMatch(/^HTTP\/1\.1 200 .*first.*HTTP\/1\.1 408 /s);
 });
 
@@ -86,10 +87,11 @@ test('gives a body more time when its handler has lifted the body timeout', asyn
     },
     { requestMs: 200 },
   );
-  const taken = await connectAndSend(port, head('PUT', bodyOf2).replace(' / ', ' /unlimited '));
-  const other = await connectAndSend(port, head('PUT', bodyOf2));
-  expect(await other.ended).toMatch(/^HTTP\/1\.1 408 /);
+  const unlimited = await connectAndSend(port, head('PUT', contentLength).replace(' / ', ' /unlimited '));
+  const limited = await connectAndSend(port, head('PUT', contentLength));
+  expect(await limited.ended).toMatch(/^HTTP\/1\.1 408 /);
+  // Wait for `requestMs` once more.
   await new Promise(resolve => setTimeout(resolve, 200));
-  taken.socket.end('{}');
-  expect(await taken.ended).toMatch(/^HTTP\/1\.1 200 .*whole/s);
+  unlimited.socket.end('{}');
+  expect(await unlimited.ended).toMatch(/^HTTP\/1\.1 200 .*whole/s);
 });

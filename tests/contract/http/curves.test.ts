@@ -24,16 +24,16 @@ const point = (n: number, values: MetricPoint['values'] = { loss: n }, more: obj
   values,
   ...more,
 });
-const post = (body: object | string, by: Rig = rig, id: string = job.jobId): Promise<RawAnswer> =>
+const post = (body: object | string, sender: Rig = rig, id: string = job.jobId): Promise<RawAnswer> =>
   sendRaw(server.url, {
     method: 'POST',
     path: `/api/workers/job/${id}/metrics`,
-    headers: [['x-worker-token', by.token], asJson],
+    headers: [['x-worker-token', sender.token], asJson],
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
-const answered = ({ status, text }: RawAnswer) => [status, JSON.parse(text) as unknown] as const;
-const postPoints = async (points: readonly object[], of: JobOffer = job, by: Rig = rig) =>
-  answered(await post({ attempt_id: of.attemptId, points }, by, of.jobId));
+const parseAnswer = ({ status, text }: RawAnswer) => [status, JSON.parse(text) as unknown] as const;
+const postPoints = async (points: readonly object[], offer: JobOffer = job, sender: Rig = rig) =>
+  parseAnswer(await post({ attempt_id: offer.attemptId, points }, sender, offer.jobId));
 const read = async (query: Readonly<Record<string, string>> = {}, id: JobId = job.jobId) =>
   valueOf(await server.admin.call(metricsApi.read, { params: { id }, query }));
 const seriesOf = async (key: string, query: Readonly<Record<string, string>> = {}) =>
@@ -78,15 +78,15 @@ describe('posting points', () => {
   });
 
   test('keeps the first 64 metric keys, and ignores further ones', async () => {
-    const named = (from: number, count: number) =>
-      Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${from + at}`, at]));
+    const numberedValues = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${from + index}`, index]));
     await postPoints([
-      point(0, named(0, 60)),
-      point(1, named(60, 10)),
-      point(2, { ...named(0, 1), late: 1 }),
+      point(0, numberedValues(0, 60)),
+      point(1, numberedValues(60, 10)),
+      point(2, { ...numberedValues(0, 1), late: 1 }),
     ]);
     const keys = (await read()).keys.map(({ key }) => key);
-    expect(keys).toEqual(Array.from({ length: 64 }, (_, at) => `key-${at}`));
+    expect(keys).toEqual(Array.from({ length: 64 }, (_, index) => `key-${index}`));
     expect(await seriesOf('key-0')).toHaveLength(2);
   });
 
@@ -111,8 +111,8 @@ describe('posting points', () => {
       },
     ],
   ])('refuses all points when one has %s', async (_what, body) => {
-    const own = 'attempt_id' in body ? { ...body, attempt_id: job.attemptId } : body;
-    expect(answered(await post(own))).toMatchObject([400, { code: 'invalid_request' }]);
+    const bodyForJob = 'attempt_id' in body ? { ...body, attempt_id: job.attemptId } : body;
+    expect(parseAnswer(await post(bodyForJob))).toMatchObject([400, { code: 'invalid_request' }]);
     expect((await read()).attempts).toEqual([]);
   });
 
@@ -121,7 +121,7 @@ describe('posting points', () => {
       '"loss":1',
       '"loss":1e999',
     );
-    expect(answered(await post(text))).toMatchObject([400, { code: 'invalid_request' }]);
+    expect(parseAnswer(await post(text))).toMatchObject([400, { code: 'invalid_request' }]);
   });
 });
 
@@ -161,10 +161,10 @@ describe('ownership of points', () => {
     await postPoints([point(0), point(1)]);
     // The worker lost the job.
     await rig.report(job, 'failed', { cause: 'preempted' });
-    const again = await rig.nextOffer();
-    for (const status of ['starting', 'running']) await rig.report(again, status);
-    expect(again).toMatchObject({ jobId: job.jobId });
-    await postPoints([point(0, { loss: 9 })], again);
+    const secondOffer = await rig.nextOffer();
+    for (const status of ['starting', 'running']) await rig.report(secondOffer, status);
+    expect(secondOffer).toMatchObject({ jobId: job.jobId });
+    await postPoints([point(0, { loss: 9 })], secondOffer);
     // The last points of the first attempt arrive after the start of the second one.
     await postPoints([point(2)]);
     const { attempts, keys } = await read();
@@ -175,7 +175,11 @@ describe('ownership of points', () => {
     expect(attempts[0]?.offset_ms).toBe(0);
     expect(attempts[1]?.offset_ms).toBeGreaterThan(0);
     expect(attempts[0]?.ended_at).not.toBeNull();
-    expect(attempts[1]).toMatchObject({ attempt_id: again.attemptId, worker_id: rig.id, ended_at: null });
+    expect(attempts[1]).toMatchObject({
+      attempt_id: secondOffer.attemptId,
+      worker_id: rig.id,
+      ended_at: null,
+    });
     expect(keys).toMatchObject([{ key: 'loss', value: 9, attempt: 2 }]);
     expect((await read({ attempt: '1' })).attempts.map(({ attempt }) => attempt)).toEqual([1]);
     expect((await read({ attempt: '7' })).attempts).toEqual([]);
@@ -186,24 +190,24 @@ describe('ownership of points', () => {
     await rig.report(job, 'completed', { exit_code: 0 });
     const { jobId: id } = job;
     valueOf(await server.admin.call(queueApi.remove, { params: { id } }));
-    const gone = await server.admin.call(metricsApi.read, { params: { id }, query: {} });
-    expect(gone).toMatchObject({ ok: false, failure: { status: 404 } });
+    const response = await server.admin.call(metricsApi.read, { params: { id }, query: {} });
+    expect(response).toMatchObject({ ok: false, failure: { status: 404 } });
   });
 });
 
 describe('reading a curve', () => {
   const spikeAt = 777;
-  const long = async (count: number) => {
+  const postManyPoints = async (count: number) => {
     for (let n = 0; n < count; n += 500)
       await postPoints(
-        Array.from({ length: Math.min(500, count - n) }, (_, at) =>
-          point(n + at, { loss: n + at === spikeAt ? 100 : 1 }, { epoch: (n + at) / 1_000 }),
+        Array.from({ length: Math.min(500, count - n) }, (_, index) =>
+          point(n + index, { loss: n + index === spikeAt ? 100 : 1 }, { epoch: (n + index) / 1_000 }),
         ),
       );
   };
 
   test('reads a range at the requested resolution, and keeps spikes', async () => {
-    await long(3_000);
+    await postManyPoints(3_000);
     const all = await seriesOf('loss', { points: '5000' });
     expect(all.length).toBeLessThanOrEqual(2_048);
     expect(all.reduce((sum, { count }) => sum + count, 0)).toBe(3_000);
@@ -224,21 +228,21 @@ describe('reading a curve', () => {
   });
 
   test('halves full curves a few at a time, and bounds their length', async () => {
-    const keys = Array.from({ length: 12 }, (_, at) => `key-${at}`);
-    const values = Object.fromEntries(keys.map((key, at) => [key, at]));
+    const keys = Array.from({ length: 12 }, (_, index) => `key-${index}`);
+    const values = Object.fromEntries(keys.map((key, index) => [key, index]));
     const lengths = async () => {
       const { attempts } = await read({ points: '5000' });
       return attempts[0]?.series.map(({ points }) => points.length) ?? [];
     };
     for (let n = 0; n < 2_100; n += 300)
-      await postPoints(Array.from({ length: 300 }, (_, at) => point(n + at, values)));
+      await postPoints(Array.from({ length: 300 }, (_, index) => point(n + index, values)));
     const full = await lengths();
     expect(full.filter(length => length <= 2_048)).toHaveLength(2);
     expect(Math.max(...full)).toBe(2_100);
     for (let n = 2_100; n < 2_105; n += 1) await postPoints([point(n, values)]);
     expect(Math.max(...(await lengths()))).toBeLessThanOrEqual(2_048);
     for (let n = 2_105; n < 8_000; n += 500)
-      await postPoints(Array.from({ length: 500 }, (_, at) => point(n + at, values)));
+      await postPoints(Array.from({ length: 500 }, (_, index) => point(n + index, values)));
     expect(Math.max(...(await lengths()))).toBeLessThanOrEqual(2_560);
   });
 
@@ -303,22 +307,22 @@ test("derives points from the progress of SimpleTuner's own worker, one per step
     headers: { 'x-worker-token': token },
     signal: controller.signal,
   });
-  const old = await server.submit({ config: {}, worker_labels: { age: 'old' } });
-  const path = `/api/workers/job/${old}/status`;
+  const oldJob = await server.submit({ config: {}, worker_labels: { age: 'old' } });
+  const path = `/api/workers/job/${oldJob}/status`;
   await call(path, { status: 'running' });
   const steps = [1, 2, 2, 3];
   for (const step of steps) {
     const progress = { current_step: step, total_steps: 10, loss: 1 / step, lr: 1e-4 };
     await call(path, { status: 'running', progress });
-    const heartbeat = { current_job_id: old, status: 'busy', job_progress: progress };
+    const heartbeat = { current_job_id: oldJob, status: 'busy', job_progress: progress };
     await call('/api/workers/heartbeat', heartbeat);
     await server.watch.until(`step ${step}`, event =>
-      event.kind === 'job' && event.job?.id === old && event.job.progress?.step === step ? event : null,
+      event.kind === 'job' && event.job?.id === oldJob && event.job.progress?.step === step ? event : null,
     );
   }
   await call(path, { status: 'completed', exit_code: 0 });
   controller.abort();
-  const { attempts } = await read({ keys: 'loss,learning_rate' }, old);
+  const { attempts } = await read({ keys: 'loss,learning_rate' }, oldJob);
   const [loss, rate] = attempts[0]?.series ?? [];
   expect([loss?.key, rate?.key]).toEqual(['loss', 'learning_rate']);
   expect(loss?.points.map(({ step, last }) => [step, last])).toEqual([

@@ -21,21 +21,21 @@ afterEach(() => server.close());
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-interface Person {
+interface ApiUser {
   readonly client: Client;
   readonly token: string;
 }
 
-const admin = (): Person => ({ client: server.admin, token: server.adminToken });
+const admin = (): ApiUser => ({ client: server.admin, token: server.adminToken });
 
-async function enrol(name: string, permissions: Permission[]): Promise<Person> {
+async function createUser(name: string, permissions: Permission[]): Promise<ApiUser> {
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body: { name, permissions } }));
   return { client: adminClient(server.url, token), token };
 }
 
 const put = (
   text: string | Uint8Array<ArrayBuffer>,
-  { token }: Person = admin(),
+  { token }: ApiUser = admin(),
   options: { readonly name?: string; readonly range?: string } = {},
 ): Promise<Response> =>
   fetch(`${server.url}/api/datasets/contents/${options.name ?? sha256(text)}`, {
@@ -58,26 +58,26 @@ const filesOf = (texts: Readonly<Record<string, string>>): readonly DatasetFile[
     .map(([path, text]) => ({ path, bytes: Buffer.byteLength(text), sha256: sha256(text) }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1));
 
-async function push(name: string, texts: Readonly<Record<string, string>>, by: Person = admin()) {
+async function push(name: string, texts: Readonly<Record<string, string>>, user: ApiUser = admin()) {
   const manifest = manifestText(filesOf(texts));
-  for (const text of [...Object.values(texts), manifest]) await put(text, by);
-  return by.client.call(datasetsApi.publish, { body: { name, version: sha256(manifest), pinned: false } });
+  for (const text of [...Object.values(texts), manifest]) await put(text, user);
+  return user.client.call(datasetsApi.publish, { body: { name, version: sha256(manifest), pinned: false } });
 }
 
-const list = async (all = false, { client }: Person = admin()) =>
+const list = async (all = false, { client }: ApiUser = admin()) =>
   valueOf(await client.call(datasetsApi.list, { query: { all: String(all) } }));
 const missing = async (...contents: string[]): Promise<readonly string[]> =>
   valueOf(await server.admin.call(datasetsApi.missing, { body: { contents } })).missing;
-const prune = async (names?: string[], { client }: Person = admin()) =>
+const prune = async (names?: string[], { client }: ApiUser = admin()) =>
   valueOf(await client.call(datasetsApi.prune, { body: { ...(names && { names }), dry_run: false } }));
 
 const pruneVersions = async (
   versions: number[],
-  { by = admin(), isDryRun = false }: { readonly by?: Person; readonly isDryRun?: boolean } = {},
-) => valueOf(await by.client.call(datasetsApi.prune, { body: { versions, dry_run: isDryRun } }));
+  { by: user = admin(), isDryRun = false }: { readonly by?: ApiUser; readonly isDryRun?: boolean } = {},
+) => valueOf(await user.client.call(datasetsApi.prune, { body: { versions, dry_run: isDryRun } }));
 
 // Names of stored files that have one of these hashes.
-const onDisk = (): readonly string[] => {
+const storedHashes = (): readonly string[] => {
   const folder = join(server.dataDir, 'contents');
   return readdirSync(folder).flatMap(head => readdirSync(join(folder, head)).map(rest => head + rest));
 };
@@ -165,14 +165,14 @@ describe('pushing a dataset', () => {
       ],
       'ignore case',
     ],
-  ])('refuses to publish a dataset with %s', async (_what, files, words) => {
+  ])('refuses to publish a dataset with %s', async (_what, files, message) => {
     const manifest = manifestText(files);
     await put('a');
     await put(manifest);
     const body = { name: 'photos', version: sha256(manifest) };
     expect(await server.admin.call(datasetsApi.publish, { body })).toMatchObject({
       ok: false,
-      failure: { problem: { code: 'invalid_request', detail: expect.stringContaining(words) as unknown } },
+      failure: { problem: { code: 'invalid_request', detail: expect.stringContaining(message) as unknown } },
     });
   });
 
@@ -191,7 +191,7 @@ describe('uploading a file of a dataset', () => {
     expect(await missing(sha256('one'))).toEqual([sha256('one')]);
     expect((await put('one')).status).toBe(200);
     expect(await missing(sha256('one'))).toEqual([]);
-    expect(onDisk()).toEqual([sha256('one')]);
+    expect(storedHashes()).toEqual([sha256('one')]);
   });
 
   test('refuses a file with different content and keeps nothing of it', async () => {
@@ -199,7 +199,7 @@ describe('uploading a file of a dataset', () => {
       400,
       'checksum_mismatch',
     ]);
-    expect(onDisk()).toEqual([]);
+    expect(storedHashes()).toEqual([]);
   });
 
   test('continues an interrupted upload of a file', async () => {
@@ -229,7 +229,7 @@ describe('uploading a file of a dataset', () => {
   test('refuses a file beyond the storage limit of datasets', async () => {
     const large = 'x'.repeat(100_001);
     expect(await codeOf(await put(large))).toEqual([413, 'quota_exceeded']);
-    expect(onDisk()).toEqual([]);
+    expect(storedHashes()).toEqual([]);
   });
 
   test('refuses a file when incomplete parts use the storage limit', async () => {
@@ -243,14 +243,14 @@ describe('uploading a file of a dataset', () => {
   });
 
   test('refuses a file from a token without permission to submit jobs', async () => {
-    const viewer = await enrol('viewer', ['queue.view']);
+    const viewer = await createUser('viewer', ['queue.view']);
     expect(await codeOf(await put('one', viewer))).toEqual([403, 'permission_missing']);
   });
 });
 
 describe('a job with data', () => {
-  const submit = async (version: string, by: Person = admin()) =>
-    by.client.call(queueApi.submit, {
+  const submit = async (version: string, user: ApiUser = admin()) =>
+    user.client.call(queueApi.submit, {
       body: {
         config: { instance_data_dir: '/home/me/photos' },
         data: [{ path: '/home/me/photos', version }],
@@ -261,10 +261,10 @@ describe('a job with data', () => {
     const rig = await openRig(server, 'rig-1', { datasets: [] });
     const createdVersion = valueOf(await push('photos', photos));
     await push('secrets', { 'key.txt': 'a secret' });
-    const offered = await startJob(server, rig, { data: [{ path: 'x', version: createdVersion.version }] });
+    const offer = await startJob(server, rig, { data: [{ path: 'x', version: createdVersion.version }] });
     const get = (name: string): Promise<Response> =>
-      fetch(`${server.url}/api/cloud/storage/data/${name}`, { headers: { 'x-upload-token': offered.token } });
-    expect(offered.data).toEqual([
+      fetch(`${server.url}/api/cloud/storage/data/${name}`, { headers: { 'x-upload-token': offer.token } });
+    expect(offer.data).toEqual([
       { path: 'x', version: createdVersion.version, files: 3, bytes: createdVersion.bytes, is_file: false },
     ]);
     const manifest = await get(createdVersion.version);
@@ -305,22 +305,22 @@ describe('a job with data', () => {
   });
 
   test('lists the datasets on a worker for users who may see them', async () => {
-    const alice = await enrol('alice', ['queue.view.own']);
+    const alice = await createUser('alice', ['queue.view.own']);
     const createdVersion = valueOf(await push('photos', photos));
     await push('others', { 'a.jpg': 'another' });
     const rig = await openRig(server, 'rig-1', {
       datasets: [createdVersion.version, sha256('of another server')],
     });
-    const onRig = async ({ client }: Person = admin()) =>
+    const listOnRig = async ({ client }: ApiUser = admin()) =>
       client.call(datasetsApi.list, { query: { worker_id: rig.id } });
-    expect(valueOf(await onRig()).datasets).toMatchObject([
+    expect(valueOf(await listOnRig()).datasets).toMatchObject([
       { id: createdVersion.id, version: createdVersion.version },
     ]);
-    expect(valueOf(await onRig(alice)).datasets).toEqual([]);
+    expect(valueOf(await listOnRig(alice)).datasets).toEqual([]);
     await push('photos', { 'a.jpg': 'newer' });
-    expect(valueOf(await onRig()).datasets).toMatchObject([{ id: createdVersion.id, newest: false }]);
+    expect(valueOf(await listOnRig()).datasets).toMatchObject([{ id: createdVersion.id, newest: false }]);
     await rig.beat({ datasets: [] });
-    expect(valueOf(await onRig()).datasets).toEqual([]);
+    expect(valueOf(await listOnRig()).datasets).toEqual([]);
     const unknown = await server.admin.call(datasetsApi.list, { query: { worker_id: 'w_none' } });
     expect(unknown).toMatchObject({ ok: false, failure: { problem: { code: 'worker_not_found' } } });
   });
@@ -338,7 +338,7 @@ describe('a job with data', () => {
   });
 
   test('refuses a job with data of another user whose jobs are not visible', async () => {
-    const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
+    const alice = await createUser('alice', ['queue.view.own', 'queue.submit.own']);
     const createdVersion = valueOf(await push('photos', photos));
     expect(await submit(createdVersion.version, alice)).toMatchObject({
       ok: false,
@@ -355,8 +355,8 @@ describe('a job with data', () => {
     expect((await submit(createdVersion.version, alice)).ok).toBe(true);
   });
 
-  const detailOf = async (id: string, by: Person = admin()) =>
-    valueOf(await by.client.call(queueApi.get, { params: { id: JobId.parse(id) } }));
+  const detailOf = async (id: string, user: ApiUser = admin()) =>
+    valueOf(await user.client.call(queueApi.get, { params: { id: JobId.parse(id) } }));
 
   test('shows the data of a job with its dataset', async () => {
     const createdVersion = valueOf(await push('photos', photos));
@@ -374,17 +374,17 @@ describe('a job with data', () => {
   });
 
   test("shows the user's own dataset when several users pushed the same files", async () => {
-    const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
-    const own = valueOf(await push('alices', photos, alice));
-    const job = valueOf(await submit(own.version, alice));
+    const alice = await createUser('alice', ['queue.view.own', 'queue.submit.own']);
+    const ownVersion = valueOf(await push('alices', photos, alice));
+    const job = valueOf(await submit(ownVersion.version, alice));
     await push('photos', photos);
     const { data } = await detailOf(String(job.job_id), alice);
-    expect(data.map(({ dataset }) => dataset)).toEqual([{ id: own.id, name: 'alices' }]);
+    expect(data.map(({ dataset }) => dataset)).toEqual([{ id: ownVersion.id, name: 'alices' }]);
   });
 
   test('does not name a dataset that the user may no longer use', async () => {
     const createdVersion = valueOf(await push('photos', photos));
-    const reader = await enrol('reader', ['queue.view', 'queue.submit']);
+    const reader = await createUser('reader', ['queue.view', 'queue.submit']);
     const job = valueOf(await submit(createdVersion.version, reader));
     const { tokens } = valueOf(await server.admin.call(tokensApi.list));
     const token = tokens.find(({ name }) => name === 'reader');
@@ -415,7 +415,7 @@ describe('pruning datasets', () => {
     await push('photos', photos);
     await push('photos', { 'a.jpg': 'one' });
     expect((await prune()).removed).toHaveLength(1);
-    await expect.poll(() => onDisk()).toHaveLength(2);
+    await expect.poll(() => storedHashes()).toHaveLength(2);
     expect(await missing(sha256('one'), sha256('two'))).toEqual([sha256('two')]);
   });
 
@@ -425,7 +425,7 @@ describe('pruning datasets', () => {
     expect((await prune(['photos'])).removed).toEqual([]);
     await server.admin.call(datasetsApi.pin, { params: { id }, body: { pinned: false } });
     expect((await prune(['photos'])).removed).toHaveLength(1);
-    await expect.poll(() => onDisk()).toEqual([]);
+    await expect.poll(() => storedHashes()).toEqual([]);
     expect(await list(true)).toMatchObject({ datasets: [], stored_bytes: 0 });
   });
 
@@ -446,12 +446,12 @@ describe('pruning datasets', () => {
   });
 
   test('keeps a given version that is pinned or belongs to another user', async () => {
-    const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
+    const alice = await createUser('alice', ['queue.view.own', 'queue.submit.own']);
     const pinned = valueOf(await push('photos', photos));
     await server.admin.call(datasetsApi.pin, { params: { id: pinned.id }, body: { pinned: true } });
-    const foreign = valueOf(await push('cats', { 'cat.jpg': 'a cat' }));
+    const otherUsersVersion = valueOf(await push('cats', { 'cat.jpg': 'a cat' }));
     expect((await pruneVersions([pinned.id])).removed).toEqual([]);
-    expect((await pruneVersions([foreign.id], { by: alice })).removed).toEqual([]);
+    expect((await pruneVersions([otherUsersVersion.id], { by: alice })).removed).toEqual([]);
     expect((await list()).datasets).toHaveLength(2);
   });
 

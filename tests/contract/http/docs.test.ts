@@ -64,7 +64,7 @@ describe('contents of /docs', () => {
       const [section = ''] =
         page.split('<section').filter(part => part.includes(`<code>${name}</code></a></h3>`)) ?? [];
       expect(textOf(`<section${section}`)).toContain(summary);
-      const who = {
+      const authorityTexts = {
         open: 'Needs no token.',
         worker: 'Needs a worker token.',
         join: 'Needs a join token.',
@@ -72,7 +72,7 @@ describe('contents of /docs', () => {
       };
       expect(textOf(section)).toContain(
         authority === 'open' || authority === 'worker' || authority === 'join' || authority === 'upload'
-          ? who[authority]
+          ? authorityTexts[authority]
           : `Needs the permission ${authority}${own === undefined || own === 'refused' ? '.' : `, or ${authority}.own`}`,
       );
       expect(textOf(section)).toMatch(/\ncurl .*"\$URL\/.*"/);
@@ -80,11 +80,11 @@ describe('contents of /docs', () => {
   );
 
   test('gives each call and schema an anchor, and links only to existing ones', () => {
-    const known = ids(page);
-    expect(new Set(known).size).toBe(known.length);
+    const anchors = ids(page);
+    expect(new Set(anchors).size).toBe(anchors.length);
     const links = [...page.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
     expect(links.length).toBeGreaterThan(2 * rows.length);
-    expect(links.filter(id => !known.includes(id))).toEqual([]);
+    expect(links.filter(id => !anchors.includes(id))).toEqual([]);
     const levels = [...page.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level));
     expect(levels.filter(level => level === 1)).toHaveLength(1);
   });
@@ -112,8 +112,12 @@ describe('contents of /docs', () => {
 
 describe('hostile text in the document', () => {
   const evil = `<script>alert('1')</script>"&`;
-  const shape = { type: 'object', properties: { [evil]: { enum: [evil], default: evil } }, required: [evil] };
-  const content = { [evil]: { schema: shape } };
+  const schema = {
+    type: 'object',
+    properties: { [evil]: { enum: [evil], default: evil } },
+    required: [evil],
+  };
+  const content = { [evil]: { schema } };
   const hostile = {
     info: { title: evil, version: evil, description: evil },
     paths: {
@@ -144,7 +148,7 @@ describe('hostile text in the document', () => {
     const markup = docsPage(hostile);
     expect(markup).not.toMatch(/<script/i);
     expect(markup.match(/<style>/g)).toHaveLength(1);
-    // No quotation mark in the data ends an attribute early.
+    // Every tag is well-formed: no quotation mark in the data ends an attribute early.
     const tags = [...markup.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
     expect(tags.filter(tag => !/^<[/!]?[a-z][a-z0-9]*( [a-z-]+="[^"]*")*( html)?>$/.test(tag))).toEqual([]);
     expect(textOf(markup).split(evil).length).toBeGreaterThan(15);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const named = rows.map(row => [`${row.method} ${row.path}`, row] as const);
+const namedCalls = rows.map(row => [`${row.method} ${row.path}`, row] as const);
 
 interface Answer {
   readonly status: number;
@@ -47,13 +47,13 @@ function send(
     const flat: readonly (readonly [string, string])[] = Object.entries(headers).flatMap(([name, values]) =>
       [values].flat().map(value => [name, value] as const),
     );
-    const sent = request(url, {
+    const outgoing = request(url, {
       method: row.method,
       setHost: false,
       headers: flat.flat(),
     });
-    sent.once('error', reject);
-    sent.once('response', response => {
+    outgoing.once('error', reject);
+    outgoing.once('response', response => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
       const done = (): void => {
@@ -67,12 +67,12 @@ function send(
       if (row.path === eventsApi.stream.path && response.statusCode === 200) response.destroy();
       response.once('close', done);
     });
-    sent.end();
+    outgoing.end();
   });
 }
 
 // Headers that browsers send for pages of another site.
-const elsewhere: readonly Readonly<Record<string, string>>[] = [
+const crossSiteHeaders: readonly Readonly<Record<string, string>>[] = [
   { origin: 'https://evil.example' },
   { origin: 'null' },
   { origin: 'http://127.0.0.1.evil.example' },
@@ -80,14 +80,14 @@ const elsewhere: readonly Readonly<Record<string, string>>[] = [
   // A page on another port of this machine.
   { 'sec-fetch-site': 'same-site' },
 ];
-const changing = ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'];
-const invitations = ({ headers }: Answer): readonly string[] =>
+const changingMethods = ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'];
+const corsHeaders = ({ headers }: Answer): readonly string[] =>
   Object.keys(headers).filter(name => name.startsWith('access-control'));
 
 const bearer = () => ({ authorization: `Bearer ${server.adminToken}` });
 const ownHost = () => new URL(server.url).host;
 
-describe.each(named)('edge checks of %s', (_name, row) => {
+describe.each(namedCalls)('edge checks of %s', (_name, row) => {
   test('refuses a foreign or repeated host name', async () => {
     for (const host of ['evil.example', '127.evil.example', `evil.example:${new URL(server.url).port}`])
       expect(await send(row, { host, ...bearer() })).toMatchObject({ status: 421, code: 'wrong_host' });
@@ -95,26 +95,26 @@ describe.each(named)('edge checks of %s', (_name, row) => {
   });
 
   test('refuses changes from a page of another site, without CORS headers', async () => {
-    for (const headers of elsewhere)
-      for (const method of changing) {
+    for (const headers of crossSiteHeaders)
+      for (const method of changingMethods) {
         const answer = await send({ method, path: row.path }, { host: ownHost(), ...headers, cookie });
         expect(answer).toMatchObject({ status: 403, code: 'cross_site' });
-        expect(invitations(answer)).toEqual([]);
+        expect(corsHeaders(answer)).toEqual([]);
       }
     const preflight = await send(
       { method: 'OPTIONS', path: row.path },
       { host: ownHost(), origin: 'https://evil.example', 'access-control-request-method': row.method },
     );
     expect(preflight.status).toBe(405);
-    expect(invitations(preflight)).toEqual([]);
+    expect(corsHeaders(preflight)).toEqual([]);
   });
 
   test('answers a cross-site page as if nobody were signed in', async () => {
-    for (const headers of elsewhere) {
+    for (const headers of crossSiteHeaders) {
       const answer = await send({ method: 'GET', path: row.path }, { host: ownHost(), ...headers, cookie });
       // Public calls answer such a page too, but its browser does not let the page read the answer.
       if (row.method === 'GET' && row.authority !== 'open') expect([401, 403]).toContain(answer.status);
-      expect(invitations(answer)).toEqual([]);
+      expect(corsHeaders(answer)).toEqual([]);
     }
   });
 });

@@ -32,16 +32,16 @@ function tokenFor({ authority }: Call): Header {
 const pathOf = ({ path }: Call, value = 'x_none'): string => path.replaceAll(/[:*][a-z_]+/g, value);
 
 // Returns true if the path also matches this call. A fixed path of one call can match a parameter of another call.
-const fits = (row: Call, path: string): boolean =>
+const matchesPath = (row: Call, path: string): boolean =>
   new RegExp(`^${row.path.replaceAll(/:[a-z_]+/g, '[^/]+').replace(/\*\w+/, '.+')}$`).test(path);
 
 // Describes the request for an assertion message.
 const requestLine = ({ method = 'GET', path }: RawRequest): string => `${method} ${path.slice(0, 80)}`;
 
-function expectProblem(sentRequest: RawRequest, answer: RawAnswer): void {
+function expectProblem(request: RawRequest, answer: RawAnswer): void {
   const { status, headers, text } = answer;
-  expect([requestLine(sentRequest), headers['content-type']], `answered: ${text}`).toEqual([
-    requestLine(sentRequest),
+  expect([requestLine(request), headers['content-type']], `answered: ${text}`).toEqual([
+    requestLine(request),
     'application/problem+json; charset=utf-8',
   ]);
   const problem = Problem.parse(JSON.parse(text));
@@ -51,20 +51,20 @@ function expectProblem(sentRequest: RawRequest, answer: RawAnswer): void {
   expect(text).not.toMatch(
     /\n\s+at |\\n\s+at |\.[tj]s:\d|node_modules|node:internal|SQLITE|no such (?:table|column)|SELECT |INSERT |UPDATE \w+ SET/,
   );
-  for (const inside of [server.dataDir, process.cwd(), '/tmp/', '/root/', 'trainyard.db'])
-    expect(text).not.toContain(inside);
+  for (const internalPath of [server.dataDir, process.cwd(), '/tmp/', '/root/', 'trainyard.db'])
+    expect(text).not.toContain(internalPath);
 }
 
 const withBody = everyCall.filter(({ method, takesBytes }) => method !== 'GET' && !takesBytes);
-const deep = `${'{"config":['.repeat(500)}1${']}'.repeat(500)}`;
+const deepBody = `${'{"config":['.repeat(500)}1${']}'.repeat(500)}`;
 
 describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
   'body of %s',
   (_name, row) => {
     const send = async (headers: readonly Header[], body: string | Uint8Array): Promise<RawAnswer> => {
-      const sentRequest = { method: row.method, path: pathOf(row), headers, body };
-      const answer = await sendRaw(server.url, sentRequest);
-      if (answer.status >= 400) expectProblem(sentRequest, answer);
+      const request = { method: row.method, path: pathOf(row), headers, body };
+      const answer = await sendRaw(server.url, request);
+      if (answer.status >= 400) expectProblem(request, answer);
       return answer;
     };
 
@@ -81,8 +81,8 @@ describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
           status: 415,
           code: 'media_type',
         });
-      // Another site can make a browser send a form, but not with this header. The header proves that the request is
-      // the guide's curl command.
+      // A form is accepted with a bearer header, for the guide's curl commands. Without it, a form is refused, because another
+      // site can make a browser send forms, but not with this header.
       const form: Header = ['content-type', 'application/x-www-form-urlencoded'];
       const [name] = tokenFor(row);
       const isBearer = name === 'authorization';
@@ -101,7 +101,7 @@ describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
     >([
       ['text other than JSON', 400, 'malformed_json', 'name=x', []],
       ['truncated JSON', 400, 'malformed_json', '{"name": "x', []],
-      ['brackets 1,000 deep', 400, 'malformed_json', deep, []],
+      ['brackets 1,000 deep', 400, 'malformed_json', deepBody, []],
       ['a body above 1 MiB', 413, 'body_too_large', `{"x":"${'x'.repeat(1_048_576)}"}`, []],
       ['a compressed body', 415, 'media_type', 'x', [['content-encoding', 'gzip']]],
       ['a body compressed twice', 415, 'media_type', 'x', [['content-encoding', 'gzip, br']]],
@@ -115,11 +115,11 @@ describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))
   'error paths of %s',
   (_name, row) => {
     const send = async (
-      sentRequest: Omit<RawRequest, 'headers'>,
+      request: Omit<RawRequest, 'headers'>,
       headers: readonly Header[],
     ): Promise<RawAnswer> => {
-      const answer = await sendRaw(server.url, { ...sentRequest, headers });
-      if (answer.status >= 400) expectProblem({ ...sentRequest, headers }, answer);
+      const answer = await sendRaw(server.url, { ...request, headers });
+      if (answer.status >= 400) expectProblem({ ...request, headers }, answer);
       return answer;
     };
     const body = row.method === 'GET' ? {} : { body: '{"__proto__":{"name":"x"},"name":{"a":[]},"id":null}' };
@@ -133,21 +133,21 @@ describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))
         '?limit[a]=1',
       ];
       const statuses: number[] = [];
-      const ask = async (path: string, ...headers: readonly Header[]): Promise<number> => {
+      const sendTo = async (path: string, ...headers: readonly Header[]): Promise<number> => {
         const { status } = await send({ method: row.method, path, ...body }, [asJson, ...headers]);
         statuses.push(status);
         return status;
       };
-      for (const query of queries) await ask(pathOf(row) + query, tokenFor(row));
-      const unreadable = await ask(pathOf(row, '%zz'), tokenFor(row));
+      for (const query of queries) await sendTo(pathOf(row) + query, tokenFor(row));
+      const unreadable = await sendTo(pathOf(row, '%zz'), tokenFor(row));
       if (row.path.includes(':')) expect(unreadable).toBe(400);
-      if (row.authority !== 'open') expect(await ask(pathOf(row))).toBe(401);
+      if (row.authority !== 'open') expect(await sendTo(pathOf(row))).toBe(401);
       expect(statuses.filter(status => status >= 500)).toEqual([]);
     });
 
     test('answers 405 with the allowed methods', async () => {
       const allowed = new Set<string>(
-        everyCall.filter(other => fits(other, pathOf(row))).map(({ method }) => method),
+        everyCall.filter(other => matchesPath(other, pathOf(row))).map(({ method }) => method),
       );
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(
         each => !allowed.has(each),
@@ -161,39 +161,39 @@ describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))
 );
 
 test('answers an unexpected error with its request id, and logs the details under it', async () => {
-  const broken = await startTestServer();
-  onTestFinished(() => broken.close().catch(() => undefined));
-  const db = new Database(join(broken.dataDir, 'trainyard.db'));
+  const brokenServer = await startTestServer();
+  onTestFinished(() => brokenServer.close().catch(() => undefined));
+  const db = new Database(join(brokenServer.dataDir, 'trainyard.db'));
   const tables = db
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     .pluck()
     .all();
   for (const table of tables) db.exec(`ALTER TABLE "${table}" RENAME TO "${table}_gone"`);
-  const failed: RawAnswer[] = [];
+  const failures: RawAnswer[] = [];
   for (const row of everyCall.filter(({ authority }) => authority !== 'worker')) {
     // Skip streams, which have sent their headers before the failure is known.
     if (row.stream !== undefined) continue;
-    const sentRequest = {
+    const request = {
       method: row.method,
       path: pathOf(row),
-      headers: [bearer(broken.adminToken), asJson],
+      headers: [bearer(brokenServer.adminToken), asJson],
       ...(row.method !== 'GET' && { body: '{}' }),
     };
-    const answer = await sendRaw(broken.url, sentRequest);
+    const answer = await sendRaw(brokenServer.url, request);
     if (answer.status < 500) continue;
-    expectProblem(sentRequest, answer);
-    failed.push(answer);
+    expectProblem(request, answer);
+    failures.push(answer);
   }
   await vi.waitFor(
-    () => expect(broken.log.some(line => line.includes('notification.outbox_unreadable'))).toBe(true),
+    () => expect(brokenServer.log.some(line => line.includes('notification.outbox_unreadable'))).toBe(true),
     { timeout: 5_000 },
   );
   for (const table of tables) db.exec(`ALTER TABLE "${table}_gone" RENAME TO "${table}"`);
   db.close();
-  const internal = failed.filter(({ code }) => code === 'internal');
+  const internal = failures.filter(({ code }) => code === 'internal');
   expect(internal.length).toBeGreaterThan(3);
   for (const { headers } of internal) {
-    const line = broken.log.find(each => each.includes(String(headers['x-request-id'])));
+    const line = brokenServer.log.find(each => each.includes(String(headers['x-request-id'])));
     expect(line).toMatch(/no such table/);
   }
 });

@@ -73,14 +73,14 @@ test('returns job_not_found for the explanation of an unknown job', async () => 
 });
 
 test('creates no job in a dry run, and leaves its idempotency key unused', async () => {
-  const wish = { config: { num_processes: 2 }, priority: 20 };
+  const submission = { config: { num_processes: 2 }, priority: 20 };
   const jobs = async (): Promise<number> =>
     valueOf(await server.admin.call(queueApi.list, { query: {} })).entries.length;
   const before = await jobs();
-  const [status, tried] = await send('/api/queue/submit', { ...wish, dry_run: true });
+  const [status, dryRun] = await send('/api/queue/submit', { ...submission, dry_run: true });
   expect([status, await jobs()]).toEqual([200, before]);
-  expect(queueApi.submit.reply.parse(tried)).toEqual(tried);
-  expect(tried).toMatchObject({
+  expect(queueApi.submit.reply.parse(dryRun)).toEqual(dryRun);
+  expect(dryRun).toMatchObject({
     success: true,
     dry_run: true,
     job_id: null,
@@ -91,11 +91,11 @@ test('creates no job in a dry run, and leaves its idempotency key unused', async
     reason: 'No idle workers: no worker has been created yet',
     explanation: { job_id: null, unsatisfiable: true },
   });
-  const first = await send('/api/queue/submit', wish);
+  const first = await send('/api/queue/submit', submission);
   expect(first).toMatchObject([200, { success: true, status: 'queued', queue_position: 1 }]);
   expect(first[1]).not.toHaveProperty('dry_run');
   // An explicit `dry_run: false` is the same as a submission without the field.
-  expect(await send('/api/queue/submit', { ...wish, dry_run: false })).toEqual([
+  expect(await send('/api/queue/submit', { ...submission, dry_run: false })).toEqual([
     200,
     { ...(first[1] as object), idempotent_hit: true },
   ]);

@@ -81,8 +81,8 @@ describe('audit trail of new workers and jobs', () => {
         address: expect.stringContaining('127.0.0.1'),
       },
     ]);
-    const one = valueOf(await server.admin.call(auditApi.list, { query: { target_id: id, limit: 1 } }));
-    expect(one.total).toBe(1);
+    const page = valueOf(await server.admin.call(auditApi.list, { query: { target_id: id, limit: 1 } }));
+    expect(page.total).toBe(1);
     expect(valueOf(await server.admin.call(auditApi.verify, {}))).toMatchObject({
       valid: true,
       checked: 2,

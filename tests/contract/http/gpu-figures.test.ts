@@ -12,18 +12,18 @@ afterAll(() => server.close());
 /** Registers a worker with two GPUs over HTTP. */
 async function addRig(name: string) {
   const { id, token } = await server.createWorker({ name });
-  const own = ['x-worker-token', token] as const;
+  const tokenHeader = ['x-worker-token', token] as const;
   const post = (path: string, body: object) =>
     sendRaw(server.url, {
       method: 'POST',
       path,
-      headers: [own, asJson],
+      headers: [tokenHeader, asJson],
       body: JSON.stringify(body),
     });
   await post('/api/workers/register', { protocol: 2, persistent: true, gpu_count: 2 });
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
-  await fetch(`${server.url}/api/workers/stream`, { headers: [[...own]], signal: controller.signal });
+  await fetch(`${server.url}/api/workers/stream`, { headers: [[...tokenHeader]], signal: controller.signal });
   await server.watch.worker(id, 'idle');
   return {
     beat: (body: object) => post('/api/workers/heartbeat', body),
@@ -31,14 +31,20 @@ async function addRig(name: string) {
   };
 }
 
-const full = { utilization: 97, vram_used_gb: 22.4, temperature_c: 71, power_w: 431.7, power_limit_w: 450 };
+const fullFigures = {
+  utilization: 97,
+  vram_used_gb: 22.4,
+  temperature_c: 71,
+  power_w: 431.7,
+  power_limit_w: 450,
+};
 
 test('returns the figures of each GPU that the last heartbeat contained', async () => {
   const rig = await addRig('rig-figures');
   expect(await rig.figures()).toEqual([]);
   const gpus = [
-    { index: 0, ...full },
-    { index: 1, ...full, utilization: 0, power_w: null },
+    { index: 0, ...fullFigures },
+    { index: 1, ...fullFigures, utilization: 0, power_w: null },
   ];
   expect((await rig.beat({ gpu_figures: gpus })).status).toBe(200);
   expect(await rig.figures()).toEqual(gpus);
@@ -46,7 +52,7 @@ test('returns the figures of each GPU that the last heartbeat contained', async 
 
 test("accepts a heartbeat of SimpleTuner's published agent, which has no figures of GPUs", async () => {
   const rig = await addRig('rig-published');
-  await rig.beat({ gpu_figures: [{ index: 0, ...full }] });
+  await rig.beat({ gpu_figures: [{ index: 0, ...fullFigures }] });
   expect((await rig.beat({ status: 'idle', current_job_id: null })).status).toBe(200);
   expect(await rig.figures()).toEqual([]);
 });

@@ -23,7 +23,7 @@ describe('liveness and readiness', () => {
   it.each([
     ['/api/cloud/health/live', { status: 'ok' }],
     ['/api/cloud/health/ready', { status: 'ready' }],
-  ])('answers without a token: %s', async (path, answer) => {
+  ])('serves %s without a token', async (path, answer) => {
     const response = await get(path);
     expect([response.status, await response.json()]).toEqual([200, answer]);
   });
@@ -31,7 +31,7 @@ describe('liveness and readiness', () => {
 
 describe('GET /api/cloud/health', () => {
   it.each(['/api/cloud/health', '/api/cloud/health?include_providers=true'])(
-    'checks every component: %s',
+    'reports every component at %s',
     async path => {
       const response = await get(path, server.adminToken);
       const report = HealthReport.parse(await response.json());
@@ -48,13 +48,16 @@ describe('GET /api/cloud/health', () => {
     },
   );
 
-  it.each(['/api/cloud/health', '/api/system/status'])('requires a token with queue.view: %s', async path => {
-    expect((await get(path)).status).toBe(401);
-    const weak = await tokenFor(`weak${path.replaceAll('/', '-')}`, ['queue.submit']);
-    expect((await get(path, weak)).status).toBe(403);
-    const own = await tokenFor(`own${path.replaceAll('/', '-')}`, ['queue.view.own']);
-    expect((await get(path, own)).status).toBe(403);
-  });
+  it.each(['/api/cloud/health', '/api/system/status'])(
+    'requires a token with queue.view for %s',
+    async path => {
+      expect((await get(path)).status).toBe(401);
+      const tokenWithoutView = await tokenFor(`weak${path.replaceAll('/', '-')}`, ['queue.submit']);
+      expect((await get(path, tokenWithoutView)).status).toBe(403);
+      const ownJobsToken = await tokenFor(`own${path.replaceAll('/', '-')}`, ['queue.view.own']);
+      expect((await get(path, ownJobsToken)).status).toBe(403);
+    },
+  );
 
   it('accepts a token with only queue.view', async () => {
     const token = await tokenFor('watcher', ['queue.view']);
@@ -63,10 +66,10 @@ describe('GET /api/cloud/health', () => {
   });
 
   it('reports the server as degraded while no worker is connected', async () => {
-    const own = await startTestServer();
-    onTestFinished(() => own.close());
-    await own.createWorker({ name: 'rig' });
-    const { status, components } = valueOf(await own.admin.call(healthApi.report));
+    const ownServer = await startTestServer();
+    onTestFinished(() => ownServer.close());
+    await ownServer.createWorker({ name: 'rig' });
+    const { status, components } = valueOf(await ownServer.admin.call(healthApi.report));
     expect(status).toBe('degraded');
     expect(components.find(({ name }) => name === 'workers')).toMatchObject({
       status: 'degraded',

@@ -1,4 +1,4 @@
-/** Files of other jobs as inputs of a job, as workers and people see them. */
+/** Jobs that take files of other jobs as inputs. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Permission } from '../../../protocol/call.ts';
 import type { CallInput } from '../../../protocol/client.ts';
@@ -22,24 +22,24 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const put = async (key: string, body = key, of: JobOffer = parent): Promise<void> => {
-  expect((await upload(server.url, of.token, key, { body })).status).toBe(200);
+const put = async (key: string, body = key, offer: JobOffer = parent): Promise<void> => {
+  expect((await upload(server.url, offer.token, key, { body })).status).toBe(200);
 };
-const complete = (of: JobOffer = parent, isPending = false): Promise<Response> =>
-  rig.report(of, 'completed', { uploads_pending: isPending });
-const taking = (file: string, more: Partial<Submission> = {}): Submission => ({
+const complete = (offer: JobOffer = parent, isPending = false): Promise<Response> =>
+  rig.report(offer, 'completed', { uploads_pending: isPending });
+const submissionWithInput = (file: string, more: Partial<Submission> = {}): Submission => ({
   config: {},
   inputs: [{ name: 'lora', from: parent.jobId, file }],
   ...more,
 });
-const read = (of: JobOffer, path: string, headers = {}): Promise<Response> =>
-  upload(server.url, of.token, path, { bucket: 'inputs', method: 'GET', headers });
+const read = (offer: JobOffer, path: string, headers = {}): Promise<Response> =>
+  upload(server.url, offer.token, path, { bucket: 'inputs', method: 'GET', headers });
 const detail = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
 const explain = async (id: JobId) => valueOf(await server.admin.call(queueApi.explain, { params: { id } }));
 const waitsFor = async (id: JobId): Promise<string | null> => (await explain(id)).summary;
-/** A job for which the only worker is free. */
-async function offeredFor(file: string): Promise<JobOffer> {
-  await server.submit(taking(file));
+/** Submits a job that takes this file, and returns its offer to the only worker, which must be idle. */
+async function offerChildWith(file: string): Promise<JobOffer> {
+  await server.submit(submissionWithInput(file));
   return rig.nextOffer();
 }
 const refusalOf = async (body: Submission, client = server.admin): Promise<unknown> => {
@@ -56,7 +56,7 @@ describe('the offer to a worker', () => {
     await put('out/lora.safetensors', 'weights');
     await put('secret.txt');
     await complete();
-    const child = await offeredFor('result');
+    const child = await offerChildWith('result');
     const file = { path: 'lora.safetensors', bytes: 7, sha256: sha256('weights') };
     expect(child.inputs).toEqual([{ name: 'lora', path: 'lora.safetensors', files: [file] }]);
     const whole = await read(child, 'lora/lora.safetensors');
@@ -77,47 +77,47 @@ describe('the offer to a worker', () => {
     expect((await read(child, 'lora/lora.safetensors')).status).toBe(401);
   });
 
-  test('gives a further attempt the same files while they exist, and a job that takes none nothing', async () => {
+  test('offers the next attempt the same input files, and no inputs to a job that takes none', async () => {
     expect(parent.inputs).toBeUndefined();
     await put('a.safetensors');
     await complete();
-    const child = await offeredFor('result');
+    const child = await offerChildWith('result');
     for (const status of ['starting', 'running']) await rig.report(child, status);
     expect((await read(parent, 'lora/a.safetensors')).status).not.toBe(200);
     await rig.register();
-    const again = await rig.nextOffer();
-    expect(again.attemptId).not.toBe(child.attemptId);
-    expect(again.inputs).toEqual(child.inputs);
+    const secondOffer = await rig.nextOffer();
+    expect(secondOffer.attemptId).not.toBe(child.attemptId);
+    expect(secondOffer.inputs).toEqual(child.inputs);
   });
 
-  test('takes the file of the newest successful retry of the parent', async () => {
+  test('offers the file of the newest successful retry of the parent', async () => {
     await put('lora.safetensors', 'first');
     await complete();
     await server.admin.call(queueApi.retry, { params: { id: parent.jobId } });
-    const retried = await rig.nextOffer();
-    await rig.report(retried, 'running');
-    await put('lora.safetensors', 'second', retried);
-    await complete(retried);
-    const child = await offeredFor('result');
+    const retryOffer = await rig.nextOffer();
+    await rig.report(retryOffer, 'running');
+    await put('lora.safetensors', 'second', retryOffer);
+    await complete(retryOffer);
+    const child = await offerChildWith('result');
     expect(child.inputs?.[0]?.files[0]?.sha256).toBe(sha256('second'));
     expect((await detail(child.jobId)).inputs[0]).toMatchObject({
       job_id: parent.jobId,
-      source: { job_id: retried.jobId, key: 'lora.safetensors' },
+      source: { job_id: retryOffer.jobId, key: 'lora.safetensors' },
     });
   });
 
-  test('takes the files of a failed parent if the job starts after any end', async () => {
+  test('offers the files of a failed parent to a job that starts after any end of its parent', async () => {
     await put('checkpoint-100.pt');
-    const child = await server.submit(taking('checkpoint newest', { after_on: 'end' }));
+    const child = await server.submit(submissionWithInput('checkpoint newest', { after_on: 'end' }));
     await rig.report(parent, 'failed', { exit_code: 1 });
-    const offered = await rig.nextOffer();
-    expect([offered.jobId, offered.inputs?.[0]?.path]).toEqual([child, 'checkpoint-100.pt']);
+    const childOffer = await rig.nextOffer();
+    expect([childOffer.jobId, childOffer.inputs?.[0]?.path]).toEqual([child, 'checkpoint-100.pt']);
   });
 });
 
-describe('the wait for files', () => {
-  test('lasts until the parent has uploaded them', async () => {
-    const child = await server.submit(taking('result'));
+describe('a job that waits for input files', () => {
+  test('starts when its parent has uploaded all files', async () => {
+    const child = await server.submit(submissionWithInput('result'));
     await complete(parent, true);
     expect(await waitsFor(child)).toBe('Waits for base, which is still uploading its files');
     expect((await detail(child)).after?.parents).toMatchObject([
@@ -132,8 +132,8 @@ describe('the wait for files', () => {
     expect((await rig.nextOffer()).jobId).toBe(child);
   });
 
-  test('keeps the reason if the missing files are given up, and loses it when a retry has the files', async () => {
-    const child = await server.submit(taking('result'));
+  test('stays pending with the reason when the parent gave up its uploads, and starts after a retry of the parent', async () => {
+    const child = await server.submit(submissionWithInput('result'));
     await complete(parent, true);
     await server.admin.call(artifactsApi.giveUp, { params: { id: parent.jobId } });
     expect(await waitsFor(child)).toBe(
@@ -141,29 +141,29 @@ describe('the wait for files', () => {
     );
     expect((await explain(child)).reasons[0]?.params).toMatchObject({ state: 'completed', files: 'missing' });
     await server.admin.call(queueApi.retry, { params: { id: parent.jobId } });
-    const retried = await rig.nextOffer();
-    await rig.report(retried, 'running');
-    await put('lora.safetensors', 'x', retried);
-    await complete(retried);
+    const retryOffer = await rig.nextOffer();
+    await rig.report(retryOffer, 'running');
+    await put('lora.safetensors', 'x', retryOffer);
+    await complete(retryOffer);
     expect((await rig.nextOffer()).jobId).toBe(child);
   });
 
-  test('ends when the trainer uploads the file after its own end', async () => {
-    const child = await server.submit(taking('late.safetensors'));
+  test('starts when the trainer of the parent uploads the file after the parent has ended', async () => {
+    const child = await server.submit(submissionWithInput('late.safetensors'));
     await complete();
     expect(await waitsFor(child)).toContain('has no file late.safetensors');
     await put('late.safetensors');
     expect((await rig.nextOffer()).jobId).toBe(child);
   });
 
-  test('has its reason for workers that cannot fetch such files, also for the agent of SimpleTuner', async () => {
+  test("names the workers that cannot fetch input files, among them SimpleTuner's own worker", async () => {
     await put('lora.safetensors');
     await complete();
     await openRig(server, 'rig-old');
     await openRig(server, 'rig-v1', { protocol: 1 });
     const busy = await startJob(server, rig, { worker_labels: {} }).catch(() => null);
     expect(busy).not.toBeNull();
-    const child = await server.submit(taking('result'));
+    const child = await server.submit(submissionWithInput('result'));
     const { workers } = await explain(child);
     const reasons = workers.filter(({ name }) => name !== 'rig-1').map(each => each.reasons[0]);
     expect(reasons).toEqual(
@@ -178,22 +178,22 @@ describe('the wait for files', () => {
   });
 });
 
-describe('a submission', () => {
-  const enrol = async (name: string, permissions: Permission[]) => {
+describe('a submission with inputs', () => {
+  const createClient = async (name: string, permissions: Permission[]) => {
     const { token } = valueOf(await server.admin.call(tokensApi.create, { body: { name, permissions } }));
     return adminClient(server.url, token);
   };
 
-  test('is refused when the user may not see the job that has the file', async () => {
+  test('is refused when the user may not see the job of an input', async () => {
     await put('lora.safetensors');
     await complete();
-    const ada = await enrol('ada', ['queue.submit']);
-    expect(await refusalOf(taking('result'), ada)).toEqual([
+    const ada = await createClient('ada', ['queue.submit']);
+    expect(await refusalOf(submissionWithInput('result'), ada)).toEqual([
       'job_not_found',
       `There is no job ${parent.jobId} to wait for`,
     ]);
-    const bob = await enrol('bob', ['queue.submit', 'queue.view']);
-    expect((await bob.call(queueApi.submit, { body: taking('result') })).ok).toBe(true);
+    const bob = await createClient('bob', ['queue.submit', 'queue.view']);
+    expect((await bob.call(queueApi.submit, { body: submissionWithInput('result') })).ok).toBe(true);
   });
 
   test.each<[Partial<Submission> & { readonly file?: string; readonly name?: string }, string, RegExp]>([
@@ -206,36 +206,42 @@ describe('a submission', () => {
     [{ name: 'Lora' }, 'invalid_request', /^inputs/],
     [{ config: { lora: '{{inputs.lroa}}' } }, 'config_invalid', /no input with this name/],
     [{ config: { lora: ['{{ inputs. }}'] } }, 'config_invalid', /no input with this name/],
-  ])('is refused with %j', async ({ file = 'result', name = 'lora', ...more }, code, about) => {
-    const inputs = [{ name, from: parent.jobId, file }];
-    const [found, field] = (await refusalOf({ config: {}, inputs, ...more })) as readonly [string, string];
-    expect([found, field]).toEqual([code, expect.stringMatching(about)]);
-  });
+  ])(
+    'is refused with the inputs or config %j',
+    async ({ file = 'result', name = 'lora', ...more }, code, fieldPattern) => {
+      const inputs = [{ name, from: parent.jobId, file }];
+      const [actualCode, field] = (await refusalOf({ config: {}, inputs, ...more })) as readonly [
+        string,
+        string,
+      ];
+      expect([actualCode, field]).toEqual([code, expect.stringMatching(fieldPattern)]);
+    },
+  );
 
-  test('is refused with a name that is given twice, and for a file that a trainer could expand', async () => {
-    const [input] = taking('result').inputs ?? [];
+  test('is refused with a repeated input name, and for a file whose name a trainer could expand', async () => {
+    const [input] = submissionWithInput('result').inputs ?? [];
     if (input === undefined) throw new Error('no input');
     expect(await refusalOf({ config: {}, inputs: [input, input] })).toEqual(['invalid_request', 'inputs']);
     await put('${HF_TOKEN}.bin');
     await complete();
-    expect(await refusalOf(taking('${HF_TOKEN}.bin'))).toEqual([
+    expect(await refusalOf(submissionWithInput('${HF_TOKEN}.bin'))).toEqual([
       'artifact_not_found',
       expect.stringContaining('whose name a trainer could expand'),
     ]);
   });
 
-  test('of a retry takes the files again, and is refused when they are gone', async () => {
+  test('takes the files again when it is a retry, and is refused when the parent was deleted', async () => {
     await put('lora.safetensors');
     await complete();
-    const child = await offeredFor('result');
+    const child = await offerChildWith('result');
     await rig.report(child, 'completed');
     await server.admin.call(queueApi.retry, { params: { id: child.jobId } });
-    const again = await rig.nextOffer();
-    expect(again.inputs).toEqual(child.inputs);
-    await rig.report(again, 'completed');
+    const secondOffer = await rig.nextOffer();
+    expect(secondOffer.inputs).toEqual(child.inputs);
+    await rig.report(secondOffer, 'completed');
     valueOf(await server.admin.call(queueApi.remove, { params: { id: parent.jobId } }));
-    const refused = await server.admin.call(queueApi.retry, { params: { id: child.jobId } });
-    expect(refused).toMatchObject({
+    const response = await server.admin.call(queueApi.retry, { params: { id: child.jobId } });
+    expect(response).toMatchObject({
       failure: { problem: { code: 'artifact_not_found', detail: `Job ${parent.jobId} was deleted` } },
     });
   });
