@@ -192,7 +192,7 @@ test('limits the downloads of one address without blocking other addresses', asy
   await downloadUntilAdmitted('192.0.2.1');
 });
 
-test('cuts a download off that makes too little progress, and frees its slot', async () => {
+test('aborts a download that makes too little progress, and frees its slot', async () => {
   const { begin: startDownload, admitted: downloadUntilAdmitted } = await openWithLongProgram({
     inAll: 1,
     perAddress: 1,

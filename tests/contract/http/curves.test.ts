@@ -254,7 +254,7 @@ describe('reading a curve', () => {
     { attempt: '0' },
     { from_step: '-1' },
     { to_ms: 'noon' },
-  ])('refuses the query %o', async query => {
+  ])('refuses the curve query %o', async query => {
     const answer = await server.admin.call(metricsApi.read, { params: { id: job.jobId }, query });
     expect(answer).toMatchObject({ ok: false, failure: { status: 400 } });
   });

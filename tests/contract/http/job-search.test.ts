@@ -17,23 +17,23 @@ const list = async (query: object) => valueOf(await server.admin.call(queueApi.l
 const names = async (query: object) =>
   (await list(query)).entries.map(({ config_name: name }) => name.toLowerCase());
 
-async function walk(query: object): Promise<readonly string[]> {
-  const seen: string[] = [];
+async function listAllPages(query: object): Promise<readonly string[]> {
+  const allNames: string[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await list({ ...query, limit: 2, ...(cursor === undefined ? {} : { cursor }) });
-    seen.push(...page.entries.map(({ config_name: name }) => name.toLowerCase()));
+    allNames.push(...page.entries.map(({ config_name: name }) => name.toLowerCase()));
     cursor = page.next_cursor;
   }
-  return seen;
+  return allNames;
 }
 
 test('sorts jobs by name and by priority across pages in both directions', async () => {
   const byName = ['alpha', 'alpha-2', 'beta', 'delta', 'epsilon', 'gamma'];
   expect(await names({ sort: 'name', order: 'asc' })).toEqual(byName);
-  expect(await walk({ sort: 'name', order: 'asc' })).toEqual(byName);
-  expect(await walk({ sort: 'name' })).toEqual(byName.toReversed());
-  expect(await walk({ sort: 'priority' })).toEqual(await names({ sort: 'priority' }));
-  expect((await walk({ order: 'asc' }))[0]).toBe('beta');
+  expect(await listAllPages({ sort: 'name', order: 'asc' })).toEqual(byName);
+  expect(await listAllPages({ sort: 'name' })).toEqual(byName.toReversed());
+  expect(await listAllPages({ sort: 'priority' })).toEqual(await names({ sort: 'priority' }));
+  expect((await listAllPages({ order: 'asc' }))[0]).toBe('beta');
 });
 
 test('filters jobs by search terms', async () => {
@@ -69,12 +69,12 @@ test.each([
   ['nine terms', { q: 'a b c d e f g h i' }, /8 terms/],
   ['a number as cursor of a sort by name', { sort: 'name', cursor: '12' }, /cursor/],
   ['an invalid cursor', { sort: 'name', cursor: 'W10' }, /cursor/],
-])('refuses a list with %s', async (_what, query, says) => {
+])('refuses a list with %s', async (_what, query, detailPattern) => {
   const answer = await server.admin.call(queueApi.list, { query: { ...query } as object });
   if (answer.ok || answer.failure.kind !== 'problem') throw new Error('the query was not refused');
   expect(answer.failure.problem).toMatchObject({
     code: 'invalid_request',
-    detail: expect.stringMatching(says),
+    detail: expect.stringMatching(detailPattern),
   });
 });
 

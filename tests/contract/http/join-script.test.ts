@@ -16,33 +16,33 @@ const worker = `#!/bin/sh
 if [ "$1" = --version ]; then echo ${version}; else echo "started $* token=$SIMPLETUNER_WORKER_TOKEN"; fi
 `;
 
-async function open(options: TestServerOptions = {}): Promise<TestServer> {
+async function openServerWithPrograms(options: TestServerOptions = {}): Promise<TestServer> {
   const folder = openFolder();
   for (const name of programNames) writeFileSync(join(folder, name), worker);
   return openTlsServer({ ...options, workerPrograms: folder });
 }
 
-/** Returns the join command of the API for a new worker. `at` is the URL under which the API is called. */
-async function offer(server: TestServer, at = networkUrl(server)) {
+/** Returns the join command of the API for a new worker. The call goes to `apiUrl`, because the command depends on it. */
+async function createJoinCommand(server: TestServer, apiUrl = networkUrl(server)) {
   const { id } = await server.createWorker({ name: 'rig-1' });
   const path = workersApi.createJoinToken.path.replace(':id', id);
   const init = { method: 'POST', headers: { authorization: `Bearer ${server.adminToken}` }, body: {} };
-  const answer = at.startsWith('https')
-    ? (await callTls(at + path, init)).body
-    : await (
-        await fetch(at + path, {
-          method: 'POST',
-          headers: { ...init.headers, 'content-type': 'application/json' },
-          body: '{}',
-        })
-      ).text();
-  const issued = workersApi.createJoinToken.reply.parse(JSON.parse(answer));
-  const { install_command: long, short_command: short } = issued;
-  return { token: issued.join_token, command: short ?? long ?? '', long: long ?? '', short };
+  const headers = { ...init.headers, 'content-type': 'application/json' };
+  const answer = apiUrl.startsWith('https')
+    ? (await callTls(apiUrl + path, init)).body
+    : await (await fetch(apiUrl + path, { method: 'POST', headers, body: '{}' })).text();
+  const joinToken = workersApi.createJoinToken.reply.parse(JSON.parse(answer));
+  const { install_command: longCommand, short_command: shortCommand } = joinToken;
+  return {
+    token: joinToken.join_token,
+    command: shortCommand ?? longCommand ?? '',
+    long: longCommand ?? '',
+    short: shortCommand,
+  };
 }
 
 /** Runs a command on a machine with an empty home folder. */
-function paste(command: string) {
+function runCommand(command: string) {
   const home = openFolder();
   return new Promise<{ readonly out: string; readonly err: string; readonly isInstalled: boolean }>(
     resolve => {
@@ -58,15 +58,15 @@ function paste(command: string) {
   );
 }
 
-test('joins over TLS with a short command, which has the token in no argument or address', async () => {
-  const server = await open();
-  const { token, command } = await offer(server);
+test('joins over TLS with a short command that passes the token in no argument or URL', async () => {
+  const server = await openServerWithPrograms();
+  const { token, command } = await createJoinCommand(server);
   const pin = /sha256\/\/(\S+)/.exec(command)?.[1];
   expect(command).toBe(
     `curl -fsSk --pinnedpubkey sha256//${pin} ${networkUrl(server)}/join | JOIN_TOKEN=${token} sh -s -- --name rig-1 --persistent`,
   );
   expect(command.length).toBeLessThan(230);
-  const { out, err } = await paste(command);
+  const { out, err } = await runCommand(command);
   expect(err).toContain(`The worker ${version} is in `);
   expect(out).toBe(
     `started --name rig-1 --persistent --orchestrator-url=${networkUrl(server)} --pin=sha256:${pin} token=${token}\n`,
@@ -74,36 +74,36 @@ test('joins over TLS with a short command, which has the token in no argument or
 });
 
 test('runs nothing when the server has another key', async () => {
-  const server = await open();
-  const { command } = await offer(server);
-  const other = await makeIdentity();
-  const wrong = command.replace(/sha256\/\/\S+/, other.pin.replace('sha256:', 'sha256//'));
-  expect(wrong).not.toBe(command);
-  const { out, err, isInstalled } = await paste(wrong);
+  const server = await openServerWithPrograms();
+  const { command } = await createJoinCommand(server);
+  const otherIdentity = await makeIdentity();
+  const wrongCommand = command.replace(/sha256\/\/\S+/, otherIdentity.pin.replace('sha256:', 'sha256//'));
+  expect(wrongCommand).not.toBe(command);
+  const { out, err, isInstalled } = await runCommand(wrongCommand);
   expect([out, isInstalled]).toEqual(['', false]);
   expect(err).toMatch(/^curl: \(\d+\) .*public key/);
 });
 
 test('verifies the hash of the script in the command over plain HTTP', async () => {
-  const server = await open({ config: { isSecure: false } });
-  const { token, command } = await offer(server, server.url);
+  const server = await openServerWithPrograms({ config: { isSecure: false } });
+  const { token, command } = await createJoinCommand(server, server.url);
   const { install } = valueOf(await server.admin.call(agentApi.manifest)).sha256;
   expect(command).toContain(` in ${install}*) `);
-  expect((await paste(command)).out).toContain(` --name rig-1 --persistent token=${token}\n`);
-  const { out, err, isInstalled } = await paste(command.replace(install, 'f'.repeat(64)));
+  expect((await runCommand(command)).out).toContain(` --name rig-1 --persistent token=${token}\n`);
+  const { out, err, isInstalled } = await runCommand(command.replace(install, 'f'.repeat(64)));
   expect([out, isInstalled]).toEqual(['', false]);
   expect(err).toContain('does not match this command: nothing was done');
 });
 
 test('serves no script that installs something over plain HTTP', async () => {
-  const server = await open();
-  const { out, err, isInstalled } = await paste(`curl -fsS ${server.url}/join | JOIN_TOKEN=tj_x sh -s`);
+  const server = await openServerWithPrograms();
+  const { out, err, isInstalled } = await runCommand(`curl -fsS ${server.url}/join | JOIN_TOKEN=tj_x sh -s`);
   expect([out, isInstalled]).toEqual(['', false]);
   expect(err).toContain('This address is not encrypted');
 });
 
 test('puts the public address into the script behind a proxy, and no pin of its own', async () => {
-  const server = await open({
+  const server = await openServerWithPrograms({
     config: {
       isSecure: false,
       publicUrl: 'https://yard.example.org',
@@ -133,7 +133,7 @@ async function fetchText({ url }: TestServer, headers: Readonly<Record<string, s
 }
 
 test('keeps the script out of caches, and reports a missing worker program', async () => {
-  const server = await open();
+  const server = await openServerWithPrograms();
   const { status, headers, body } = await callTls(`${networkUrl(server)}/join`);
   expect([status, headers['cache-control'], headers['content-type']]).toEqual([
     200,
@@ -141,20 +141,24 @@ test('keeps the script out of caches, and reports a missing worker program', asy
     'text/plain; charset=utf-8',
   ]);
   expect(body).toContain(`version='${version}'`);
-  const none = await openTlsServer({ workerPrograms: openFolder() });
-  expect(await callTls(`${networkUrl(none)}/join`)).toMatchObject({
+  const emptyServer = await openTlsServer({ workerPrograms: openFolder() });
+  expect(await callTls(`${networkUrl(emptyServer)}/join`)).toMatchObject({
     status: 404,
     body: expect.stringContaining('program_not_built') as string,
   });
 });
 
-test('still offers the long command over TLS, into which scripts write options of the worker', async () => {
-  const server = await open();
-  const { token, long, short } = await offer(server);
+test('returns a long command over TLS, too, in which a script can insert options of the worker', async () => {
+  const server = await openServerWithPrograms();
+  const { token, long: longCommand, short: shortCommand } = await createJoinCommand(server);
   const { sha256, join_path: path } = valueOf(await server.admin.call(agentApi.manifest));
-  expect([path, short === null, long.includes(` in ${sha256.install}*) `)]).toEqual(['/join', false, true]);
+  expect([path, shortCommand === null, longCommand.includes(` in ${sha256.install}*) `)]).toEqual([
+    '/join',
+    false,
+    true,
+  ]);
   // docs/install.md adds a trainer in the same way.
-  const { out } = await paste(long.replace('--token-stdin', '$& install-service --trainer x=/y'));
+  const { out } = await runCommand(longCommand.replace('--token-stdin', '$& install-service --trainer x=/y'));
   expect(out).toMatch(
     /^started install-service --trainer x=\/y --orchestrator-url=https:\S+ --pin=\S+ --name rig-1/,
   );

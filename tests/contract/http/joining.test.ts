@@ -90,23 +90,23 @@ describe('single use of a join token', () => {
     const [status, problem] = await join(joinToken, 'wt_mine');
     expect([status, problem['code']]).toEqual([401, 'join_token_invalid']);
     expect(problem['detail']).toMatch(/has expired; make a new join command/);
-    const again = await createJoinToken(id);
-    expect((await join(again.join_token, 'wt_mine'))[0]).toBe(200);
+    const newToken = await createJoinToken(id);
+    expect((await join(newToken.join_token, 'wt_mine'))[0]).toBe(200);
   });
 
   test('refuses a join token after a newer one, a rotation, or the removal of its worker', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const params = { id };
-    const refused = async (joinToken: string) =>
+    const expectRefused = async (joinToken: string) =>
       expect(await join(joinToken, 'wt_mine')).toMatchObject([401, { code: 'join_token_invalid' }]);
     const first = await createJoinToken(id);
     const second = await createJoinToken(id);
-    await refused(first.join_token);
+    await expectRefused(first.join_token);
     valueOf(await server.admin.call(workersApi.rotateToken, { params, body: {} }));
-    await refused(second.join_token);
+    await expectRefused(second.join_token);
     const third = await createJoinToken(id);
     valueOf(await server.admin.call(workersApi.remove, { params }));
-    await refused(third.join_token);
+    await expectRefused(third.join_token);
   });
 });
 
@@ -131,8 +131,10 @@ describe('creating a join token', () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const body = { name: 'viewer', permissions: ['queue.view' as const] };
     const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
-    const refused = await adminClient(server.url, token).call(workersApi.createJoinToken, { params: { id } });
-    expect(refused).toMatchObject({ failure: { status: 403, problem: { code: 'permission_missing' } } });
+    const response = await adminClient(server.url, token).call(workersApi.createJoinToken, {
+      params: { id },
+    });
+    expect(response).toMatchObject({ failure: { status: 403, problem: { code: 'permission_missing' } } });
   });
 });
 
@@ -175,17 +177,17 @@ test('audits invalid, expired and used join tokens with the start of their hash'
   const { entries } = valueOf(
     await server.admin.call(auditApi.list, { query: { event_type: 'auth.refused' } }),
   );
-  const shown = (token: string, why: string) => ({
+  const auditedAs = (token: string, why: string) => ({
     target_id: 'POST /api/join',
     details: { why, sha256: sha256(token).slice(0, 8) },
   });
   expect(entries).toMatchObject([
-    shown('tj_wrong', 'join_token_invalid'),
-    shown(used, 'join_token_used'),
-    shown(expired, 'join_token_invalid'),
+    auditedAs('tj_wrong', 'join_token_invalid'),
+    auditedAs(used, 'join_token_used'),
+    auditedAs(expired, 'join_token_invalid'),
   ]);
-  const { entries: all } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 500 } }));
-  const text = JSON.stringify([all, server.log]);
+  const { entries: allEntries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 500 } }));
+  const text = JSON.stringify([allEntries, server.log]);
   for (const secret of [expired, used, 'wt_mine', 'wt_theirs', sha256(used), sha256('wt_mine')])
     expect(text).not.toContain(secret);
 });
@@ -205,8 +207,8 @@ test.each([
 ])("names the required token of %s when none or a user's token is sent", async (path, kind) => {
   const asBearer = { authorization: `Bearer ${server.adminToken}` };
   for (const [headers, status] of [[{}, 401] as const, [asBearer, 403] as const]) {
-    const [answered, { detail }] = await post(path, headers, {});
-    expect([answered, detail]).toEqual([
+    const [actualStatus, { detail }] = await post(path, headers, {});
+    expect([actualStatus, detail]).toEqual([
       status,
       expect.stringContaining(` ${kind} token in the header X-Worker-Token`),
     ]);
@@ -218,22 +220,22 @@ test('stores join tokens only as hashes', async () => {
   const { join_token: joinToken } = await createJoinToken(id);
   await join(joinToken, 'wt_mine');
   const { readFile } = await import('node:fs/promises');
-  const stored = await Promise.all(
+  const databaseTexts = await Promise.all(
     ['trainyard.db', 'trainyard.db-wal'].map(file => readFile(`${server.dataDir}/${file}`, 'latin1')),
   );
-  for (const text of stored) expect(text).not.toMatch(/tj_[\w-]{20}/);
-  expect(stored.join('')).toContain(sha256(joinToken));
+  for (const text of databaseTexts) expect(text).not.toMatch(/tj_[\w-]{20}/);
+  expect(databaseTexts.join('')).toContain(sha256(joinToken));
 });
 
 test('replaces a connected machine immediately when another one joins', async () => {
   const { id, token } = await server.createWorker({ name: 'rig-1' });
-  const introduce = (header: string, instance: string) =>
+  const registerInstance = (header: string, instance: string) =>
     post(
       '/api/workers/register',
       { 'x-worker-token': header },
       { name: instance, protocol: 2, instance_id: instance },
     );
-  expect((await introduce(token, 'old'))[0]).toBe(200);
+  expect((await registerInstance(token, 'old'))[0]).toBe(200);
   const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, {
     headers: { 'x-worker-token': token },
   });
@@ -242,5 +244,5 @@ test('replaces a connected machine immediately when another one joins', async ()
   const { join_token: joinToken } = await createJoinToken(id);
   expect((await join(joinToken, 'wt_mine'))[0]).toBe(200);
   await ended;
-  expect((await introduce('wt_mine', 'new'))[0]).toBe(200);
+  expect((await registerInstance('wt_mine', 'new'))[0]).toBe(200);
 });

@@ -55,8 +55,8 @@ describe('reading a log', () => {
   });
 
   test('shows the final state of progress bars, and cuts long lines', async () => {
-    const [first, bar, coloured] = textsOf(await read({ line: 0, limit: 3 }));
-    expect([first, bar, coloured]).toEqual([texts[0], '49%|##    | loss=49', texts[2]]);
+    const [first, bar, colouredLine] = textsOf(await read({ line: 0, limit: 3 }));
+    expect([first, bar, colouredLine]).toEqual([texts[0], '49%|##    | loss=49', texts[2]]);
     expect((await read({ limit: 1 })).lines).toMatchObject([{ text: 'x'.repeat(16_384), is_cut: true }]);
   });
 
@@ -72,9 +72,9 @@ describe('searching a log', () => {
   test('finds lines regardless of case and colours, and counts all matches', async () => {
     expect(await search({ q: 'GRÜSSE' })).toMatchObject({ total_matches: 1, matches: [{ line: 0 }] });
     expect(await search({ q: 'STEP 1 LOSS' })).toMatchObject({ total_matches: 1, matches: [{ line: 2 }] });
-    const some = await search({ q: 'step 1', line: 100, limit: 2 });
-    expect(some.total_matches).toBe(1 + 10 + 100);
-    expect(textsOf({ lines: some.matches })).toEqual(['step 100', 'step 101']);
+    const page = await search({ q: 'step 1', line: 100, limit: 2 });
+    expect(page.total_matches).toBe(1 + 10 + 100);
+    expect(textsOf({ lines: page.matches })).toEqual(['step 100', 'step 101']);
     expect(await search({ q: 'step 1', line: 2 ** 50 })).toMatchObject({ matches: [], total_matches: 111 });
   });
 
@@ -108,51 +108,55 @@ test('downloads all lines as a file with final progress bars', async () => {
 const openUnread = (id: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${server.adminToken}` };
-    const sent = request(`${server.url}/api/queue/${id}/logs/text`, { headers, agent: false });
-    sent.once('response', response => resolve(response.pause().statusCode));
-    sent.once('error', reject).end();
-    onTestFinished(() => void sent.once('error', () => {}).destroy());
+    const outgoing = request(`${server.url}/api/queue/${id}/logs/text`, { headers, agent: false });
+    outgoing.once('response', response => resolve(response.pause().statusCode));
+    outgoing.once('error', reject).end();
+    onTestFinished(() => void outgoing.once('error', () => {}).destroy());
   });
 
 test('limits unread downloads per token', async () => {
   const other = await openRig(server, 'rig-long');
-  const long = await startJob(server, other);
-  await createShipper(server.url, other, long).print(`${'x'.repeat(4_095)}\n`.repeat(4_000), true);
-  const answers = await Promise.all(Array.from({ length: 100 }, () => openUnread(long.jobId)));
+  const longJob = await startJob(server, other);
+  await createShipper(server.url, other, longJob).print(`${'x'.repeat(4_095)}\n`.repeat(4_000), true);
+  const answers = await Promise.all(Array.from({ length: 100 }, () => openUnread(longJob.jobId)));
   expect(answers.filter(status => status === 200)).toHaveLength(8);
   expect(answers.filter(status => status === 429)).toHaveLength(92);
 }, 60_000);
 
 describe('missing logs', () => {
-  const refused = async (id: string, query = ''): Promise<readonly unknown[]> => {
+  const readRefusal = async (id: string, query = ''): Promise<readonly unknown[]> => {
     const calls = ['', '/stream', '/search?q=a', '/text'].map(async path => {
       const url = `${server.url}/api/queue/${id}/logs${path}`;
-      const joined = query === '' ? url : `${url}${path.includes('?') ? '&' : '?'}${query}`;
-      const answer = await fetch(joined, { headers: { authorization: `Bearer ${server.adminToken}` } });
+      const fullUrl = query === '' ? url : `${url}${path.includes('?') ? '&' : '?'}${query}`;
+      const answer = await fetch(fullUrl, { headers: { authorization: `Bearer ${server.adminToken}` } });
       const { code, detail } = (await answer.json()) as { readonly code: string; readonly detail: string };
       return { status: answer.status, code, detail };
     });
-    const [one, ...others] = await Promise.all(calls);
-    expect(others).toEqual(others.map(() => one));
-    return [one?.status, one?.code, one?.detail];
+    const [firstAnswer, ...otherAnswers] = await Promise.all(calls);
+    expect(otherAnswers).toEqual(otherAnswers.map(() => firstAnswer));
+    return [firstAnswer?.status, firstAnswer?.code, firstAnswer?.detail];
   };
 
   test('explains why there is no log yet, and whether there will be one', async () => {
-    expect(await refused('j_nowhere')).toEqual([404, 'job_not_found', expect.stringContaining('j_nowhere')]);
-    const waiting = await server.submit({ config: {}, worker_labels: { no: 'such' } });
-    expect(await refused(waiting)).toEqual([
+    expect(await readRefusal('j_nowhere')).toEqual([
+      404,
+      'job_not_found',
+      expect.stringContaining('j_nowhere'),
+    ]);
+    const pendingJob = await server.submit({ config: {}, worker_labels: { no: 'such' } });
+    expect(await readRefusal(pendingJob)).toEqual([
       404,
       'log_not_begun',
       expect.stringContaining('not been started'),
     ]);
-    const silent = await openRig(server, 'rig-2');
-    const { jobId } = await startJob(server, silent);
-    expect(await refused(jobId)).toEqual([
+    const silentRig = await openRig(server, 'rig-2');
+    const { jobId } = await startJob(server, silentRig);
+    expect(await readRefusal(jobId)).toEqual([
       404,
       'log_not_begun',
       expect.stringContaining('printed nothing yet'),
     ]);
-    expect(await refused(jobId, 'attempt=7')).toEqual([
+    expect(await readRefusal(jobId, 'attempt=7')).toEqual([
       404,
       'log_not_found',
       expect.stringContaining('no attempt 7'),
@@ -169,7 +173,11 @@ describe('missing logs', () => {
     valueOf(await server.admin.call(workersApi.update, { params: { id }, body: { labels: { kind: 'v1' } } }));
     const jobId = await server.submit({ config: {}, worker_labels: { kind: 'v1' } });
     await server.watch.job(jobId, 'dispatched');
-    expect(await refused(jobId)).toEqual([404, 'log_not_found', expect.stringMatching(/rig-v1.*own agent/)]);
+    expect(await readRefusal(jobId)).toEqual([
+      404,
+      'log_not_found',
+      expect.stringMatching(/rig-v1.*own agent/),
+    ]);
     controller.abort();
   });
 });

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function begin(
+async function startLoggedJob(
   body: Parameters<typeof startJob>[2] = {},
 ): Promise<{ readonly rig: Rig; readonly job: JobOffer; readonly shipper: Shipper }> {
   const rig = await openRig(server, `rig-${(count += 1)}`);
@@ -27,13 +27,13 @@ const follow = async (
   onTestFinished(() => stream.close());
   return stream;
 };
-const numbers = (stream: Awaited<ReturnType<typeof follow>>): readonly number[] =>
+const lineNumbers = (stream: Awaited<ReturnType<typeof follow>>): readonly number[] =>
   stream.lines().map(({ line }) => line);
-const upTo = (end: number, from = 0): readonly number[] =>
+const range = (end: number, from = 0): readonly number[] =>
   Array.from({ length: end - from }, (_, n) => from + n);
 
 test('streams existing and new lines once each, and the end', async () => {
-  const { job, shipper } = await begin();
+  const { job, shipper } = await startLoggedJob();
   await shipper.print('0\n1\n2\n');
   const stream = await follow(job.jobId, '?line=0');
   expect(stream.response.headers.get('content-type')).toMatch(/^text\/event-stream/);
@@ -42,12 +42,12 @@ test('streams existing and new lines once each, and the end', async () => {
   await stream.until(() => stream.lines().length === 40);
   await shipper.print('the end', true);
   await stream.end();
-  expect(stream.lines().map(({ text }) => text)).toEqual([...upTo(40).map(String), 'the end']);
+  expect(stream.lines().map(({ text }) => text)).toEqual([...range(40).map(String), 'the end']);
   expect(stream.events.at(-1)).toEqual({ id: 41, event: { type: 'end', next_attempt: null } });
 });
 
 test('starts with new lines by default, and sends the open line', async () => {
-  const { job, shipper } = await begin();
+  const { job, shipper } = await startLoggedJob();
   await shipper.print('old\n\r10%');
   const stream = await follow(job.jobId);
   await stream.until(() => stream.events.length > 0);
@@ -65,7 +65,7 @@ test('starts with new lines by default, and sends the open line', async () => {
 });
 
 test('sends an updated progress bar only a few times per second', async () => {
-  const { job, shipper } = await begin();
+  const { job, shipper } = await startLoggedJob();
   await shipper.print('0\n');
   const stream = await follow(job.jobId);
   const startedAt = performance.now();
@@ -76,48 +76,48 @@ test('sends an updated progress bar only a few times per second', async () => {
 });
 
 test('continues after Last-Event-ID, regardless of the query', async () => {
-  const { job, shipper } = await begin();
-  await shipper.print(`${upTo(5_000).join('\n')}\n`);
+  const { job, shipper } = await startLoggedJob();
+  await shipper.print(`${range(5_000).join('\n')}\n`);
   const first = await follow(job.jobId, '?line=0');
   await first.until(() => first.lines().length > 0);
   const { id = 0 } = first.events.at(-1) ?? {};
   first.close();
   expect(id).toBe(first.lines().length);
-  const again = await follow(job.jobId, '?line=0', { 'last-event-id': String(id) });
+  const resumed = await follow(job.jobId, '?line=0', { 'last-event-id': String(id) });
   await shipper.print('5000\n');
-  await again.until(() => numbers(again).at(-1) === 5_000);
-  expect(numbers(again)).toEqual(upTo(5_001, id));
+  await resumed.until(() => lineNumbers(resumed).at(-1) === 5_000);
+  expect(lineNumbers(resumed)).toEqual(range(5_001, id));
 });
 
 test.each(['-1', 'abc', '1e3', '9'.repeat(16), '1, 2'])('refuses the Last-Event-ID "%s"', async id => {
-  const { job, shipper } = await begin();
+  const { job, shipper } = await startLoggedJob();
   await shipper.print('0\n');
   const { response } = await follow(job.jobId, '', { 'last-event-id': id });
   expect(response.status).toBe(400);
 });
 
 test('sends everything to a slow reader without buffering it all', async () => {
-  const { job, shipper } = await begin();
+  const { job, shipper } = await startLoggedJob();
   const line = 'ä'.repeat(100);
   const stream = await follow(job.jobId, '?line=0').catch(() => null);
   expect(stream?.response.status).toBe(404);
-  await shipper.print(`${upTo(10).join('\n')}\n`);
+  await shipper.print(`${range(10).join('\n')}\n`);
   const slow = await follow(job.jobId, '?line=0');
   // About 6 MB as JSON, far more than the server may buffer for one reader.
   await shipper.print(
-    `${upTo(10_000, 10)
+    `${range(10_000, 10)
       .map(n => `${n} ${line}`)
       .join('\n')}\n`,
   );
   await slow.rest(500);
   await shipper.print('last\n', true);
   await slow.end();
-  expect(numbers(slow)).toEqual(upTo(10_001));
+  expect(lineNumbers(slow)).toEqual(range(10_001));
   expect(slow.events.at(-1)?.event.type).toBe('end');
 });
 
 test('names the next attempt at the end of a log', async () => {
-  const { job, shipper, rig } = await begin({ retry_on: ['trainer_exit'] });
+  const { job, shipper, rig } = await startLoggedJob({ retry_on: ['trainer_exit'] });
   await shipper.print('first\n', true);
   const second = await openRig(server, 'rig-2');
   await rig.report(job, 'failed', { exit_code: 1 });
@@ -128,34 +128,38 @@ test('names the next attempt at the end of a log', async () => {
 });
 
 test('ends the stream of a lost worker some time after its attempt', async () => {
-  let later = 0;
-  const clock = { ...systemClock, wall: () => Date.now() + later };
-  const yard = await startTestServer({ clock });
-  onTestFinished(() => yard.close());
-  const rig = await openRig(yard);
-  const job = await startJob(yard, rig);
-  await createShipper(yard.url, rig, job).print('only\n');
+  let aheadMs = 0;
+  const clock = { ...systemClock, wall: () => Date.now() + aheadMs };
+  const laterServer = await startTestServer({ clock });
+  onTestFinished(() => laterServer.close());
+  const rig = await openRig(laterServer);
+  const job = await startJob(laterServer, rig);
+  await createShipper(laterServer.url, rig, job).print('only\n');
   await rig.report(job, 'failed', { exit_code: 1 });
-  await yard.watch.jobEnd(job.jobId);
-  const stream = await openLogStream(yard, job.jobId, '?line=0');
+  await laterServer.watch.jobEnd(job.jobId);
+  const stream = await openLogStream(laterServer, job.jobId, '?line=0');
   await stream.until(() => stream.lines().length === 1);
-  expect((await readLog(yard, job.jobId)).is_complete).toBe(false);
-  later = 121_000;
+  expect((await readLog(laterServer, job.jobId)).is_complete).toBe(false);
+  aheadMs = 121_000;
   await stream.end();
   expect(stream.events.at(-1)?.event).toEqual({ type: 'end', next_attempt: null });
-  expect((await readLog(yard, job.jobId)).is_complete).toBe(true);
+  expect((await readLog(laterServer, job.jobId)).is_complete).toBe(true);
 });
 
 test("ends the stream when the job is deleted or the reader's token is revoked", async () => {
-  const { job, shipper, rig } = await begin();
+  const { job, shipper, rig } = await startLoggedJob();
   await shipper.print('0\n');
   const tokenView = valueOf(
     await server.admin.call(tokensApi.create, { body: { name: 'ada', permissions: ['queue.view'] } }),
   );
-  const hers = await openLogStream({ url: server.url, adminToken: tokenView.token }, job.jobId, '?line=0');
-  await hers.until(() => hers.lines().length === 1);
+  const adasStream = await openLogStream(
+    { url: server.url, adminToken: tokenView.token },
+    job.jobId,
+    '?line=0',
+  );
+  await adasStream.until(() => adasStream.lines().length === 1);
   valueOf(await server.admin.call(tokensApi.revoke, { params: { id: tokenView.id } }));
-  await hers.end();
+  await adasStream.end();
   const stream = await follow(job.jobId, '?line=0');
   await stream.until(() => stream.lines().length === 1);
   await rig.report(job, 'completed');

@@ -126,12 +126,15 @@ describe('shipping a chunk of a log', () => {
 
   test('refuses chunks of other workers, unknown attempts and unknown jobs', async () => {
     const other = await openRig(server, 'rig-2');
-    const foreign = createShipper(server.url, other, job);
-    expect(await refusalOf(foreign.call({ to: 4, text: 'one\n' }))).toEqual([403, 'not_your_job']);
-    const unknown = shipper.call({ attempt_id: 'a_unknown', to: 4, text: 'one\n' });
-    expect(await refusalOf(unknown)).toEqual([403, 'not_your_job']);
-    const nowhere = createShipper(server.url, rig, { ...job, jobId: 'j_nowhere' as JobOffer['jobId'] });
-    expect(await refusalOf(nowhere.call({ to: 4, text: 'one\n' }))).toEqual([404, 'job_not_found']);
+    const otherShipper = createShipper(server.url, other, job);
+    expect(await refusalOf(otherShipper.call({ to: 4, text: 'one\n' }))).toEqual([403, 'not_your_job']);
+    const unknownAttemptCall = shipper.call({ attempt_id: 'a_unknown', to: 4, text: 'one\n' });
+    expect(await refusalOf(unknownAttemptCall)).toEqual([403, 'not_your_job']);
+    const unknownJobShipper = createShipper(server.url, rig, {
+      ...job,
+      jobId: 'j_nowhere' as JobOffer['jobId'],
+    });
+    expect(await refusalOf(unknownJobShipper.call({ to: 4, text: 'one\n' }))).toEqual([404, 'job_not_found']);
     expect(await refusalOf(readLogs())).toEqual([404, 'log_not_begun']);
   });
 
@@ -162,22 +165,22 @@ describe('shipping a chunk of a log', () => {
   });
 
   test('appends chunks to the log of the attempt that they name', async () => {
-    const first = await openRig(server, 'rig-2');
-    const before = await startJob(server, first, { retry_on: ['trainer_exit'] });
-    const second = await openRig(server, 'rig-3');
-    const former = createShipper(server.url, first, before);
-    await former.print('first\n');
-    await first.report(before, 'failed', { exit_code: 1 });
-    const after = await second.nextOffer();
-    expect(after.jobId).toBe(before.jobId);
-    await createShipper(server.url, second, after).print('second\n');
-    await former.print('first after all\n', true);
-    expect(await readLog(server, before.jobId)).toMatchObject({
+    const firstRig = await openRig(server, 'rig-2');
+    const firstOffer = await startJob(server, firstRig, { retry_on: ['trainer_exit'] });
+    const secondRig = await openRig(server, 'rig-3');
+    const firstShipper = createShipper(server.url, firstRig, firstOffer);
+    await firstShipper.print('first\n');
+    await firstRig.report(firstOffer, 'failed', { exit_code: 1 });
+    const secondOffer = await secondRig.nextOffer();
+    expect(secondOffer.jobId).toBe(firstOffer.jobId);
+    await createShipper(server.url, secondRig, secondOffer).print('second\n');
+    await firstShipper.print('first after all\n', true);
+    expect(await readLog(server, firstOffer.jobId)).toMatchObject({
       attempt: 2,
       attempts: [1, 2],
       lines: [{ text: 'second' }],
     });
-    const earlier = await readLog(server, before.jobId, { attempt: 1 });
+    const earlier = await readLog(server, firstOffer.jobId, { attempt: 1 });
     expect(textsOf(earlier)).toEqual(['first', 'first after all']);
   });
 });
@@ -185,25 +188,25 @@ describe('shipping a chunk of a log', () => {
 test('continues a log after a restart, and recognizes repeated chunks', async () => {
   const dataDir = openFolder();
   const first = await startTestServer({ dataDir });
-  const ours = await openRig(first);
-  const offered = await startJob(first, ours);
-  await createShipper(first.url, ours, offered).print('one\ntwo\nthr');
+  const ownRig = await openRig(first);
+  const offer = await startJob(first, ownRig);
+  await createShipper(first.url, ownRig, offer).print('one\ntwo\nthr');
   await first.close();
-  const again = await startTestServer({ dataDir });
-  onTestFinished(() => again.close());
-  const { ship } = createShipper(again.url, ours, offered);
+  const restarted = await startTestServer({ dataDir });
+  onTestFinished(() => restarted.close());
+  const { ship } = createShipper(restarted.url, ownRig, offer);
   expect(await ship({ to: 4, text: 'one\n' })).toBe(11);
-  expect((await readLog(again, offered.jobId)).open_line).toBe('thr');
+  expect((await readLog(restarted, offer.jobId)).open_line).toBe('thr');
   expect(await ship({ after: 11, from: 11, to: 14, text: 'ee\n', is_last: true })).toBe(14);
-  expect(textsOf(await readLog(again, offered.jobId))).toEqual(['one', 'two', 'three']);
+  expect(textsOf(await readLog(restarted, offer.jobId))).toEqual(['one', 'two', 'three']);
 });
 
 describe('deleting jobs', () => {
-  test.each(['alone', 'with a cleanup'])('deletes the logs of a job that is deleted %s', async how => {
+  test.each(['alone', 'with a cleanup'])('deletes the logs of a job that is deleted %s', async method => {
     await shipper.print('one\n', true);
     await rig.report(job, 'completed');
     await server.watch.jobEnd(job.jobId);
-    if (how === 'alone') valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
+    if (method === 'alone') valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
     else {
       skewMs = 2 * 86_400_000;
       valueOf(await server.admin.call(queueApi.cleanup, { query: { days: 1 } }));

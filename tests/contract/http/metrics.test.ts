@@ -8,7 +8,10 @@ async function openServer(): Promise<TestServer> {
   return server;
 }
 
-async function figures(server: TestServer, token = server.adminToken): Promise<ReadonlyMap<string, number>> {
+async function readMetrics(
+  server: TestServer,
+  token = server.adminToken,
+): Promise<ReadonlyMap<string, number>> {
   const response = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toMatch(/^text\/plain; (?:version=0\.0\.4; )?charset=utf-8/);
@@ -21,8 +24,8 @@ test('reports figures of the fleet, the calls and the process', async () => {
   await server.createWorker({ name: 'rig-1' });
   await server.submit({ config: {} });
   await server.submit({ config: {} });
-  const found = await figures(server);
-  expect(Object.fromEntries(found)).toMatchObject({
+  const metrics = await readMetrics(server);
+  expect(Object.fromEntries(metrics)).toMatchObject({
     'trainyard_jobs{status="pending"}': 2,
     'trainyard_jobs{status="running"}': 0,
     'trainyard_gpus{state="busy"}': 0,
@@ -33,15 +36,15 @@ test('reports figures of the fleet, the calls and the process', async () => {
     trainyard_worker_streams: 0,
     'http_requests_total{method="POST",route="/api/queue/submit",status="200"}': 2,
   });
-  const workers = [...found].filter(([name]) => name.startsWith('trainyard_workers{'));
+  const workers = [...metrics].filter(([name]) => name.startsWith('trainyard_workers{'));
   expect(workers.reduce((sum, [, count]) => sum + count, 0)).toBe(1);
   for (const name of [
     'process_cpu_seconds_total',
     'nodejs_eventloop_lag_seconds',
     'trainyard_queue_oldest_wait_seconds',
   ])
-    expect(found.get(name)).toBeGreaterThanOrEqual(0);
-  expect([...found.keys()].some(name => name.startsWith('trainyard_build_info{version='))).toBe(true);
+    expect(metrics.get(name)).toBeGreaterThanOrEqual(0);
+  expect([...metrics.keys()].some(name => name.startsWith('trainyard_build_info{version='))).toBe(true);
 });
 
 test('counts calls by their route, not by their URL', async () => {
@@ -51,7 +54,7 @@ test('counts calls by their route, not by their URL', async () => {
       headers: { authorization: `Bearer ${server.adminToken}` },
     });
   await fetch(`${server.url}/no/such/call`);
-  const names = [...(await figures(server)).entries()].filter(([name]) =>
+  const names = [...(await readMetrics(server)).entries()].filter(([name]) =>
     name.startsWith('http_requests_total'),
   );
   expect(names).toEqual([['http_requests_total{method="GET",route="/api/queue/:id",status="404"}', 3]]);
@@ -60,13 +63,13 @@ test('counts calls by their route, not by their URL', async () => {
 test('requires a token with queue.view for the metrics', async () => {
   const server = await openServer();
   expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
-  const make = async (permission: 'queue.view' | 'queue.submit') =>
+  const createToken = async (permission: 'queue.view' | 'queue.submit') =>
     valueOf(
       await server.admin.call(tokensApi.create, { body: { name: permission, permissions: [permission] } }),
     ).token;
-  await figures(server, await make('queue.view'));
+  await readMetrics(server, await createToken('queue.view'));
   const { status } = await fetch(`${server.url}/metrics`, {
-    headers: { authorization: `Bearer ${await make('queue.submit')}` },
+    headers: { authorization: `Bearer ${await createToken('queue.submit')}` },
   });
   expect(status).toBe(403);
 });

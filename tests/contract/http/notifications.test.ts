@@ -29,14 +29,14 @@ test('creates, renames and deletes a channel, and shows only the host of its tar
   expect(
     valueOf(await admin.call(notificationsApi.updateChannel, { params, body: { name: 'crew' } })).name,
   ).toBe('crew');
-  const listed = valueOf(await admin.call(notificationsApi.listChannels));
-  expect(listed.channels.map(({ name }) => name)).toEqual(['crew']);
+  const channelList = valueOf(await admin.call(notificationsApi.listChannels));
+  expect(channelList.channels.map(({ name }) => name)).toEqual(['crew']);
   const audit = valueOf(await admin.call(auditApi.list, { query: { event_type: 'notification.*' } }));
   expect(audit.entries.map(({ event_type: type }) => type)).toEqual([
     'notification.channel_changed',
     'notification.channel_created',
   ]);
-  expect(JSON.stringify([createdChannel, listed, audit, server.log])).not.toContain('secret-path');
+  expect(JSON.stringify([createdChannel, channelList, audit, server.log])).not.toContain('secret-path');
   valueOf(await admin.call(notificationsApi.removeChannel, { params }));
   expect(valueOf(await admin.call(notificationsApi.listChannels)).channels).toEqual([]);
 });

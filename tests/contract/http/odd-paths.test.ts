@@ -17,10 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-const named = everyCall.filter(({ path }) => path.includes(':'));
+const callsWithParameters = everyCall.filter(({ path }) => path.includes(':'));
 
 // Odd values of a path parameter, as they are written in the path.
-const odd: readonly string[] = [
+const oddValues: readonly string[] = [
   '..',
   '.',
   '...',
@@ -91,16 +91,17 @@ function isRefused(row: Call, value: string, { status, code, text }: RawAnswer):
 }
 
 test('covers every path that has parameters, with one tested parameter each', () => {
-  expect(named.length).toBeGreaterThan(20);
-  for (const { path } of named) expect(path.match(/[:*][a-z_]+/g)).toHaveLength(path.includes('*') ? 2 : 1);
+  expect(callsWithParameters.length).toBeGreaterThan(20);
+  for (const { path } of callsWithParameters)
+    expect(path.match(/[:*][a-z_]+/g)).toHaveLength(path.includes('*') ? 2 : 1);
 });
 
-describe.each(named.map(row => [`${row.method} ${row.path}`, row] as const))(
+describe.each(callsWithParameters.map(row => [`${row.method} ${row.path}`, row] as const))(
   'odd values in the path of %s',
   (_name, row) => {
     test('refuses every odd value, reveals nothing and changes nothing', async () => {
       const before = valueOf(await server.admin.call(queueApi.list, {})).as_of_seq;
-      for (const value of odd) {
+      for (const value of oddValues) {
         const answer = await send(row, value);
         expect([value.slice(0, 40), isRefused(row, value, answer)], `answered: ${answer.text}`).toEqual([
           value.slice(0, 40),

@@ -16,13 +16,13 @@ afterAll(() => server.close());
 interface Rig {
   readonly id: WorkerId;
   readonly post: (path: string, body: string | object) => Promise<RawAnswer>;
-  readonly openStream: (of: WorkerId) => Promise<number>;
+  readonly openStream: (workerId: WorkerId) => Promise<number>;
 }
 
 // Adds a worker whose calls the test makes.
 async function addRig(name: string): Promise<Rig> {
   const { id, token } = await server.createWorker({ name, labels: { rig: name } });
-  const own = ['x-worker-token', token] as const;
+  const tokenHeader = ['x-worker-token', token] as const;
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
   const rig: Rig = {
@@ -31,12 +31,12 @@ async function addRig(name: string): Promise<Rig> {
       sendRaw(server.url, {
         method: 'POST',
         path,
-        headers: [own, asJson],
+        headers: [tokenHeader, asJson],
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
-    async openStream(of) {
-      const url = `${server.url}/api/workers/stream?worker_id=${of}`;
-      const response = await fetch(url, { headers: [[...own]], signal: controller.signal });
+    async openStream(workerId) {
+      const url = `${server.url}/api/workers/stream?worker_id=${workerId}`;
+      const response = await fetch(url, { headers: [[...tokenHeader]], signal: controller.signal });
       return response.status;
     },
   };
@@ -46,7 +46,7 @@ async function addRig(name: string): Promise<Rig> {
   return rig;
 }
 
-const jobOf = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
+const readJob = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
 
 // Submits a job and reports that the worker runs it.
 async function runOn(rig: Rig, name: string): Promise<JobId> {
@@ -56,24 +56,24 @@ async function runOn(rig: Rig, name: string): Promise<JobId> {
   return job;
 }
 
-describe('calls of a worker about another worker', () => {
+describe('calls of a worker about another worker or its job', () => {
   test('refuses reports, streams and heartbeats about another worker, and audits them', async () => {
-    const [mine, other] = [await addRig('a-1'), await addRig('a-2')];
-    const job = await runOn(mine, 'a-1');
-    const before = await jobOf(job);
+    const [owner, other] = [await addRig('a-1'), await addRig('a-2')];
+    const job = await runOn(owner, 'a-1');
+    const before = await readJob(job);
     for (const status of ['starting', 'running', 'completed', 'failed', 'cancelled']) {
       const answer = await other.post(`/api/workers/job/${job}/status`, { status });
       expect([status, answer.status, answer.code]).toEqual([status, 403, 'not_your_job']);
     }
-    const attempt = (await jobOf(job)).attempts.at(-1)?.attempt_id;
-    const known = await other.post(`/api/workers/job/${job}/status`, {
+    const attempt = (await readJob(job)).attempts.at(-1)?.attempt_id;
+    const reportOfAttempt = await other.post(`/api/workers/job/${job}/status`, {
       status: 'completed',
       attempt_id: attempt,
     });
-    expect(known).toMatchObject({ status: 403, code: 'not_your_job' });
-    expect(await other.openStream(mine.id)).toBe(403);
+    expect(reportOfAttempt).toMatchObject({ status: 403, code: 'not_your_job' });
+    expect(await other.openStream(owner.id)).toBe(403);
     for (const path of ['/api/workers/heartbeat', '/api/workers/disconnect'])
-      expect(await other.post(path, { worker_id: mine.id })).toMatchObject({
+      expect(await other.post(path, { worker_id: owner.id })).toMatchObject({
         status: 403,
         code: 'not_your_worker',
       });
@@ -83,9 +83,9 @@ describe('calls of a worker about another worker', () => {
       resume_job: null,
       abandon_job: job,
     });
-    const after = await jobOf(job);
-    expect(after).toMatchObject({ status: 'running', worker_id: mine.id, attempt: before.attempt });
-    expect(valueOf(await server.admin.call(workersApi.get, { params: { id: mine.id } }))).toMatchObject({
+    const after = await readJob(job);
+    expect(after).toMatchObject({ status: 'running', worker_id: owner.id, attempt: before.attempt });
+    expect(valueOf(await server.admin.call(workersApi.get, { params: { id: owner.id } }))).toMatchObject({
       status: 'busy',
       current_job_id: job,
     });
@@ -95,13 +95,13 @@ describe('calls of a worker about another worker', () => {
     expect(refused).toHaveLength(6);
     for (const entry of refused)
       expect(entry).toMatchObject({ actor_type: 'worker', actor_id: other.id, target_id: job });
-    const strange = entries.filter(({ event_type: type }) => type === 'auth.refused');
-    expect(strange.map(({ target_id: call }) => call).toSorted()).toEqual([
+    const refusedCalls = entries.filter(({ event_type: type }) => type === 'auth.refused');
+    expect(refusedCalls.map(({ target_id: call }) => call).toSorted()).toEqual([
       'GET /api/workers/stream',
       'POST /api/workers/disconnect',
       'POST /api/workers/heartbeat',
     ]);
-    for (const { details, address } of strange)
+    for (const { details, address } of refusedCalls)
       expect({ details, address }).toEqual({
         details: { why: 'not_your_worker', worker_id: other.id },
         address: '127.0.0.1',
@@ -109,14 +109,14 @@ describe('calls of a worker about another worker', () => {
   });
 
   test('limits the audit rows of these refusals, and still serves the worker', async () => {
-    const [mine, other] = [await addRig('b-1'), await addRig('b-2')];
+    const [owner, other] = [await addRig('b-1'), await addRig('b-2')];
     for (let n = 0; n < 200; n += 1)
-      expect((await other.post('/api/workers/heartbeat', { worker_id: mine.id })).status).toBe(403);
+      expect((await other.post('/api/workers/heartbeat', { worker_id: owner.id })).status).toBe(403);
     const query = { event_type: 'auth.refused', limit: 500 };
     const { entries } = valueOf(await server.admin.call(auditApi.list, { query }));
-    const own = entries.filter(({ details }) => details['worker_id'] === other.id);
+    const otherWorkersRows = entries.filter(({ details }) => details['worker_id'] === other.id);
     // After 30 rows, refusals of this worker are only counted.
-    expect(own).toHaveLength(30);
+    expect(otherWorkersRows).toHaveLength(30);
     expect((await other.post('/api/workers/heartbeat', { worker_id: other.id })).status).toBe(200);
   });
 });
@@ -157,7 +157,7 @@ describe('unusable values in reports', () => {
         `{"worker_id":"${rig.id}","status":"busy","current_job_id":"${job}","job_progress":${progress},"gpu_utilization":${progress}}`,
       );
       for (const { status } of [report, heartbeat]) expect([200, 400, 413]).toContain(status);
-      const after = await jobOf(job);
+      const after = await readJob(job);
       expect(after.status).toBe('running');
       expect(JSON.stringify(after).length).toBeLessThan(8_000);
       const { step = 0, total_steps: total = 0, percent = 0 } = after.progress ?? {};
@@ -171,7 +171,7 @@ describe('unusable values in reports', () => {
         `/api/workers/job/${job}/status`,
         `{"status":"completed","exit_code":0,"progress":${/NaN/.test(progress) ? '0' : progress}}`,
       );
-      expect([end.status, (await jobOf(job)).status]).toEqual([200, 'completed']);
+      expect([end.status, (await readJob(job)).status]).toEqual([200, 'completed']);
     },
   );
 
@@ -191,6 +191,6 @@ describe('unusable values in reports', () => {
     const job = await runOn(rig, name);
     const answer = await rig.post(`/api/workers/job/${job}/status`, `{"status":${status}}`);
     expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
-    expect(await jobOf(job)).toMatchObject({ status: 'running', worker_id: rig.id });
+    expect(await readJob(job)).toMatchObject({ status: 'running', worker_id: rig.id });
   });
 });

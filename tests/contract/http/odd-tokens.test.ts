@@ -23,19 +23,19 @@ afterAll(() => server.close());
 
 type Header = readonly [name: string, value: string];
 
-const guarded = everyCall.filter(({ authority }) => authority !== 'open');
-const long = `tk_${'x'.repeat(10_000)}`;
-const wrong = 'tk_first-of-two';
+const protectedCalls = everyCall.filter(({ authority }) => authority !== 'open');
+const longToken = `tk_${'x'.repeat(10_000)}`;
+const wrongToken = 'tk_first-of-two';
 
 // Returns the token that the call requires, and the header for it.
-function right({ authority }: Call): {
+function validTokenFor({ authority }: Call): {
   readonly token: string;
   readonly asHeader: (token: string) => Header;
 } {
   if (authority === 'upload') return { token: uploadToken, asHeader: token => ['x-upload-token', token] };
-  const ofWorkers = { worker: workerToken, join: joinToken };
+  const workerTokens = { worker: workerToken, join: joinToken };
   return authority === 'worker' || authority === 'join'
-    ? { token: ofWorkers[authority], asHeader: token => ['x-worker-token', token] }
+    ? { token: workerTokens[authority], asHeader: token => ['x-worker-token', token] }
     : { token: server.adminToken, asHeader: bearer };
 }
 
@@ -51,31 +51,50 @@ const send = (row: Call, headers: readonly Header[]): Promise<RawAnswer> => {
 
 type Form = readonly [what: string, headersOf: (row: Call) => readonly Header[], code: string];
 const forms: readonly Form[] = [
-  ['none', () => [], 'token_missing'],
-  ['an empty one', row => [right(row).asHeader('')], 'token_missing or token_invalid'],
-  ['10 kB', row => [right(row).asHeader(long)], 'token_invalid'],
-  ['a list', row => [right(row).asHeader(`["${right(row).token}"]`)], 'token_invalid'],
+  ['no token', () => [], 'token_missing'],
+  ['an empty token', row => [validTokenFor(row).asHeader('')], 'token_missing or token_invalid'],
+  ['a token of 10 kB', row => [validTokenFor(row).asHeader(longToken)], 'token_invalid'],
   [
-    'a good one before a wrong one',
-    row => [right(row).asHeader(right(row).token), right(row).asHeader(wrong)],
+    'a list with the valid token',
+    row => [validTokenFor(row).asHeader(`["${validTokenFor(row).token}"]`)],
     'token_invalid',
   ],
   [
-    'a good one behind a wrong one',
-    row => [right(row).asHeader(wrong), right(row).asHeader(right(row).token)],
+    'a valid token before an invalid one',
+    row => [validTokenFor(row).asHeader(validTokenFor(row).token), validTokenFor(row).asHeader(wrongToken)],
     'token_invalid',
   ],
   [
-    'a good one twice',
-    row => [right(row).asHeader(right(row).token), right(row).asHeader(right(row).token)],
+    'a valid token after an invalid one',
+    row => [validTokenFor(row).asHeader(wrongToken), validTokenFor(row).asHeader(validTokenFor(row).token)],
     'token_invalid',
   ],
-  ['a good one with another end', row => [right(row).asHeader(`${right(row).token}x`)], 'token_invalid'],
-  ['a part of a good one', row => [right(row).asHeader(right(row).token.slice(0, -1))], 'token_invalid'],
-  ['a good one by another scheme', row => [['authorization', `Basic ${right(row).token}`]], 'token_missing'],
+  [
+    'a valid token twice',
+    row => [
+      validTokenFor(row).asHeader(validTokenFor(row).token),
+      validTokenFor(row).asHeader(validTokenFor(row).token),
+    ],
+    'token_invalid',
+  ],
+  [
+    'a valid token with an additional character',
+    row => [validTokenFor(row).asHeader(`${validTokenFor(row).token}x`)],
+    'token_invalid',
+  ],
+  [
+    'a valid token without its last character',
+    row => [validTokenFor(row).asHeader(validTokenFor(row).token.slice(0, -1))],
+    'token_invalid',
+  ],
+  [
+    'a valid token in another scheme',
+    row => [['authorization', `Basic ${validTokenFor(row).token}`]],
+    'token_missing',
+  ],
 ];
 
-describe.each(guarded.map(row => [`${row.method} ${row.path}`, row] as const))(
+describe.each(protectedCalls.map(row => [`${row.method} ${row.path}`, row] as const))(
   'tokens of %s',
   (_name, row) => {
     test('refuses every invalid form of a token and accepts the valid one', async () => {
@@ -84,7 +103,7 @@ describe.each(guarded.map(row => [`${row.method} ${row.path}`, row] as const))(
         expect([what, answer.status], `answered: ${answer.text}`).toEqual([what, 401]);
         expect(code).toContain(answer.code?.replace('join_', ''));
       }
-      const { token, asHeader } = right(row);
+      const { token, asHeader } = validTokenFor(row);
       expect((await send(row, [asHeader(token)])).status).not.toBe(401);
     });
   },
@@ -93,11 +112,11 @@ describe.each(guarded.map(row => [`${row.method} ${row.path}`, row] as const))(
 test.each([
   ['authorization', 'Bearer tk_'],
   ['x-worker-token', 'wt_'],
-])('refuses a NUL character in %s, and headers that are too long', async (name, begin) => {
+])('refuses a NUL character in %s, and headers that are too long', async (name, prefix) => {
   const request = (value: string): string =>
     `GET /api/queue HTTP/1.1\r\nHost: ${new URL(server.url).host}\r\n${name}: ${value}\r\nConnection: close\r\n\r\n`;
-  expect(await sendBytes(server.url, request(`${begin}a\0b`))).toMatch(/^HTTP\/1\.1 400 /);
-  expect(await sendBytes(server.url, request(`${begin}${'x'.repeat(40_000)}`))).toMatch(/^HTTP\/1\.1 431 /);
+  expect(await sendBytes(server.url, request(`${prefix}a\0b`))).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await sendBytes(server.url, request(`${prefix}${'x'.repeat(40_000)}`))).toMatch(/^HTTP\/1\.1 431 /);
 });
 
 test('audits tried tokens only by the start of their hash', async () => {
@@ -108,24 +127,24 @@ test('audits tried tokens only by the start of their hash', async () => {
     entries.push(...page);
     if (page.length < 500) break;
   }
-  const tried = [
-    long,
-    wrong,
+  const triedTokens = [
+    longToken,
+    wrongToken,
     `${server.adminToken}x`,
     server.adminToken.slice(0, -1),
     workerToken.slice(0, -1),
   ];
   const text = JSON.stringify(entries) + server.log.join('');
-  for (const secret of [...tried, server.adminToken, workerToken]) expect(text).not.toContain(secret);
+  for (const secret of [...triedTokens, server.adminToken, workerToken]) expect(text).not.toContain(secret);
   expect(text).not.toContain('xxxxxxxxx');
-  const ofTokens = entries.filter(({ details }) => details['why'] !== 'not_your_worker');
-  for (const { details } of ofTokens)
+  const tokenRows = entries.filter(({ details }) => details['why'] !== 'not_your_worker');
+  for (const { details } of tokenRows)
     expect(details).toEqual({
       why: expect.stringMatching(/^(?:join_)?token_(?:missing|invalid)$/) as unknown,
       sha256: expect.stringMatching(/^[0-9a-f]{8}$/) as unknown,
     });
-  const shown = new Set(ofTokens.map(({ details }) => details['sha256']));
+  const auditedHashes = new Set(tokenRows.map(({ details }) => details['sha256']));
   // The trail records the first 30 refusals of an address, and only counts further ones.
-  for (const secret of [long, `${joinToken}x`, workerToken.slice(0, -1)])
-    expect(shown).toContain(createHash('sha256').update(secret).digest('hex').slice(0, 8));
+  for (const secret of [longToken, `${joinToken}x`, workerToken.slice(0, -1)])
+    expect(auditedHashes).toContain(createHash('sha256').update(secret).digest('hex').slice(0, 8));
 });

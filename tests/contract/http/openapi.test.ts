@@ -53,11 +53,11 @@ test('answers 304 without a body to a client that has the document', async () =>
 });
 
 test('describes exactly the mounted calls', () => {
-  const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+  const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map(method => `${method.toUpperCase()} ${path}`),
   );
   const mounted = rows.map(({ method, path }) => `${method} ${path.replaceAll(/[:*](\w+)/g, '{$1}')}`);
-  expect(described.toSorted()).toEqual(mounted.toSorted());
+  expect(documented.toSorted()).toEqual(mounted.toSorted());
 });
 
 test.each(rows.map(row => [`${row.method} ${row.path}`, row] as const))(

@@ -22,27 +22,27 @@ const codeOf = async (response: Response): Promise<readonly [number, unknown]> =
 
 describe('outstanding files of a completed job', () => {
   const uploadFile = (): Promise<Response> => upload(server.url, job.token, 'a.txt', { body: 'late' });
-  const outstanding = (body: object, token = job.token): Promise<Response> =>
+  const reportOutstanding = (body: object, token = job.token): Promise<Response> =>
     fetch(`${server.url}/api/cloud/outstanding`, {
       method: 'PUT',
       headers: { 'x-upload-token': token, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  const detail = async () =>
+  const readOutstanding = async () =>
     valueOf(await server.admin.call(queueApi.get, { params: { id: job.jobId } })).outstanding;
 
   test('shows outstanding files until the worker reports that none are left', async () => {
-    expect(await codeOf(await outstanding({ files: 0, bytes: 0 }))).toEqual([409, 'job_not_final']);
+    expect(await codeOf(await reportOutstanding({ files: 0, bytes: 0 }))).toEqual([409, 'job_not_final']);
     await rig.report(job, 'completed', { uploads_pending: true });
-    expect(await detail()).toMatchObject({ files: null, bytes: null, reason: null });
-    expect((await outstanding({ files: 2, bytes: 7, reason: 'x'.repeat(600) })).status).toBe(200);
-    expect(await detail()).toMatchObject({ files: 2, bytes: 7, reason: 'x'.repeat(500) });
+    expect(await readOutstanding()).toMatchObject({ files: null, bytes: null, reason: null });
+    expect((await reportOutstanding({ files: 2, bytes: 7, reason: 'x'.repeat(600) })).status).toBe(200);
+    expect(await readOutstanding()).toMatchObject({ files: 2, bytes: 7, reason: 'x'.repeat(500) });
     await server.watch.until('the job with outstanding files', event =>
       event.kind === 'job' && event.job_id === job.jobId && event.type === 'job.outstanding' ? event : null,
     );
     expect((await uploadFile()).status).toBe(200);
-    expect((await outstanding({ files: 0, bytes: 0 })).status).toBe(200);
-    expect(await detail()).toBeNull();
+    expect((await reportOutstanding({ files: 0, bytes: 0 })).status).toBe(200);
+    expect(await readOutstanding()).toBeNull();
     expect(await codeOf(await uploadFile())).toEqual([401, 'uploads_closed']);
     const { entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 1 } }));
     expect(entries.map(entry => entry.event_type)).toEqual(['artifact.uploads_done']);
@@ -52,11 +52,11 @@ describe('outstanding files of a completed job', () => {
     const giveUp = () => server.admin.call(artifactsApi.giveUp, { params: { id: job.jobId } });
     expect(await giveUp()).toMatchObject({ failure: { problem: { code: 'nothing_outstanding' } } });
     await rig.report(job, 'completed', { uploads_pending: true });
-    await outstanding({ files: 2, bytes: 7 });
+    await reportOutstanding({ files: 2, bytes: 7 });
     expect(valueOf(await giveUp())).toEqual({ success: true, job_id: job.jobId });
-    expect(await detail()).toBeNull();
+    expect(await readOutstanding()).toBeNull();
     expect(await codeOf(await uploadFile())).toEqual([401, 'uploads_closed']);
-    expect(await codeOf(await outstanding({ files: 1, bytes: 1 }))).toEqual([401, 'uploads_closed']);
+    expect(await codeOf(await reportOutstanding({ files: 1, bytes: 1 }))).toEqual([401, 'uploads_closed']);
     expect(await giveUp()).toMatchObject({ failure: { problem: { code: 'nothing_outstanding' } } });
     valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
     expect(await giveUp()).toMatchObject({ failure: { problem: { code: 'job_not_found' } } });

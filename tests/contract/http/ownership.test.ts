@@ -10,29 +10,29 @@ import { everyCall } from '../../support/every-call.ts';
 import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 import { watchEvents } from '../../support/watch.ts';
 
-interface Person {
+interface ApiUser {
   readonly name: string;
   readonly token: string;
   readonly client: Client;
 }
 
 let server: TestServer;
-let alice: Person;
-let bob: Person;
+let alice: ApiUser;
+let bob: ApiUser;
 beforeAll(async () => {
   server = await startTestServer();
-  [alice, bob] = [await enrol('alice'), await enrol('bob')];
+  [alice, bob] = [await createUser('alice'), await createUser('bob')];
 });
 afterAll(() => server.close());
 
 // Creates a user. Without `held`, the token has the default permissions.
-async function enrol(name: string, held?: readonly Permission[]): Promise<Person> {
-  const body = { name, ...(held && { permissions: [...held] }) };
+async function createUser(name: string, permissions?: readonly Permission[]): Promise<ApiUser> {
+  const body = { name, ...(permissions && { permissions: [...permissions] }) };
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
   return { name, token, client: adminClient(server.url, token) };
 }
 
-async function submit({ client, name }: Person, more: object = {}): Promise<JobId> {
+async function submit({ client, name }: ApiUser, more: object = {}): Promise<JobId> {
   const body = { config_name: `secret-of-${name}`, config: {}, ...more };
   return JobId.parse(valueOf(await client.call(queueApi.submit, { body })).job_id);
 }
@@ -47,7 +47,7 @@ interface Answer {
 
 const bodies: Readonly<Record<string, unknown>> = { [queueApi.ask.path]: { what: 'save' } };
 
-async function callFor(row: Call, { token }: Person, id: string): Promise<Answer> {
+async function callFor(row: Call, { token }: ApiUser, id: string): Promise<Answer> {
   const path = row.path.replace(':id', id).replace('*key', 'model.safetensors');
   const response = await fetch(`${server.url}${path}${row.path.endsWith('/search') ? '?q=x' : ''}`, {
     method: row.method,
@@ -57,43 +57,45 @@ async function callFor(row: Call, { token }: Person, id: string): Promise<Answer
   return { status: response.status, text: await response.text() };
 }
 
-const titled = (rows: readonly Call[]) => rows.map(row => [`${row.method} ${row.path}`, row] as const);
-const ofQueue = everyCall.filter(({ authority }) => authority.startsWith('queue.'));
-const having = (rule: Call['own']) => titled(ofQueue.filter(({ own }) => own === rule));
+const withTitles = (rows: readonly Call[]) => rows.map(row => [`${row.method} ${row.path}`, row] as const);
+const queueCalls = everyCall.filter(({ authority }) => authority.startsWith('queue.'));
+const callsWithRule = (rule: Call['own']) => withTitles(queueCalls.filter(({ own }) => own === rule));
 
 describe('calls that need a permission of the queue', () => {
-  test.each(titled(ofQueue))('has an ownership rule for %s', (_name, row) => {
+  test.each(withTitles(queueCalls))('has an ownership rule for %s', (_name, row) => {
     expect(['job', 'filtered', 'shared', 'refused']).toContain(row.own);
   });
 
-  test.each(titled(ofQueue.filter(({ path }) => path.startsWith('/api/queue/') && path.includes(':'))))(
-    'checks the owner of the job in %s, or requires the full permission',
-    (_name, row) => {
-      expect(row.path).toContain(':id');
-      expect(['job', 'refused']).toContain(row.own);
-    },
-  );
+  test.each(
+    withTitles(queueCalls.filter(({ path }) => path.startsWith('/api/queue/') && path.includes(':'))),
+  )('checks the owner of the job in %s, or requires the full permission', (_name, row) => {
+    expect(row.path).toContain(':id');
+    expect(['job', 'refused']).toContain(row.own);
+  });
 });
 
 describe('calls for one job', () => {
-  test.each(having('job'))("answers another user's job like an unknown one in %s", async (_name, row) => {
-    const id = await submit(alice);
-    const [foreign, none] = [await callFor(row, bob, id), await callFor(row, bob, 'j_none')];
-    expect(foreign.status).toBe(404);
-    const bare = ({ text }: Answer, own: string): unknown => ({
-      ...(JSON.parse(text) as object),
-      request_id: null,
-      detail: (JSON.parse(text) as { readonly detail: string }).detail.replaceAll(own, 'ID'),
-    });
-    expect(bare(foreign, id)).toEqual(bare(none, 'j_none'));
-    expect(foreign.text).not.toContain('alice');
-    expect(await statusOf(id)).toBe('pending');
-    await server.admin.call(queueApi.cancel, { params: { id } });
-    expect((await callFor(row, bob, id)).status).toBe(404);
-    expect(await statusOf(id)).toBe('cancelled');
-  });
+  test.each(callsWithRule('job'))(
+    "answers another user's job like an unknown one in %s",
+    async (_name, row) => {
+      const id = await submit(alice);
+      const [foreign, none] = [await callFor(row, bob, id), await callFor(row, bob, 'j_none')];
+      expect(foreign.status).toBe(404);
+      const withoutIds = ({ text }: Answer, id: string): unknown => ({
+        ...(JSON.parse(text) as object),
+        request_id: null,
+        detail: (JSON.parse(text) as { readonly detail: string }).detail.replaceAll(id, 'ID'),
+      });
+      expect(withoutIds(foreign, id)).toEqual(withoutIds(none, 'j_none'));
+      expect(foreign.text).not.toContain('alice');
+      expect(await statusOf(id)).toBe('pending');
+      await server.admin.call(queueApi.cancel, { params: { id } });
+      expect((await callFor(row, bob, id)).status).toBe(404);
+      expect(await statusOf(id)).toBe('cancelled');
+    },
+  );
 
-  test.each(having('job'))('allows %s for a job of the token itself', async (_name, row) => {
+  test.each(callsWithRule('job'))('allows %s for a job of the token itself', async (_name, row) => {
     const id = await submit(alice);
     if (row === queueApi.remove || row === queueApi.retry)
       valueOf(await alice.client.call(queueApi.cancel, { params: { id } }));
@@ -103,7 +105,7 @@ describe('calls for one job', () => {
   });
 
   test('names the owner of a job to a user who may view but not cancel it', async () => {
-    const lead = await enrol('lead', ['queue.view', 'queue.cancel.own']);
+    const lead = await createUser('lead', ['queue.view', 'queue.cancel.own']);
     const id = await submit(alice);
     expect(await lead.client.call(queueApi.cancel, { params: { id } })).toMatchObject({
       failure: {
@@ -117,7 +119,7 @@ describe('calls for one job', () => {
     expect(await statusOf(id)).toBe('pending');
   });
 
-  test.each(having('refused'))(
+  test.each(callsWithRule('refused'))(
     'requires the full permission for %s, also for own jobs',
     async (_name, row) => {
       const { status, text } = await callFor(row, alice, await submit(alice));
@@ -130,31 +132,31 @@ describe('calls about several jobs', () => {
   // Skip dataset versions, which are found by id. The dataset tests check what other users see of them.
   // Config values need the ids of jobs, and have a test below.
   const others: readonly Call[] = [eventsApi.stream, datasetsApi.pin, queueApi.configValues];
-  const plain = having('filtered').filter(([, row]) => !others.includes(row));
+  const filteredCalls = callsWithRule('filtered').filter(([, row]) => !others.includes(row));
 
   test('omits config values of the jobs of others, also when their ids are given', async () => {
-    const [foreign, own] = [
+    const [alicesJob, own] = [
       await submit(alice, { config: { trainer: 'selftest', rate: 1 } }),
       await submit(bob, { config: { trainer: 'selftest', rate: 2 } }),
     ];
     const values = (user: typeof bob, keys?: string) =>
       user.client.call(queueApi.configValues, {
-        query: { jobs: `${foreign},${own}`, ...(keys !== undefined && { keys }) },
+        query: { jobs: `${alicesJob},${own}`, ...(keys !== undefined && { keys }) },
       });
     expect(valueOf(await values(bob, 'rate'))).toEqual({ values: { [own]: { rate: '2' } }, keys: [] });
     expect(valueOf(await values(bob))).toEqual({ values: {}, keys: [] });
-    const all = { jobs: `${foreign},${own},j_none`, keys: 'rate,absent' };
+    const all = { jobs: `${alicesJob},${own},j_none`, keys: 'rate,absent' };
     expect(valueOf(await server.admin.call(queueApi.configValues, { query: all })).values).toEqual({
-      [foreign]: { rate: '1' },
+      [alicesJob]: { rate: '1' },
       [own]: { rate: '2' },
     });
     const { keys } = valueOf(
-      await server.admin.call(queueApi.configValues, { query: { jobs: `${foreign},${own}` } }),
+      await server.admin.call(queueApi.configValues, { query: { jobs: `${alicesJob},${own}` } }),
     );
     expect(keys).toEqual(['rate']);
   });
 
-  test.each(plain)('omits the jobs of others in %s', async (_name, row) => {
+  test.each(filteredCalls)('omits the jobs of others in %s', async (_name, row) => {
     const id = await submit(alice, { gpu_vram_gb: 9_999 });
     const limits = { approval_required_for: ['alice', 'bob'] };
     valueOf(await server.admin.call(queueApi.limit, { body: limits }));
@@ -167,7 +169,7 @@ describe('calls about several jobs', () => {
     expect(text).not.toContain(id);
   });
 
-  test.each(having('shared').filter(([, { method }]) => method === 'GET'))(
+  test.each(callsWithRule('shared').filter(([, { method }]) => method === 'GET'))(
     'answers %s for every user',
     async (_name, row) => {
       const { status } = await callFor(
@@ -194,30 +196,30 @@ describe('calls about several jobs', () => {
     expect(await ids({ query: { user: 'alice' } })).toEqual([]);
     expect(await ids({ query: { q: 'user:alice' } })).toEqual([]);
     expect(await ids({ query: { q: 'secret-of-alice' } })).toEqual([]);
-    const counted = valueOf(
-      await bob.client.call(queueApi.list, { query: { counts: 'true', user: 'alice' } }),
-    );
-    expect(counted.counts).toMatchObject({ total: 0, by_status: {} });
+    const page = valueOf(await bob.client.call(queueApi.list, { query: { counts: 'true', user: 'alice' } }));
+    expect(page.counts).toMatchObject({ total: 0, by_status: {} });
   });
 
   test('counts own jobs, and returns their positions in the whole queue', async () => {
-    const fresh = await startTestServer();
-    onTestFinished(() => fresh.close());
-    const held = { permissions: [...ownPermissions] };
-    const made = async (name: string): Promise<Client> => {
-      const { token } = valueOf(await fresh.admin.call(tokensApi.create, { body: { name, ...held } }));
-      return adminClient(fresh.url, token);
+    const freshServer = await startTestServer();
+    onTestFinished(() => freshServer.close());
+    const ownPermissionsBody = { permissions: [...ownPermissions] };
+    const createClient = async (name: string): Promise<Client> => {
+      const { token } = valueOf(
+        await freshServer.admin.call(tokensApi.create, { body: { name, ...ownPermissionsBody } }),
+      );
+      return adminClient(freshServer.url, token);
     };
-    const [one, other] = [await made('one'), await made('other')];
-    for (const client of [one, other, one])
+    const [firstClient, secondClient] = [await createClient('one'), await createClient('other')];
+    for (const client of [firstClient, secondClient, firstClient])
       valueOf(await client.call(queueApi.submit, { body: { config: {} } }));
-    const stats = valueOf(await other.call(queueApi.stats));
+    const stats = valueOf(await secondClient.call(queueApi.stats));
     expect(stats.by_user).toEqual({ other: { pending: 1, running: 0 } });
     expect(stats.by_status).toEqual({ pending: 1 });
     expect(stats.queue_depth).toBe(3);
-    expect(valueOf(await other.call(queueApi.line))).toMatchObject({ places: [2] });
-    expect(valueOf(await one.call(queueApi.line))).toMatchObject({ places: [1, 3] });
-    expect(valueOf(await fresh.admin.call(queueApi.line)).places).toBeUndefined();
+    expect(valueOf(await secondClient.call(queueApi.line))).toMatchObject({ places: [2] });
+    expect(valueOf(await firstClient.call(queueApi.line))).toMatchObject({ places: [1, 3] });
+    expect(valueOf(await freshServer.admin.call(queueApi.line)).places).toBeUndefined();
   });
 });
 
@@ -250,7 +252,7 @@ describe('event stream of a token with .own permissions', () => {
   });
 
   test('replays events by the same rule, and shows workers to those who may list them', async () => {
-    const ops = await enrol('ops', ['queue.view.own', 'admin.workers']);
+    const ops = await createUser('ops', ['queue.view.own', 'admin.workers']);
     const before = valueOf(await server.admin.call(queueApi.list)).as_of_seq;
     await submit(alice);
     await server.createWorker({ name: 'rig-seen' });
@@ -273,16 +275,16 @@ describe('event stream of a token with .own permissions', () => {
 
 describe('permissions of a new token', () => {
   test('grants only .own permissions by default', async () => {
-    const { token } = await enrol('newcomer');
+    const { token } = await createUser('newcomer');
     const { tokens } = valueOf(await server.admin.call(tokensApi.list));
     expect(token).toMatch(/^tk_/);
     expect(tokens.find(({ name }) => name === 'newcomer')?.permissions).toEqual([...ownPermissions]);
   });
 
   test('lets a full permission grant its .own form, but not the reverse', async () => {
-    const limited = await enrol('limited', ['admin.tokens', 'queue.view.own']);
-    const full = await enrol('full', ['admin.tokens', 'queue.view']);
-    const create = ({ client }: Person, name: string, permission: Permission) =>
+    const limited = await createUser('limited', ['admin.tokens', 'queue.view.own']);
+    const full = await createUser('full', ['admin.tokens', 'queue.view']);
+    const create = ({ client }: ApiUser, name: string, permission: Permission) =>
       client.call(tokensApi.create, { body: { name, permissions: [permission] } });
     expect(await create(full, 'from-full', 'queue.view.own')).toMatchObject({ ok: true });
     expect(await create(limited, 'from-limited', 'queue.view')).toMatchObject({

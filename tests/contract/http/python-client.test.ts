@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// Runs a script that has `fleet`, and returns the JSON that it prints.
+// Runs a Python script that can use the client `fleet`. Returns the JSON that the script prints with `say`.
 async function python(script: string, url = server.url, token = server.adminToken): Promise<unknown> {
   const head = `import json, os, sys
 from trainyard import Trainyard, TrainyardError
@@ -38,7 +38,7 @@ def say(value): print(json.dumps(value))
   return JSON.parse(stdout);
 }
 
-test('is the client that the server describes: run `npm run clients` after a change of the API', async () => {
+test('matches the Python client to the API of the server (otherwise run `npm run clients`)', async () => {
   const document: unknown = await (await fetch(`${server.url}/openapi.json`)).json();
   const read = (name: string) => readFileSync(join(root, 'dev/clients', name), 'utf8');
   const text = pythonClient(document, { runtime: read('runtime.py'), facade: read('facade.py') });
@@ -58,7 +58,7 @@ say([found[0]["id"] == job["job_id"], found[0]["priority"], why != "", ended["st
     ).toEqual([true, 20, true, 'cancelled']);
   });
 
-  test('gives up waiting after the time that was asked for', async () => {
+  test('raises TimeoutError when a job has not ended within the timeout', async () => {
     expect(
       await python(`
 job = fleet.submit_job(config={})["job_id"]
@@ -71,7 +71,7 @@ finally:
     ).toMatch(/^job \S+ is still pending after 0.1 seconds$/);
   });
 
-  test('raises the refusal of the server with its status, code and sentence', async () => {
+  test('raises an error with the status, the code and the detail of the response', async () => {
     const refusal = `
 try:
     fleet.get_job("nobody")
@@ -86,13 +86,13 @@ except TrainyardError as error:
     ]);
   });
 
-  test('refuses an address that is no server', async () => {
+  test('refuses a URL that is not http or https', async () => {
     await expect(python('say(1)', 'ftp://nowhere')).rejects.toThrow(
       /'ftp:\/\/nowhere' is no address of a server/,
     );
   });
 
-  test('sends null where it means something, and nothing for an argument that was not given', async () => {
+  test('sends null for None, and omits arguments that are not passed', async () => {
     expect(
       await python(`
 fleet.change_limits(max_concurrent=3)
@@ -131,12 +131,12 @@ say([stored, again])`),
 
   test('never sends its token to the target of a redirect', async () => {
     const visited: (string | undefined)[] = [];
-    const other = createServer((request, response) => {
+    const redirectTarget = createServer((request, response) => {
       visited.push(request.headers.authorization);
       response.end('{}');
     }).listen(0, '127.0.0.1');
-    const target = () => `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-    await new Promise(resolve => other.once('listening', resolve));
+    const target = () => `http://127.0.0.1:${(redirectTarget.address() as AddressInfo).port}`;
+    await new Promise(resolve => redirectTarget.once('listening', resolve));
     const redirect = createServer((_request, response) =>
       response.writeHead(302, { location: target() }).end(),
     ).listen(0, '127.0.0.1');
@@ -151,11 +151,11 @@ say([stored, again])`),
       ).toBe(302);
       expect(visited).toEqual([]);
     } finally {
-      for (const each of [other, redirect]) each.close();
+      for (const listener of [redirectTarget, redirect]) listener.close();
     }
   });
 
-  test('writes a download whole, and leaves no part of a broken one', async () => {
+  test('writes a complete download to its file, and leaves no file of an interrupted download', async () => {
     const folder = temporaryFolder();
     let isBroken = false;
     const files = createServer((_request, response) => {
@@ -195,7 +195,7 @@ def cancel_all():
         for job in fleet.list_jobs(status="pending", limit=10)["entries"]:
             fleet.cancel_job(job["id"])
         time.sleep(0.05)
-watcher = fleet
+
 threading.Thread(target=cancel_all, daemon=True).start()
 import io, contextlib
 with contextlib.redirect_stdout(io.StringIO()) as printed:

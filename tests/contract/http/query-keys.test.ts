@@ -16,7 +16,7 @@ const Problem = z.object({
   errors: z.array(z.object({ field: z.string(), message: z.string() })).default([]),
 });
 
-async function ask(pathAndQuery: string) {
+async function request(pathAndQuery: string) {
   const response = await fetch(server.url + pathAndQuery, {
     headers: { authorization: `Bearer ${server.adminToken}` },
   });
@@ -32,8 +32,8 @@ test.each([
   ['/api/audit/verify?start=3', 'start', 'unknown key; did you mean `start_id`?'],
   ['/api/queue/status?x=1', 'x', 'this call takes no query'],
   ['/health/live?x=1', 'x', 'this call takes no query'],
-])('refuses the query of %s and names the unknown key', async (path, field, message) => {
-  const { status, problem } = await ask(path);
+])('refuses the query of %s, and names its unknown key', async (path, field, message) => {
+  const { status, problem } = await request(path);
   expect([status, problem]).toEqual([
     400,
     { code: 'invalid_request', detail: `${field}: ${message}`, errors: [{ field, message }] },
@@ -41,7 +41,7 @@ test.each([
 });
 
 test('refuses __proto__ and constructor as query keys', async () => {
-  expect((await ask('/api/queue?__proto__=1&constructor=2')).status).toBe(400);
+  expect((await request('/api/queue?__proto__=1&constructor=2')).status).toBe(400);
 });
 
 test.each(

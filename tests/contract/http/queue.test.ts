@@ -17,14 +17,14 @@ const Reply = z.looseObject({
   idempotent_hit: z.boolean().optional(),
 });
 
-interface Sent {
+interface RequestOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly to?: TestServer;
 }
 
-async function send(path: string, { method = 'POST', headers = {}, body, to = server }: Sent = {}) {
+async function send(path: string, { method = 'POST', headers = {}, body, to = server }: RequestOptions = {}) {
   const response = await fetch(to.url + path, {
     method,
     headers: {
@@ -40,11 +40,11 @@ async function send(path: string, { method = 'POST', headers = {}, body, to = se
 const submit = (body: object = {}, headers: Readonly<Record<string, string>> = {}) =>
   send('/api/queue/submit', { headers, body: { config: {}, ...body } });
 
-const events = async (): Promise<number> => (await list({ limit: 1 })).as_of_seq;
+const newestSeq = async (): Promise<number> => (await list({ limit: 1 })).as_of_seq;
 const list = async (query: object) => valueOf(await server.admin.call(queueApi.list, { query }));
 
 describe('invalid input of queue calls', () => {
-  test.each<readonly [what: string, path: string, sent: Sent, says: RegExp]>([
+  test.each<readonly [what: string, path: string, sent: RequestOptions, says: RegExp]>([
     ['a negative limit', '/api/queue/concurrency', { body: { max_concurrent: -1 } }, /max_concurrent/],
     ['a fractional limit', '/api/queue/concurrency', { body: { max_concurrent: 1.5 } }, /max_concurrent/],
     [
@@ -93,12 +93,12 @@ describe('invalid input of queue calls', () => {
     ['an invalid "blocked"', '/api/queue?blocked=perhaps', { method: 'GET' }, /blocked/],
     ['a text of 201 characters', `/api/queue?q=${'x'.repeat(201)}`, { method: 'GET' }, /q/],
     ['a worker id with a path in it', '/api/queue?worker_id=..%2f', { method: 'GET' }, /worker_id/],
-  ])('refuses %s with a field name, and changes nothing', async (_what, path, sent, says) => {
-    const before = await events();
-    const { status, code, detail } = await send(path, sent);
+  ])('refuses %s with a field name, and changes nothing', async (_what, path, options, detailPattern) => {
+    const before = await newestSeq();
+    const { status, code, detail } = await send(path, options);
     expect([status, code]).toEqual([400, 'invalid_request']);
-    expect(detail).toMatch(says);
-    expect(await events()).toBe(before);
+    expect(detail).toMatch(detailPattern);
+    expect(await newestSeq()).toBe(before);
   });
 
   test.each([
@@ -107,8 +107,8 @@ describe('invalid input of queue calls', () => {
     ['POST', '/top'],
     ['POST', '/approve'],
     ['POST', '/reject'],
-  ])('returns job_not_found for %s of an unknown job %s', async (method, what) => {
-    expect(await send(`/api/queue/j_nothere${what}`, { method })).toMatchObject({
+  ])('returns job_not_found for %s of an unknown job %s', async (method, action) => {
+    expect(await send(`/api/queue/j_nothere${action}`, { method })).toMatchObject({
       status: 404,
       code: 'job_not_found',
     });
@@ -124,22 +124,22 @@ describe('header Idempotency-Key', () => {
   test('returns the same job for equal requests in any key order', async () => {
     const key = { 'idempotency-key': 'nightly-1' };
     const first = await submit({ config: { a: 1, b: { c: 2, d: [1, 2] } }, priority: 'high' }, key);
-    const again = await submit({ priority: 20, config: { b: { d: [1, 2], c: 2 }, a: 1 } }, key);
+    const repeated = await submit({ priority: 20, config: { b: { d: [1, 2], c: 2 }, a: 1 } }, key);
     expect(first.success).toBe(true);
     expect(first.idempotent_hit).toBe(false);
-    expect(again).toEqual({ ...first, idempotent_hit: true });
+    expect(repeated).toEqual({ ...first, idempotent_hit: true });
   });
 
   test.each<readonly [string, object]>([
     ['another config', { config: { a: 2 } }],
     ['lists in another order', { config: { a: [2, 1] } }],
     ['another priority', { config: { a: [1, 2] }, priority: 11 }],
-  ])('refuses a used key with %s', async (what, body) => {
-    const key = { 'idempotency-key': `other-${what.replaceAll(' ', '-')}` };
+  ])('refuses a used key with %s', async (action, body) => {
+    const key = { 'idempotency-key': `other-${action.replaceAll(' ', '-')}` };
     expect((await submit({ config: { a: [1, 2] } }, key)).status).toBe(200);
-    const before = await events();
+    const before = await newestSeq();
     expect(await submit(body, key)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
-    expect(await events()).toBe(before);
+    expect(await newestSeq()).toBe(before);
   });
 
   test('treats the key in the header and in the body as the same', async () => {
@@ -156,11 +156,11 @@ describe('header Idempotency-Key', () => {
     ['256 characters', 'x'.repeat(256)],
     ['another key than the body', 'header-key'],
   ])('refuses an idempotency key header with %s', async (_what, key) => {
-    const before = await events();
+    const before = await newestSeq();
     const answer = await submit({ idempotency_key: 'body-key' }, { 'idempotency-key': key });
     expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
     expect(answer.detail).toMatch(/Idempotency-Key/);
-    expect(await events()).toBe(before);
+    expect(await newestSeq()).toBe(before);
   });
 
   test('accepts a key of 255 printable characters', async () => {
@@ -235,35 +235,35 @@ test('returns the events of one job newest first, without addresses', async () =
 test('pages through 120 jobs by cursor once each while jobs are added and deleted', async () => {
   const add = (config_name: string) => server.submit({ config: {}, config_name, gpu_count: 777 });
   const jobs = await Promise.all(Array.from({ length: 120 }, () => add('walk')));
-  const seen: string[] = [];
+  const listedIds: string[] = [];
   let cursor: string | null = null;
   do {
     const page = await list({ q: 'WALK', limit: 17, ...(cursor !== null && { cursor: Number(cursor) }) });
-    seen.push(...page.entries.map(({ id }) => id));
+    listedIds.push(...page.entries.map(({ id }) => id));
     cursor = page.next_cursor;
     await add('walk-on');
     // Delete a job of an earlier page. With offsets instead of cursors, the next page would now skip a job.
-    const gone = seen.at(-2) ?? '';
-    await send(`/api/queue/${gone}/cancel`);
-    expect(await send(`/api/queue/${gone}`, { method: 'DELETE' })).toMatchObject({ status: 200 });
+    const deletedId = listedIds.at(-2) ?? '';
+    await send(`/api/queue/${deletedId}/cancel`);
+    expect(await send(`/api/queue/${deletedId}`, { method: 'DELETE' })).toMatchObject({ status: 200 });
   } while (cursor !== null);
-  expect(seen).toHaveLength(120);
-  expect(new Set(seen)).toEqual(new Set(jobs));
+  expect(listedIds).toHaveLength(120);
+  expect(new Set(listedIds)).toEqual(new Set(jobs));
 });
 
 test('returns the ids of pending jobs in queue order', async () => {
   const to = await startTestServer();
   onTestFinished(() => to.close());
-  const line = async () => valueOf(await to.admin.call(queueApi.line));
-  expect((await line()).job_ids).toEqual([]);
+  const readQueueOrder = async () => valueOf(await to.admin.call(queueApi.line));
+  expect((await readQueueOrder()).job_ids).toEqual([]);
   const first = await to.submit({ config: {} });
   const urgent = await to.submit({ config: {}, priority: 'urgent' });
   await to.submit({ config: {}, requires_approval: true });
   const last = await to.submit({ config: {} });
-  expect((await line()).job_ids).toEqual([urgent, first, last]);
+  expect((await readQueueOrder()).job_ids).toEqual([urgent, first, last]);
   valueOf(await to.admin.call(queueApi.moveToTop, { params: { id: last } }));
   valueOf(await to.admin.call(queueApi.cancel, { params: { id: urgent } }));
-  const { job_ids: ids, as_of_seq: seq } = await line();
+  const { job_ids: ids, as_of_seq: seq } = await readQueueOrder();
   expect(ids).toEqual([last, first]);
   expect(seq).toBe(valueOf(await to.admin.call(queueApi.list, { query: { limit: 1 } })).as_of_seq);
 });
@@ -277,11 +277,11 @@ test("accepts the limits in SimpleTuner's documentation, and returns the local f
     local_gpu_max_concurrent: 6,
     local_job_max_concurrent: 2,
   };
-  const own = await startTestServer();
-  onTestFinished(() => own.close());
-  expect((await send('/api/queue/concurrency', { body: documented, to: own })).status).toBe(200);
-  expect(valueOf(await own.admin.call(queueApi.concurrency))).toMatchObject(documented);
-  expect(valueOf(await own.admin.call(queueApi.stats))).toMatchObject({
+  const ownServer = await startTestServer();
+  onTestFinished(() => ownServer.close());
+  expect((await send('/api/queue/concurrency', { body: documented, to: ownServer })).status).toBe(200);
+  expect(valueOf(await ownServer.admin.call(queueApi.concurrency))).toMatchObject(documented);
+  expect(valueOf(await ownServer.admin.call(queueApi.stats))).toMatchObject({
     ...documented,
     local: {
       running_jobs: 0,
@@ -294,7 +294,7 @@ test("accepts the limits in SimpleTuner's documentation, and returns the local f
     },
     workers: { total_workers: 0, idle_workers: 0 },
   });
-  expect((await send('/api/queue/concurrency', { body: { local_gpu_max: 6 }, to: own })).code).toBe(
+  expect((await send('/api/queue/concurrency', { body: { local_gpu_max: 6 }, to: ownServer })).code).toBe(
     'invalid_request',
   );
 });

@@ -9,7 +9,7 @@ async function openServer(): Promise<TestServer> {
   return server;
 }
 
-const ask = (
+const request = (
   server: TestServer,
   headers: Readonly<Record<string, string>>,
   path = '/api/queue?note=secret',
@@ -20,11 +20,11 @@ const refusals = async (server: TestServer) =>
 
 test('audits an invalid token of any kind with its address and the start of its hash', async () => {
   const server = await openServer();
-  const wrong = 'tk_not-one-of-ours';
-  await ask(server, { authorization: `Bearer ${wrong}` });
-  await ask(server, { 'x-worker-token': wrong }, '/api/workers/queue');
-  await ask(server, { cookie: `trainyard_session=${wrong}` });
-  const sha256 = createHash('sha256').update(wrong).digest('hex').slice(0, 8);
+  const invalidToken = 'tk_not-one-of-ours';
+  await request(server, { authorization: `Bearer ${invalidToken}` });
+  await request(server, { 'x-worker-token': invalidToken }, '/api/workers/queue');
+  await request(server, { cookie: `trainyard_session=${invalidToken}` });
+  const sha256 = createHash('sha256').update(invalidToken).digest('hex').slice(0, 8);
   const entries = await refusals(server);
   expect(entries.map(({ target_id: call }) => call)).toEqual([
     'GET /api/queue',
@@ -39,12 +39,12 @@ test('audits an invalid token of any kind with its address and the start of its 
       target_type: 'call',
       details: { why: 'token_invalid', sha256 },
     });
-  expect(JSON.stringify(entries)).not.toContain(wrong);
+  expect(JSON.stringify(entries)).not.toContain(invalidToken);
 });
 
 test('audits a failed sign-in, but not a call without any token', async () => {
   const server = await openServer();
-  await ask(server, {});
+  await request(server, {});
   await fetch(`${server.url}/api/session`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin: server.url, 'sec-fetch-site': 'same-origin' },
@@ -59,7 +59,7 @@ test('limits failed calls of an address, but accepts a valid token from it', asy
   const server = await openServer();
   const statuses = new Map<number, number>();
   for (let n = 0; n < 200; n += 1) {
-    const { status, headers } = await ask(server, { authorization: `Bearer tk_${n}` });
+    const { status, headers } = await request(server, { authorization: `Bearer tk_${n}` });
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
     if (status === 429) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   }
@@ -74,14 +74,14 @@ test('limits failed calls of an address, but accepts a valid token from it', asy
 test('limits a token to a hundred open streams', async () => {
   const server = await openServer();
   const headers = { authorization: `Bearer ${server.adminToken}` };
-  const leaving = new AbortController();
-  onTestFinished(() => leaving.abort());
-  const open = () => fetch(`${server.url}/api/events`, { headers, signal: leaving.signal });
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
+  const open = () => fetch(`${server.url}/api/events`, { headers, signal: controller.signal });
   // The hundredth stream is already open: that of the test server itself.
   const streams = await Promise.all(Array.from({ length: 99 }, open));
   expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 99 }, () => 200));
-  const refused = await open();
-  expect([refused.status, ((await refused.json()) as { readonly code: string }).code]).toEqual([
+  const response = await open();
+  expect([response.status, ((await response.json()) as { readonly code: string }).code]).toEqual([
     429,
     'too_many_streams',
   ]);

@@ -64,14 +64,18 @@ describe('request id of a response', () => {
     ['an id in quotes', ['"a"']],
     ['a path as id', ['../x']],
     ['several ids', ['a', 'b']],
-  ])('replaces a request ID that is invalid: %s', async (_what, given) => {
+  ])('replaces an invalid request id of a client: %s', async (_what, requestIds) => {
     const { server } = await start();
     const id = await new Promise<unknown>((resolve, reject) => {
-      const sent = request(`${server.url}/nowhere`, { headers: { 'x-request-id': [...given] } }, answer => {
-        answer.resume();
-        resolve(answer.headers['x-request-id']);
-      });
-      sent.on('error', reject).end();
+      const outgoing = request(
+        `${server.url}/nowhere`,
+        { headers: { 'x-request-id': [...requestIds] } },
+        answer => {
+          answer.resume();
+          resolve(answer.headers['x-request-id']);
+        },
+      );
+      outgoing.on('error', reject).end();
     });
     expect(id).toMatch(/^[0-9a-f]{16}$/);
   });
@@ -110,10 +114,10 @@ test('answers an unexpected error with its request id, and logs the stack under 
   expect(lines[0]).not.toContain('token=');
 });
 
-test('logs the request id in the work of a request until its answer', async () => {
+test('adds the request id to log lines until the response is sent, and not to later ones', async () => {
   const lines: string[] = [];
   const log = createLog(line => lines.push(line()), true);
-  const later = Promise.withResolvers<undefined>();
+  const laterLogged = Promise.withResolvers<undefined>();
   const app = createBareApp(log, false);
   app.get('/', (_request, response) => {
     log.info('before');
@@ -121,7 +125,7 @@ test('logs the request id in the work of a request until its answer', async () =
     log.info('after');
     setImmediate(() => {
       log.info('later');
-      later.resolve(undefined);
+      laterLogged.resolve(undefined);
     });
   });
   const server = createServer(app).listen(0, '127.0.0.1');
@@ -131,9 +135,9 @@ test('logs the request id in the work of a request until its answer', async () =
   if (address === null || typeof address === 'string') throw new Error('no port');
   const headers = { 'x-request-id': 'mine', connection: 'close' };
   await fetch(`http://127.0.0.1:${address.port}/`, { headers });
-  await later.promise;
-  const said = lines.map(line => JSON.parse(line) as Line);
-  expect(said.map(line => [line['event'], line['request_id']])).toEqual([
+  await laterLogged.promise;
+  const parsedLines = lines.map(line => JSON.parse(line) as Line);
+  expect(parsedLines.map(line => [line['event'], line['request_id']])).toEqual([
     ['before', 'mine'],
     ['after', undefined],
     ['later', undefined],
@@ -148,41 +152,43 @@ describe('request id in log lines', () => {
     const jobs = await Promise.all(
       answers.map(async answer => ((await answer.json()) as { readonly job_id: string }).job_id),
     );
-    const submitted = new Map(lines('job.submitted').map(line => [line['request_id'], line]));
-    expect(submitted.size).toBe(20);
+    const linesByRequest = new Map(lines('job.submitted').map(line => [line['request_id'], line]));
+    expect(linesByRequest.size).toBe(20);
     for (const [n, id] of ids.entries())
-      expect(submitted.get(id)).toMatchObject({ level: 'info', job_id: jobs[n], by: 'admin' });
+      expect(linesByRequest.get(id)).toMatchObject({ level: 'info', job_id: jobs[n], by: 'admin' });
   });
 
   test('logs job, worker and attempt from dispatch to the end, and refused reports', async () => {
     const { server, lines } = await start();
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());
-    const [one, other] = await Promise.all(
+    const [firstWorker, secondWorker] = await Promise.all(
       ['rig-1', 'rig-2'].map(async name => {
         const { id, token } = await server.createWorker({ name });
         return createLightWorker({ url: server.url, id, token, agent });
       }),
     );
-    if (one === undefined || other === undefined) throw new Error('no workers');
-    await one.register();
-    await one.openStream();
+    if (firstWorker === undefined || secondWorker === undefined) throw new Error('no workers');
+    await firstWorker.register();
+    await firstWorker.openStream();
     const job = await server.submit({ config: {} });
-    const offer = await one.waitFor('the offer', () =>
-      one.commands.find(({ type }) => type === 'job_submit'),
+    const offer = await firstWorker.waitFor('the offer', () =>
+      firstWorker.commands.find(({ type }) => type === 'job_submit'),
     );
     const attempt = offer.attempt_id ?? '';
-    const ids = { job_id: job, worker_id: one.id, attempt: 1, attempt_id: attempt };
-    expect(lines('worker.registered')).toMatchObject([{ worker_id: one.id, by: one.id }]);
+    const ids = { job_id: job, worker_id: firstWorker.id, attempt: 1, attempt_id: attempt };
+    expect(lines('worker.registered')).toMatchObject([{ worker_id: firstWorker.id, by: firstWorker.id }]);
     expect(lines('job.dispatched')).toMatchObject([{ ...ids, from: 'pending', to: 'dispatched' }]);
-    expect((await other.report(job, attempt, 'running')).status).toBe(403);
+    expect((await secondWorker.report(job, attempt, 'running')).status).toBe(403);
     expect(lines('job.report_refused')).toMatchObject([
-      { level: 'warn', job_id: job, worker_id: other.id, attempt_id: attempt, code: 'not_your_job' },
+      { level: 'warn', job_id: job, worker_id: secondWorker.id, attempt_id: attempt, code: 'not_your_job' },
     ]);
     expect(lines('job.report_refused')[0]?.['request_id']).toMatch(/^[0-9a-f]{16}$/);
-    await one.report(job, attempt, 'starting');
-    await one.report(job, attempt, 'failed', { exit_code: 1, error: 'canary' });
-    expect(lines('job.failed')).toMatchObject([{ ...ids, to: 'failed', cause: 'trainer_exit', by: one.id }]);
+    await firstWorker.report(job, attempt, 'starting');
+    await firstWorker.report(job, attempt, 'failed', { exit_code: 1, error: 'canary' });
+    expect(lines('job.failed')).toMatchObject([
+      { ...ids, to: 'failed', cause: 'trainer_exit', by: firstWorker.id },
+    ]);
     expect(server.log.join('')).not.toContain('canary');
   });
 
@@ -190,19 +196,23 @@ describe('request id in log lines', () => {
     const { server, lines } = await start({ logRequests: true });
     await fetch(`${server.url}/nowhere?secret=canary`, { headers: { 'x-request-id': 'one' } });
     await submit(server, 'two', {});
-    const answered = (id: string) =>
+    const waitForRequestLine = (id: string) =>
       eventually(`the line of ${id}`, () => lines('http.answered').find(line => line['request_id'] === id));
-    expect(await answered('one')).toMatchObject({
+    expect(await waitForRequestLine('one')).toMatchObject({
       method: 'GET',
       path: '/nowhere',
       status: 404,
       whole: true,
     });
-    expect(await answered('two')).toMatchObject({ method: 'POST', path: '/api/queue/submit', status: 400 });
+    expect(await waitForRequestLine('two')).toMatchObject({
+      method: 'POST',
+      path: '/api/queue/submit',
+      status: 400,
+    });
     expect(server.log.join('')).not.toContain('canary');
-    const quiet = await start();
-    await fetch(`${quiet.server.url}/nowhere`);
-    await submit(quiet.server, 'three', {});
-    expect(quiet.lines('http.answered')).toEqual([]);
+    const quietServer = await start();
+    await fetch(`${quietServer.server.url}/nowhere`);
+    await submit(quietServer.server, 'three', {});
+    expect(quietServer.lines('http.answered')).toEqual([]);
   });
 });

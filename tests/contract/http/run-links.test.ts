@@ -15,54 +15,54 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 // Starts a job on the only worker. Each test ends its job, so that the next one can start.
-async function start() {
+async function startOfferedJob() {
   const id = await server.submit({ config: {} });
-  const offered = await rig.nextOffer();
+  const offer = await rig.nextOffer();
   const report = async (status: string, more: object = {}): Promise<void> =>
-    expect((await rig.report(offered, status, more)).status).toBe(200);
+    expect((await rig.report(offer, status, more)).status).toBe(200);
   await report('starting');
-  const jobOf = async () => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
-  return { id, report, jobOf };
+  const readJob = async () => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
+  return { id, report, jobOf: readJob };
 }
 
 describe('links of a job to experiment trackers', () => {
   test('stores the links of a report with the attempt, and shows them with the job', async () => {
-    const { report, jobOf } = await start();
-    expect(await jobOf()).toMatchObject({ links: [] });
+    const { report, jobOf: readJob } = await startOfferedJob();
+    expect(await readJob()).toMatchObject({ links: [] });
     await report('running', { links: [wandb] });
-    expect(await jobOf()).toMatchObject({ links: [wandb], attempts: [{ links: [wandb] }] });
+    expect(await readJob()).toMatchObject({ links: [wandb], attempts: [{ links: [wandb] }] });
     await report('running', { links: [wandb, mlflow] });
     await report('running');
     await report('completed', { links: [mlflow] });
-    expect((await jobOf()).links).toEqual([wandb, mlflow]);
+    expect((await readJob()).links).toEqual([wandb, mlflow]);
   });
 
-  test('removes secrets, and drops what is no address of a run', async () => {
-    const { report, jobOf } = await start();
+  test('removes secrets from links, and drops links that are not the URL of a run', async () => {
+    const { report, jobOf: readJob } = await startOfferedJob();
     const url = 'https://u:p@wandb.ai/ada/flux/runs/8k2v1q0x?apiKey=0123456789abcdef';
-    const odd = [{ kind: 'wandb', url: 'javascript:alert(1)//a/b/runs/c' }, 'x', { kind: 'wandb', url }];
-    await report('running', { links: odd });
-    expect((await jobOf()).links).toEqual([wandb]);
+    const oddLinks = [{ kind: 'wandb', url: 'javascript:alert(1)//a/b/runs/c' }, 'x', { kind: 'wandb', url }];
+    await report('running', { links: oddLinks });
+    expect((await readJob()).links).toEqual([wandb]);
     await report('completed', { links: 'nonsense' });
-    expect((await jobOf()).links).toEqual([wandb]);
+    expect((await readJob()).links).toEqual([wandb]);
   });
 
   test('keeps at most four links of an attempt', async () => {
-    const { report, jobOf } = await start();
+    const { report, jobOf: readJob } = await startOfferedJob();
     for (let n = 0; n < 6; n += 1)
       await report('running', { links: [{ kind: 'wandb', url: `https://wandb.ai/a/b/runs/${n}` }] });
-    expect((await jobOf()).links.map(({ url }) => url.at(-1))).toEqual(['0', '1', '2', '3']);
+    expect((await readJob()).links.map(({ url }) => url.at(-1))).toEqual(['0', '1', '2', '3']);
     await report('completed');
   });
 
-  test('announces a new link once, so that pages read the job again', async () => {
-    const { id, report } = await start();
+  test('sends an event for a new link once', async () => {
+    const { id, report } = await startOfferedJob();
     for (let n = 0; n < 3; n += 1) await report('running', { links: [wandb] });
     await report('completed');
     await server.watch.job(id, 'completed');
-    const own = server.watch.seen.flatMap(event =>
+    const jobEventTypes = server.watch.seen.flatMap(event =>
       event.kind === 'job' && event.job_id === id ? [event.type] : [],
     );
-    expect(own.filter(type => type === 'job.progress')).toHaveLength(1);
+    expect(jobEventTypes.filter(type => type === 'job.progress')).toHaveLength(1);
   });
 });

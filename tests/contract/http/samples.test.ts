@@ -34,8 +34,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function uploadFiles(of: JobOffer, keys: readonly string[]): Promise<void> {
-  for (const key of keys) expect((await upload(server.url, of.token, key, { body: key })).status).toBe(200);
+async function uploadFiles(offer: JobOffer, keys: readonly string[]): Promise<void> {
+  for (const key of keys)
+    expect((await upload(server.url, offer.token, key, { body: key })).status).toBe(200);
 }
 
 type Query = Partial<Record<keyof QueryOf<typeof artifactsApi.samples>, string>>;
@@ -52,17 +53,17 @@ async function list(query: Query = {}) {
 }
 const keysOf = async (query: Query = {}) => (await list(query)).samples.map(({ key }) => key);
 
-const ofFirst = [
+const keysOfFirst = [
   'scan.png',
   'validation_images/step_200_cat_0_64x64.png',
   'validation_images/step_100_cat_0_64x64.png',
 ];
-const ofSecond = ['sample_e000003_02_20240101123456.png', 'samples/1713012345678__000000150_1.jpg'];
+const keysOfSecond = ['sample_e000003_02_20240101123456.png', 'samples/1713012345678__000000150_1.jpg'];
 
 describe('the list of samples', () => {
   test('lists the samples of all jobs newest first, and leaves out other files', async () => {
     const { samples, next_cursor: next } = await list();
-    expect(samples.map(({ key }) => key)).toEqual([...ofSecond, ...ofFirst]);
+    expect(samples.map(({ key }) => key)).toEqual([...keysOfSecond, ...keysOfFirst]);
     expect(next).toBeNull();
     expect(samples[1]).toMatchObject({
       job_id: second.jobId,
@@ -78,17 +79,17 @@ describe('the list of samples', () => {
   });
 
   test('lists the samples of the jobs that the query names', async () => {
-    expect(await keysOf({ job: first.jobId })).toEqual(ofFirst);
+    expect(await keysOf({ job: first.jobId })).toEqual(keysOfFirst);
     expect(await keysOf({ job: `${second.jobId},${first.jobId},${first.jobId}` })).toEqual([
-      ...ofSecond,
-      ...ofFirst,
+      ...keysOfSecond,
+      ...keysOfFirst,
     ]);
     expect(await keysOf({ job: 'j_unknown' })).toEqual([]);
   });
 
   test('lists the samples of a range of steps, which leaves out samples without a step', async () => {
-    expect(await keysOf({ from_step: '150' })).toEqual([ofSecond[1], ofFirst[1]]);
-    expect(await keysOf({ to_step: '150' })).toEqual([ofSecond[1], ofFirst[2]]);
+    expect(await keysOf({ from_step: '150' })).toEqual([keysOfSecond[1], keysOfFirst[1]]);
+    expect(await keysOf({ to_step: '150' })).toEqual([keysOfSecond[1], keysOfFirst[2]]);
     expect(await keysOf({ from_step: '101', to_step: '149' })).toEqual([]);
   });
 
@@ -101,7 +102,7 @@ describe('the list of samples', () => {
       if (next !== null) query.cursor = next;
       cursor = next;
     }
-    expect(pages.flat()).toEqual([...ofSecond, ...ofFirst]);
+    expect(pages.flat()).toEqual([...keysOfSecond, ...keysOfFirst]);
     expect(pages.map(page => page.length)).toEqual([2, 2, 1]);
   });
 
@@ -124,9 +125,11 @@ describe('the list of samples', () => {
 describe('permissions for the list of samples', () => {
   test('shows a token with queue.view.own only the samples of its own jobs', async () => {
     const all = valueOf(await alice.call(artifactsApi.samples, { query: {} }));
-    expect(all.samples.map(({ key }) => key)).toEqual(ofSecond);
-    const foreign = valueOf(await alice.call(artifactsApi.samples, { query: { job: first.jobId } }));
-    expect(foreign).toEqual({ samples: [], next_cursor: null });
+    expect(all.samples.map(({ key }) => key)).toEqual(keysOfSecond);
+    const otherUsersSamples = valueOf(
+      await alice.call(artifactsApi.samples, { query: { job: first.jobId } }),
+    );
+    expect(otherUsersSamples).toEqual({ samples: [], next_cursor: null });
   });
 
   test('refuses requests without a token, and tokens that may not view jobs', async () => {

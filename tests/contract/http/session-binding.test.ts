@@ -33,7 +33,7 @@ async function userOf(server: TestServer, cookie: string): Promise<unknown> {
 
 const sessionsOf = async ({ admin }: TestServer) => valueOf(await admin.call(sessionApi.list)).sessions;
 
-const audited = async ({ admin }: TestServer, event_type: string) =>
+const listAuditRows = async ({ admin }: TestServer, event_type: string) =>
   valueOf(await admin.call(auditApi.list, { query: { event_type } })).entries;
 
 // Opens the event stream with this cookie. The returned function resolves when the server closes the stream.
@@ -52,20 +52,20 @@ test('ends a session when the admin token that opened it was replaced', async ()
   const cookie = await signIn(first, first.adminToken);
   expect(await userOf(first, cookie)).toBe('admin');
   await first.close();
-  const again = await startTestServer({ dataDir });
-  expect(await userOf(again, cookie)).toBe('admin');
-  await again.close();
+  const restarted = await startTestServer({ dataDir });
+  expect(await userOf(restarted, cookie)).toBe('admin');
+  await restarted.close();
   writeFileSync(join(dataDir, 'admin-token'), 'ta_another-token-of-this-folder\n', { mode: 0o600 });
   const replaced = await openServer(dataDir);
   expect(await userOf(replaced, cookie)).toBeNull();
-  const mint = await fetch(`${replaced.url}/api/tokens`, {
+  const createTokenResponse = await fetch(`${replaced.url}/api/tokens`, {
     method: 'POST',
     headers: { cookie, origin: replaced.url, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'kept', permissions: ['admin.tokens'] }),
   });
-  expect(mint.status).toBe(401);
+  expect(createTokenResponse.status).toBe(401);
   expect(await sessionsOf(replaced)).toEqual([]);
-  expect(await audited(replaced, 'session.expired')).toMatchObject([
+  expect(await listAuditRows(replaced, 'session.expired')).toMatchObject([
     { actor_type: 'system', target_type: 'session', details: { user: 'admin', reason: 'token_changed' } },
   ]);
 });
@@ -78,9 +78,11 @@ test('lists a session with its device, address and times, and without its secret
     { user: 'admin', token_id: null, device: 'Firefox 140 on Linux', address: '127.0.0.1', current: false },
   ]);
   expect(JSON.stringify(sessions)).not.toContain(cookie.split('=')[1]);
-  const own = await fetch(`${server.url}/api/sessions`, { headers: { cookie } });
-  expect(await own.json()).toMatchObject({ sessions: [{ current: true, last_used_at: expect.any(String) }] });
-  expect(await audited(server, 'session.created')).toMatchObject([
+  const response = await fetch(`${server.url}/api/sessions`, { headers: { cookie } });
+  expect(await response.json()).toMatchObject({
+    sessions: [{ current: true, last_used_at: expect.any(String) }],
+  });
+  expect(await listAuditRows(server, 'session.created')).toMatchObject([
     { target_id: sessions[0]?.id, details: { user: 'admin', device: 'Firefox 140 on Linux' } },
   ]);
 });
@@ -89,14 +91,14 @@ test('refuses a revoked session and ends its streams', async () => {
   const server = await openServer();
   const cookie = await signIn(server, server.adminToken);
   const other = await signIn(server, server.adminToken);
-  const ended = await followToEnd(server, cookie);
+  const waitForEnd = await followToEnd(server, cookie);
   const [newest, oldest] = await sessionsOf(server);
   if (newest === undefined || oldest === undefined) throw new Error('a session is missing');
   valueOf(await server.admin.call(sessionApi.revoke, { params: { id: oldest.id } }));
-  await ended();
+  await waitForEnd();
   expect(await userOf(server, cookie)).toBeNull();
   expect(await userOf(server, other)).toBe('admin');
-  expect(await audited(server, 'session.revoked')).toMatchObject([
+  expect(await listAuditRows(server, 'session.revoked')).toMatchObject([
     { actor_id: 'admin', target_id: oldest.id, details: { user: 'admin' } },
   ]);
   expect(await server.admin.call(sessionApi.revoke, { params: { id: oldest.id } })).toMatchObject({
@@ -107,15 +109,18 @@ test('refuses a revoked session and ends its streams', async () => {
 
 test('keeps the current session when all others are revoked', async () => {
   const server = await openServer();
-  const [mine, lost] = [await signIn(server, server.adminToken), await signIn(server, server.adminToken)];
+  const [keptCookie, revokedCookie] = [
+    await signIn(server, server.adminToken),
+    await signIn(server, server.adminToken),
+  ];
   const response = await fetch(`${server.url}/api/sessions?keep_current=true`, {
     method: 'DELETE',
-    headers: { cookie: mine, origin: server.url },
+    headers: { cookie: keptCookie, origin: server.url },
   });
   expect(await response.json()).toEqual({ success: true, revoked: 1 });
-  expect([await userOf(server, mine), await userOf(server, lost)]).toEqual(['admin', null]);
+  expect([await userOf(server, keptCookie), await userOf(server, revokedCookie)]).toEqual(['admin', null]);
   expect(valueOf(await server.admin.call(sessionApi.revokeAll))).toMatchObject({ revoked: 1 });
-  expect(await userOf(server, mine)).toBeNull();
+  expect(await userOf(server, keptCookie)).toBeNull();
 });
 
 test('ends the sessions of a revoked API token and audits the reason', async () => {
@@ -126,7 +131,7 @@ test('ends the sessions of a revoked API token and audits the reason', async () 
   expect(await sessionsOf(server)).toMatchObject([{ user: 'lena', token_id: id }]);
   valueOf(await server.admin.call(tokensApi.revoke, { params: { id } }));
   expect(await userOf(server, cookie)).toBeNull();
-  expect(await audited(server, 'session.expired')).toMatchObject([
+  expect(await listAuditRows(server, 'session.expired')).toMatchObject([
     { actor_id: 'admin', details: { user: 'lena', reason: 'token_revoked' } },
   ]);
 });

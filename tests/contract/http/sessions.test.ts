@@ -13,7 +13,7 @@ interface Answer {
   readonly cookie: string | null;
 }
 
-async function ask(
+async function request(
   method: string,
   path: string,
   headers: Readonly<Record<string, string>> = {},
@@ -40,10 +40,10 @@ const fromPanel = (): Readonly<Record<string, string>> => ({
 
 const cookieOf = ({ cookie }: Answer): string => (cookie ?? '').split(';', 1)[0] ?? '';
 
-const signIn = (body: unknown): Promise<Answer> => ask('POST', '/api/session', fromPanel(), body);
+const signIn = (body: unknown): Promise<Answer> => request('POST', '/api/session', fromPanel(), body);
 
 const makeCode = async (): Promise<string> => {
-  const { body } = await ask(
+  const { body } = await request(
     'POST',
     '/api/session/link',
     { authorization: `Bearer ${server.adminToken}` },
@@ -112,12 +112,12 @@ describe('signing in', () => {
 
   test('returns the user of a bearer token without a session', async () => {
     const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
-    const own = await ask('GET', '/api/session', bearer(server.adminToken));
-    expect(own).toMatchObject({ status: 200, body: { user: 'admin', expires_at: null }, cookie: null });
-    expect(own.body['permissions']).toContain('admin.tokens');
+    const session = await request('GET', '/api/session', bearer(server.adminToken));
+    expect(session).toMatchObject({ status: 200, body: { user: 'admin', expires_at: null }, cookie: null });
+    expect(session.body['permissions']).toContain('admin.tokens');
     // A token takes precedence over a cookie in each call, and an invalid token is refused despite a valid cookie.
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
-    expect(await ask('GET', '/api/session', { cookie, ...bearer('nonsense') })).toMatchObject({
+    expect(await request('GET', '/api/session', { cookie, ...bearer('nonsense') })).toMatchObject({
       status: 401,
       body: { code: 'token_invalid' },
     });
@@ -129,89 +129,94 @@ describe('signing in', () => {
   });
 
   test('refuses to sign in from a page of another site', async () => {
-    const elsewhere: readonly Headers[] = [
+    const crossSiteHeaders: readonly Headers[] = [
       { origin: 'https://evil.example' },
       { origin: server.url, 'sec-fetch-site': 'cross-site' },
       { origin: server.url, 'sec-fetch-site': 'same-site' },
       { origin: 'null' },
     ];
-    for (const headers of elsewhere) {
-      const answer = await ask('POST', '/api/session', headers, { token: server.adminToken });
+    for (const headers of crossSiteHeaders) {
+      const answer = await request('POST', '/api/session', headers, { token: server.adminToken });
       expect(answer).toMatchObject({ status: 403, body: { code: 'cross_site' }, cookie: null });
     }
   });
 });
 
 describe('sessions', () => {
-  test('allows what the user of the session may do, and returns the user', async () => {
+  test('allows the calls for which the user of the session has the permission, and returns the user', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
-    expect(await ask('GET', '/api/queue', { cookie })).toMatchObject({ status: 200 });
-    expect(await ask('GET', '/api/session', { cookie })).toMatchObject({ body: { user: 'admin' } });
-    expect(await ask('POST', '/api/queue/pause', { cookie, ...fromPanel() }, {})).toMatchObject({
+    expect(await request('GET', '/api/queue', { cookie })).toMatchObject({ status: 200 });
+    expect(await request('GET', '/api/session', { cookie })).toMatchObject({ body: { user: 'admin' } });
+    expect(await request('POST', '/api/queue/pause', { cookie, ...fromPanel() }, {})).toMatchObject({
       status: 200,
     });
-    expect(await ask('POST', '/api/queue/resume', { cookie, ...fromPanel() }, {})).toMatchObject({
+    expect(await request('POST', '/api/queue/resume', { cookie, ...fromPanel() }, {})).toMatchObject({
       status: 200,
     });
   });
 
   test('refuses changes from a page of another site, or without an origin', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
-    const elsewhere: readonly Headers[] = [
+    const crossSiteHeaders: readonly Headers[] = [
       { origin: 'https://evil.example' },
       { origin: 'null' },
       {},
       { 'sec-fetch-site': 'cross-site' },
     ];
-    for (const headers of elsewhere)
-      expect(await ask('POST', '/api/queue/pause', { cookie, ...headers }, {})).toMatchObject({
+    for (const headers of crossSiteHeaders)
+      expect(await request('POST', '/api/queue/pause', { cookie, ...headers }, {})).toMatchObject({
         status: 403,
         body: { code: 'cross_site' },
       });
-    expect(await ask('GET', '/api/queue', { cookie, 'sec-fetch-site': 'cross-site' })).toMatchObject({
+    expect(await request('GET', '/api/queue', { cookie, 'sec-fetch-site': 'cross-site' })).toMatchObject({
       status: 403,
     });
   });
 
   test('invalidates the cookie when its user signs out', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
-    const left = await ask('DELETE', '/api/session', { cookie, ...fromPanel() });
-    expect(left).toMatchObject({ status: 200, body: { user: null } });
-    expect(left.cookie).toContain('trainyard_session=;');
-    expect(await ask('GET', '/api/queue', { cookie })).toMatchObject({ status: 401 });
-    expect(await ask('GET', '/api/session', { cookie })).toMatchObject({ body: { user: null } });
+    const signOutResponse = await request('DELETE', '/api/session', { cookie, ...fromPanel() });
+    expect(signOutResponse).toMatchObject({ status: 200, body: { user: null } });
+    expect(signOutResponse.cookie).toContain('trainyard_session=;');
+    expect(await request('GET', '/api/queue', { cookie })).toMatchObject({ status: 401 });
+    expect(await request('GET', '/api/session', { cookie })).toMatchObject({ body: { user: null } });
   });
 
   test('ends the streams of a session when its user signs out, and no others', async () => {
-    const [leaving, staying] = [
+    const [firstSignIn, secondSignIn] = [
       await signIn({ token: server.adminToken }),
       await signIn({ token: server.adminToken }),
     ];
-    const [ended, open] = [await follow(cookieOf(leaving)), await follow(cookieOf(staying))];
-    await ask('DELETE', '/api/session', { cookie: cookieOf(leaving), ...fromPanel() });
-    await ended.waitForEnd();
+    const [closingStream, openStream] = [
+      await follow(cookieOf(firstSignIn)),
+      await follow(cookieOf(secondSignIn)),
+    ];
+    await request('DELETE', '/api/session', { cookie: cookieOf(firstSignIn), ...fromPanel() });
+    await closingStream.waitForEnd();
     await server.createWorker({ name: 'rig-after' });
-    await open.waitForWord('rig-after');
-    open.leave();
+    await openStream.waitForWord('rig-after');
+    openStream.leave();
   });
 
   test('refuses a session for worker calls, and refuses an invalid cookie', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
-    expect(await ask('POST', '/api/workers/heartbeat', { cookie, ...fromPanel() }, {})).toMatchObject({
+    expect(await request('POST', '/api/workers/heartbeat', { cookie, ...fromPanel() }, {})).toMatchObject({
       status: 401,
     });
-    for (const wrong of [
+    for (const cookieHeader of [
       'trainyard_session=ts_wrong',
       'trainyard_session=',
       'other=1; trainyard_session=\u0001'.slice(0, 27),
     ])
-      expect(await ask('GET', '/api/queue', { cookie: wrong })).toMatchObject({ status: 401 });
+      expect(await request('GET', '/api/queue', { cookie: cookieHeader })).toMatchObject({ status: 401 });
   });
 
   test('audits when a session starts and ends', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
-    await ask('DELETE', '/api/session', { cookie, ...fromPanel() });
-    const { body } = await ask('GET', '/api/audit?limit=2', { authorization: `Bearer ${server.adminToken}` });
+    await request('DELETE', '/api/session', { cookie, ...fromPanel() });
+    const { body } = await request('GET', '/api/audit?limit=2', {
+      authorization: `Bearer ${server.adminToken}`,
+    });
     expect(body['entries']).toMatchObject([
       { event_type: 'auth.signed_out', actor_id: 'admin', target_type: 'user', address: expect.any(String) },
       { event_type: 'auth.signed_in', actor_id: 'admin', target_type: 'user' },

@@ -5,18 +5,19 @@ import { auditApi, eventsApi } from '../../../protocol/admin-api.ts';
 import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
 import { startTestServer, type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
 
-export const elsewhere = '127.0.0.2';
+/** A loopback address that stands for the address of the server in a network. */
+export const networkHost = '127.0.0.2';
 
-export async function open(options: TestServerOptions = {}): Promise<TestServer> {
+export async function openServer(options: TestServerOptions = {}): Promise<TestServer> {
   const server = await startTestServer(options);
   onTestFinished(() => server.close());
   return server;
 }
 
 const portOf = (server: TestServer): number => Number(new URL(server.url).port);
-export const overNetwork = (server: TestServer): string => `http://${elsewhere}:${portOf(server)}`;
+export const networkHttpUrl = (server: TestServer): string => `http://${networkHost}:${portOf(server)}`;
 
-export const view = async (server: TestServer): Promise<SettingsView> =>
+export const readSettings = async (server: TestServer): Promise<SettingsView> =>
   valueOf(await server.admin.call(settingsApi.get));
 
 interface Answer {
@@ -25,7 +26,7 @@ interface Answer {
 }
 
 // Changes the settings with any body and headers, at any URL.
-export async function patch(
+export async function patchSettings(
   server: TestServer,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
@@ -47,7 +48,7 @@ export const isLive = (url: string): Promise<boolean> =>
   );
 
 // Follows the event stream. `ended` resolves when the server closes it.
-export async function follow(server: TestServer, url: string) {
+export async function followEvents(server: TestServer, url: string) {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
   const response = await fetch(url + eventsApi.stream.path, {
@@ -67,16 +68,16 @@ export async function follow(server: TestServer, url: string) {
 
 // Starts another server that occupies the address.
 export async function occupy(host: string, port: number): Promise<Server> {
-  const other = createServer();
+  const occupant = createServer();
   await new Promise<void>((resolve, reject) => {
-    other.once('error', reject);
-    other.listen(port, host, resolve);
+    occupant.once('error', reject);
+    occupant.listen(port, host, resolve);
   });
-  onTestFinished(() => void other.close());
-  return other;
+  onTestFinished(() => void occupant.close());
+  return occupant;
 }
 
 export const settingsFile = (server: TestServer): string => join(server.dataDir, 'settings.json');
 
-export const trail = async (server: TestServer) =>
+export const listSettingsRows = async (server: TestServer) =>
   valueOf(await server.admin.call(auditApi.list, { query: { target_id: 'settings', limit: 100 } })).entries;

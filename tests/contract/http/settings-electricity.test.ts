@@ -4,13 +4,14 @@ import { usageApi } from '../../../protocol/usage-api.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
-const shown = async ({ admin }: TestServer) => valueOf(await admin.call(settingsApi.get, {})).electricity;
+const readElectricity = async ({ admin }: TestServer) =>
+  valueOf(await admin.call(settingsApi.get, {})).electricity;
 const currency = async ({ admin }: TestServer) => valueOf(await admin.call(usageApi.days, {})).currency;
 
 test('keeps the price of electricity across a restart, and shows its currency with the usage', async () => {
   const dataDir = temporaryFolder();
   const first = await startTestServer({ dataDir });
-  expect(await shown(first)).toEqual({ price_per_kwh: null, currency: null });
+  expect(await readElectricity(first)).toEqual({ price_per_kwh: null, currency: null });
   const change = (electricity: object) => first.admin.call(settingsApi.change, { body: { electricity } });
   valueOf(await change({ price_per_kwh: 0.32 }));
   valueOf(await change({ currency: ' EUR ' }));
@@ -18,7 +19,7 @@ test('keeps the price of electricity across a restart, and shows its currency wi
   await first.close();
   const server = await startTestServer({ dataDir });
   onTestFinished(() => server.close());
-  expect(await shown(server)).toEqual({ price_per_kwh: 0.32, currency: 'EUR' });
+  expect(await readElectricity(server)).toEqual({ price_per_kwh: 0.32, currency: 'EUR' });
   expect(await currency(server)).toBe('EUR');
 });
 

@@ -5,7 +5,15 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { sendRaw } from '../../support/raw-request.ts';
 import { startTestServer, valueOf } from '../../support/server.ts';
-import { elsewhere, isLive, open, overNetwork, patch, settingsFile, view } from './settings-bench.ts';
+import {
+  networkHost,
+  isLive,
+  openServer,
+  networkHttpUrl,
+  patchSettings,
+  settingsFile,
+  readSettings,
+} from './settings-bench.ts';
 
 describe('fixed settings', () => {
   const config = {
@@ -20,25 +28,28 @@ describe('fixed settings', () => {
 
   test.each<[object, string]>([
     [{ shared: true }, '--host'],
-    [{ host: elsewhere }, '--host'],
+    [{ host: networkHost }, '--host'],
     [{ local_worker: { enabled: true } }, '--no-local-worker'],
     [{ local_worker: { gpus: '1' } }, '"local-worker-gpus" in c.json'],
-  ])('refuses the change %j of a fixed setting, and names what fixes it', async (body, by) => {
-    const server = await open({ config });
-    expect(await patch(server, body)).toMatchObject({
-      status: 409,
-      body: { code: 'setting_fixed', detail: expect.stringContaining(by) },
-    });
-  });
+  ])(
+    'refuses the change %j of a fixed setting, and names the flag or file that fixes it',
+    async (body, source) => {
+      const server = await openServer({ config });
+      expect(await patchSettings(server, body)).toMatchObject({
+        status: 409,
+        body: { code: 'setting_fixed', detail: expect.stringContaining(source) },
+      });
+    },
+  );
 
   test('shows fixed settings, accepts them unchanged, and changes the others', async () => {
-    const server = await open({ config });
+    const server = await openServer({ config });
     const body = {
       shared: false,
       local_worker: { enabled: false, gpus: '0' },
       public_url: 'https://yard.example',
     };
-    expect(await patch(server, body)).toMatchObject({
+    expect(await patchSettings(server, body)).toMatchObject({
       status: 200,
       body: {
         public_url: 'https://yard.example',
@@ -59,22 +70,24 @@ describe('a public address from a flag', () => {
   } as const;
 
   test('shows the public address of a flag, uses it in join commands, and refuses to change it', async () => {
-    const server = await open({ config });
-    expect(await view(server)).toMatchObject({
+    const server = await openServer({ config });
+    expect(await readSettings(server)).toMatchObject({
       public_url: 'https://yard.example.org',
       public_url_fixed_by: '--public-url',
     });
     const { id } = await server.createWorker({ name: 'rig-1' });
-    const joined = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id }, body: {} }));
-    expect(joined.connection_command).toContain('--orchestrator-url https://yard.example.org ');
-    expect(await patch(server, { public_url: 'https://other.example.org' })).toMatchObject({
+    const joinToken = valueOf(
+      await server.admin.call(workersApi.createJoinToken, { params: { id }, body: {} }),
+    );
+    expect(joinToken.connection_command).toContain('--orchestrator-url https://yard.example.org ');
+    expect(await patchSettings(server, { public_url: 'https://other.example.org' })).toMatchObject({
       status: 409,
       body: { code: 'setting_fixed', detail: expect.stringContaining('--public-url') },
     });
   });
 
   test('answers under the host name of the public address', async () => {
-    const server = await open({ config });
+    const server = await openServer({ config });
     const statusUnder = async (host: string) =>
       (await sendRaw(server.url, { path: '/api/session', headers: [['host', host]] })).status;
     expect(await statusUnder('yard.example.org')).toBe(200);
@@ -84,13 +97,13 @@ describe('a public address from a flag', () => {
   test('prefers the flag to the saved public address until the flag is gone', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir });
-    await patch(first, { public_url: 'https://set.example.org' });
+    await patchSettings(first, { public_url: 'https://set.example.org' });
     await first.close();
     const second = await startTestServer({ dataDir, config });
-    expect(await view(second)).toMatchObject({ public_url: 'https://yard.example.org' });
-    await patch(second, { audit_retention_days: 30 });
+    expect(await readSettings(second)).toMatchObject({ public_url: 'https://yard.example.org' });
+    await patchSettings(second, { audit_retention_days: 30 });
     await second.close();
-    expect(await view(await open({ dataDir }))).toMatchObject({
+    expect(await readSettings(await openServer({ dataDir }))).toMatchObject({
       public_url: 'https://set.example.org',
       public_url_fixed_by: null,
     });
@@ -101,31 +114,35 @@ describe('settings after a restart', () => {
   test('keeps settings in a file readable only by its owner', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir });
-    expect(await patch(first, { host: elsewhere, public_url: 'https://yard.example/fleet/' })).toMatchObject({
+    expect(
+      await patchSettings(first, { host: networkHost, public_url: 'https://yard.example/fleet/' }),
+    ).toMatchObject({
       status: 200,
     });
     expect((statSync(settingsFile(first)).mode & 0o777).toString(8)).toBe('600');
     await first.close();
-    const second = await open({ dataDir });
-    expect(await view(second)).toMatchObject({
-      network: { host: elsewhere, listening: [second.url, overNetwork(second)] },
+    const second = await openServer({ dataDir });
+    expect(await readSettings(second)).toMatchObject({
+      network: { host: networkHost, listening: [second.url, networkHttpUrl(second)] },
       public_url: 'https://yard.example/fleet',
     });
-    expect(await isLive(overNetwork(second))).toBe(true);
+    expect(await isLive(networkHttpUrl(second))).toBe(true);
   });
 
   test('prefers a flag to the saved setting until the flag is gone', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir });
-    await patch(first, { host: elsewhere });
+    await patchSettings(first, { host: networkHost });
     await first.close();
     const config = { host: '127.0.0.1', fixedBy: { host: '--host' } } as const;
     const second = await startTestServer({ dataDir, config });
-    expect(await view(second)).toMatchObject({ network: { host: '127.0.0.1', listening: [second.url] } });
-    await patch(second, { public_url: 'https://yard.example' });
+    expect(await readSettings(second)).toMatchObject({
+      network: { host: '127.0.0.1', listening: [second.url] },
+    });
+    await patchSettings(second, { public_url: 'https://yard.example' });
     await second.close();
-    expect(await view(await open({ dataDir }))).toMatchObject({
-      network: { host: elsewhere },
+    expect(await readSettings(await openServer({ dataDir }))).toMatchObject({
+      network: { host: networkHost },
       public_url: 'https://yard.example',
     });
   });
@@ -141,9 +158,11 @@ describe('settings after a restart', () => {
       }),
       { mode: 0o600 },
     );
-    const server = await open({ dataDir });
+    const server = await openServer({ dataDir });
     expect(await isLive(server.url)).toBe(true);
-    expect(await view(server)).toMatchObject({ network: { host: '203.0.113.9', listening: [server.url] } });
+    expect(await readSettings(server)).toMatchObject({
+      network: { host: '203.0.113.9', listening: [server.url] },
+    });
     expect(server.log.join('')).toMatch(/server\.not_listening.*203\.0\.113\.9/);
   });
 

@@ -5,7 +5,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { eventually } from '../../support/notices.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-import { open, patch, view } from './settings-bench.ts';
+import { openServer, patchSettings, readSettings } from './settings-bench.ts';
 
 // Headers that proxies, CDNs and tunnels add.
 const forwardingHeaders = [
@@ -30,7 +30,7 @@ const forwardingHeaders = [
   'x-appengine-user-ip',
 ];
 
-describe('the local worker setting', () => {
+describe('the setting of the local worker', () => {
   // A worker program that runs until its stdin ends.
   const program = {
     command: [
@@ -47,9 +47,9 @@ describe('the local worker setting', () => {
     eventually(word, () => server.log.find(line => line.includes(word)));
 
   test('starts and stops the local worker, and accepts local jobs accordingly', async () => {
-    const server = await open({ agent: program });
+    const server = await openServer({ agent: program });
     expect(await submitHere(server)).toMatchObject({ failure: { problem: { code: 'target_unavailable' } } });
-    expect(await patch(server, { local_worker: { enabled: true, gpus: '0' } })).toMatchObject({
+    expect(await patchSettings(server, { local_worker: { enabled: true, gpus: '0' } })).toMatchObject({
       status: 200,
       body: { local_worker: { enabled: true, state: 'on', gpus: '0' } },
     });
@@ -60,42 +60,46 @@ describe('the local worker setting', () => {
     expect(settings).toMatchObject({ 'orchestrator-url': server.url, gpus: '0' });
     expect(await submitHere(server)).toMatchObject({ ok: true, value: { status: 'queued' } });
 
-    expect(await patch(server, { local_worker: { enabled: false } })).toMatchObject({
+    expect(await patchSettings(server, { local_worker: { enabled: false } })).toMatchObject({
       status: 200,
       body: { local_worker: { enabled: false, gpus: '0' } },
     });
     expect(await submitHere(server)).toMatchObject({ failure: { problem: { code: 'target_unavailable' } } });
     await waitForLog(server, 'local_worker.ended');
-    expect(await view(server)).toMatchObject({ local_worker: { state: 'off' } });
+    expect(await readSettings(server)).toMatchObject({ local_worker: { state: 'off' } });
     expect(server.log.join('')).not.toContain('local_worker.starts_again');
   });
 
   test('starts the local worker again after a restart', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir, agent: program });
-    await patch(first, { local_worker: { enabled: true } });
+    await patchSettings(first, { local_worker: { enabled: true } });
     await first.close();
-    const second = await open({ dataDir, agent: program });
+    const second = await openServer({ dataDir, agent: program });
     await waitForLog(second, 'local_worker.started');
-    expect(await view(second)).toMatchObject({ local_worker: { enabled: true, state: 'on' } });
+    expect(await readSettings(second)).toMatchObject({ local_worker: { enabled: true, state: 'on' } });
     expect(await submitHere(second)).toMatchObject({ ok: true });
   });
 
   test('accepts the trainer and the work folder only from this machine', async () => {
-    const server = await open({ agent: program });
+    const server = await openServer({ agent: program });
     for (const header of forwardingHeaders)
       for (const body of [{ trainer: 'sh -c id' }, { work_dir: '/tmp' }])
-        expect(await patch(server, { local_worker: body }, { [header]: 'for=192.0.2.9' })).toMatchObject({
+        expect(
+          await patchSettings(server, { local_worker: body }, { [header]: 'for=192.0.2.9' }),
+        ).toMatchObject({
           status: 403,
           body: { code: 'only_from_here' },
         });
-    const asPassedOn = { 'x-forwarded-for': '192.0.2.9' };
-    expect(await patch(server, { local_worker: { gpus: '0,1', trainer: null } }, asPassedOn)).toMatchObject({
+    const forwardedHeaders = { 'x-forwarded-for': '192.0.2.9' };
+    expect(
+      await patchSettings(server, { local_worker: { gpus: '0,1', trainer: null } }, forwardedHeaders),
+    ).toMatchObject({
       status: 200,
       body: { local_worker: { gpus: '0,1', trainer: null, command_allowed: false } },
     });
     expect(
-      await patch(server, { local_worker: { trainer: 'node train.ts', work_dir: '/big/jobs' } }),
+      await patchSettings(server, { local_worker: { trainer: 'node train.ts', work_dir: '/big/jobs' } }),
     ).toMatchObject({
       status: 200,
       body: {

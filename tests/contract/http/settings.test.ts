@@ -1,4 +1,3 @@
-// 127.0.0.2 stands for the address of the server in a network.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,16 +5,16 @@ import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';
 import { adminClient, valueOf } from '../../support/server.ts';
 import {
-  elsewhere,
-  follow,
+  networkHost,
+  followEvents,
   isLive,
   occupy,
-  open,
-  overNetwork,
-  patch,
+  openServer,
+  networkHttpUrl,
+  patchSettings,
   settingsFile,
-  trail,
-  view,
+  listSettingsRows,
+  readSettings,
 } from './settings-bench.ts';
 
 test('listens only on this machine at first, and returns all settings', async () => {
@@ -25,10 +24,10 @@ test('listens only on this machine at first, and returns all settings', async ()
     { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' },
     { address: 'fd00::7', family: 'IPv6', interface: 'eth0' },
   ] as const;
-  const server = await open({ addresses: () => addresses });
+  const server = await openServer({ addresses: () => addresses });
   const port = Number(new URL(server.url).port);
-  const none = { listening: false, note: null };
-  expect(await view(server)).toEqual({
+  const notListening = { listening: false, note: null };
+  expect(await readSettings(server)).toEqual({
     version: expect.stringMatching(/^\d+\./),
     network: {
       host: '127.0.0.1',
@@ -39,9 +38,15 @@ test('listens only on this machine at first, and returns all settings', async ()
       tls_fixed_by: null,
       listening: [server.url],
       addresses: [
-        { url: `http://192.0.2.7:${port}`, interface: 'eth0', family: 'IPv4', ...none },
-        { url: `http://[fd00::7]:${port}`, interface: 'eth0', family: 'IPv6', ...none },
-        { url: `http://172.17.0.1:${port}`, interface: 'docker0', family: 'IPv4', ...none, note: 'virtual' },
+        { url: `http://192.0.2.7:${port}`, interface: 'eth0', family: 'IPv4', ...notListening },
+        { url: `http://[fd00::7]:${port}`, interface: 'eth0', family: 'IPv6', ...notListening },
+        {
+          url: `http://172.17.0.1:${port}`,
+          interface: 'docker0',
+          family: 'IPv4',
+          ...notListening,
+          note: 'virtual',
+        },
         { url: server.url, interface: 'lo', family: 'IPv4', listening: true, note: 'loopback' },
       ],
       notice: null,
@@ -105,56 +110,63 @@ describe('invalid settings', () => {
     // One of the two settings is valid, but it is not applied either.
     [{ public_url: 'https://yard.example', host: '203.0.113.9' }, 409, 'address_unavailable', /./],
   ])('refuses the settings %j and changes nothing', async (body, status, code, detail) => {
-    const server = await open();
-    const before = await view(server);
-    expect(await patch(server, body)).toMatchObject({
+    const server = await openServer();
+    const before = await readSettings(server);
+    expect(await patchSettings(server, body)).toMatchObject({
       status,
       body: { code, detail: expect.stringMatching(detail) },
     });
-    expect(await view(server)).toEqual(before);
-    expect(await trail(server)).toEqual([]);
+    expect(await readSettings(server)).toEqual(before);
+    expect(await listSettingsRows(server)).toEqual([]);
     expect(existsSync(settingsFile(server))).toBe(false);
   });
 });
 
 describe('sharing on the network', () => {
   test('listens on the network immediately without disconnecting local clients', async () => {
-    const server = await open();
-    const here = await follow(server, server.url);
-    expect(await isLive(overNetwork(server))).toBe(false);
-    expect(await patch(server, { host: elsewhere })).toMatchObject({
+    const server = await openServer();
+    const localStream = await followEvents(server, server.url);
+    expect(await isLive(networkHttpUrl(server))).toBe(false);
+    expect(await patchSettings(server, { host: networkHost })).toMatchObject({
       status: 200,
-      body: { network: { host: elsewhere, listening: [server.url, overNetwork(server)] } },
+      body: { network: { host: networkHost, listening: [server.url, networkHttpUrl(server)] } },
     });
-    expect(await isLive(overNetwork(server))).toBe(true);
+    expect(await isLive(networkHttpUrl(server))).toBe(true);
     expect(await isLive(server.url)).toBe(true);
     await server.createWorker({ name: 'rig-1' });
-    await server.watch.until('an event by a stream from before', event =>
+    await server.watch.until('an event on the stream that was open before the change', event =>
       event.kind === 'worker' ? event : null,
     );
-    expect(here.isOver()).toBe(false);
+    expect(localStream.isOver()).toBe(false);
   });
 
   test('stops listening on the network immediately, and disconnects only clients from there', async () => {
-    const server = await open();
-    await patch(server, { host: elsewhere });
-    const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
+    const server = await openServer();
+    await patchSettings(server, { host: networkHost });
+    const [localStream, networkStream] = [
+      await followEvents(server, server.url),
+      await followEvents(server, networkHttpUrl(server)),
+    ];
     // This request uses a connection that the new setting closes, but only after the answer.
-    expect(await patch(server, { shared: false }, {}, overNetwork(server))).toMatchObject({
+    expect(await patchSettings(server, { shared: false }, {}, networkHttpUrl(server))).toMatchObject({
       status: 200,
       body: { network: { host: '127.0.0.1', shared: false, listening: [server.url] } },
     });
-    expect(await there.ended).toBe('ended');
-    expect(await isLive(overNetwork(server))).toBe(false);
+    expect(await networkStream.ended).toBe('ended');
+    expect(await isLive(networkHttpUrl(server))).toBe(false);
     await server.createWorker({ name: 'rig-1' });
-    await server.watch.until('an event here', event => (event.kind === 'worker' ? event : null));
-    expect(here.isOver()).toBe(false);
+    await server.watch.until('an event on the local stream', event =>
+      event.kind === 'worker' ? event : null,
+    );
+    expect(localStream.isOver()).toBe(false);
   });
 
   test('changes nothing when the port is in use on the network address', async () => {
-    const server = await open();
-    const other = await occupy(elsewhere, Number(new URL(server.url).port));
-    expect(await patch(server, { host: elsewhere, public_url: 'https://yard.example' })).toMatchObject({
+    const server = await openServer();
+    const occupant = await occupy(networkHost, Number(new URL(server.url).port));
+    expect(
+      await patchSettings(server, { host: networkHost, public_url: 'https://yard.example' }),
+    ).toMatchObject({
       status: 409,
       body: {
         code: 'address_unavailable',
@@ -163,64 +175,68 @@ describe('sharing on the network', () => {
         ),
       },
     });
-    expect(await view(server)).toMatchObject({
+    expect(await readSettings(server)).toMatchObject({
       network: { host: '127.0.0.1', listening: [server.url] },
       public_url: null,
     });
-    expect(await trail(server)).toEqual([]);
-    await new Promise(resolve => other.close(resolve));
-    expect(await patch(server, { host: elsewhere })).toMatchObject({ status: 200 });
+    expect(await listSettingsRows(server)).toEqual([]);
+    await new Promise(resolve => occupant.close(resolve));
+    expect(await patchSettings(server, { host: networkHost })).toMatchObject({ status: 200 });
   });
 
   test('changes nothing when the settings cannot be saved', async () => {
-    const server = await open();
+    const server = await openServer();
     // A folder with the name of the temporary file makes the write fail.
     mkdirSync(`${settingsFile(server)}.new`);
-    expect(await patch(server, { host: elsewhere, local_worker: { enabled: true } })).toMatchObject({
-      status: 507,
-      body: { code: 'storage', detail: expect.stringContaining('settings.json cannot be written') },
-    });
-    expect(await view(server)).toMatchObject({
+    expect(await patchSettings(server, { host: networkHost, local_worker: { enabled: true } })).toMatchObject(
+      {
+        status: 507,
+        body: { code: 'storage', detail: expect.stringContaining('settings.json cannot be written') },
+      },
+    );
+    expect(await readSettings(server)).toMatchObject({
       network: { host: '127.0.0.1', listening: [server.url] },
       local_worker: { enabled: false, state: 'off' },
     });
-    expect(await isLive(overNetwork(server))).toBe(false);
-    expect(await trail(server)).toEqual([]);
+    expect(await isLive(networkHttpUrl(server))).toBe(false);
+    expect(await listSettingsRows(server)).toEqual([]);
   });
 
   test('warns about unencrypted sharing in the answer and in the log', async () => {
-    const server = await open({ addresses: () => [] });
-    const { body } = await patch(server, { shared: true });
+    const server = await openServer({ addresses: () => [] });
+    const { body } = await patchSettings(server, { shared: true });
     expect(body).toMatchObject({
       network: { host: '0.0.0.0', shared: true, notice: expect.stringContaining('unencrypted') },
     });
     expect(server.log.filter(line => line.includes('server.exposed'))).toHaveLength(1);
-    expect((await patch(server, { shared: false })).body).toMatchObject({ network: { notice: null } });
+    expect((await patchSettings(server, { shared: false })).body).toMatchObject({
+      network: { notice: null },
+    });
     expect(server.log.filter(line => line.includes('server.exposed'))).toHaveLength(1);
   });
 
   test('requires a new sign-in at the network address, and accepts only its own pages', async () => {
-    const server = await open();
-    await patch(server, { host: elsewhere });
+    const server = await openServer();
+    await patchSettings(server, { host: networkHost });
     const signIn = (url: string, origin: string) =>
       fetch(`${url}/api/session`, {
         method: 'POST',
         headers: { origin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
         body: JSON.stringify({ token: server.adminToken }),
       });
-    const networkUrl = overNetwork(server);
+    const networkUrl = networkHttpUrl(server);
     expect((await signIn(networkUrl, server.url)).status).toBe(403);
     const signedIn = await signIn(networkUrl, networkUrl);
     expect(signedIn.status).toBe(200);
     const cookie = signedIn.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
-    const asPage = (origin: string) =>
+    const patchAsPage = (origin: string) =>
       fetch(`${networkUrl}/api/settings`, {
         method: 'PATCH',
         headers: { cookie, origin, 'content-type': 'application/json' },
         body: JSON.stringify({ public_url: 'https://yard.example' }),
       });
-    expect((await asPage(server.url)).status).toBe(403);
-    expect((await asPage(networkUrl)).status).toBe(200);
+    expect((await patchAsPage(server.url)).status).toBe(403);
+    expect((await patchAsPage(networkUrl)).status).toBe(200);
   });
 });
 
@@ -234,7 +250,10 @@ describe('address of a join command', () => {
     ['0.0.0.0', 'http://192.0.2.7:'],
     ['127.0.0.1', 'http://127.0.0.1:'],
   ])('returns for a server at %s a join command with %s', async (host, url) => {
-    const server = await open({ addresses: () => addresses, config: { host, fixedBy: { host: '--host' } } });
+    const server = await openServer({
+      addresses: () => addresses,
+      config: { host, fixedBy: { host: '--host' } },
+    });
     const body = { name: 'rig-1' };
     expect(valueOf(await server.admin.call(workersApi.create, { body })).connection_command).toContain(
       `--orchestrator-url ${url}${new URL(server.url).port} `,
@@ -244,23 +263,27 @@ describe('address of a join command', () => {
 
 describe('the public address', () => {
   test('uses the public address in join commands until it is removed', async () => {
-    const server = await open();
+    const server = await openServer();
     const commandFor = async (name: string): Promise<string> =>
       valueOf(await server.admin.call(workersApi.create, { body: { name } })).connection_command;
     expect(await commandFor('rig-1')).toContain(`--orchestrator-url ${server.url} `);
-    await patch(server, { public_url: ' https://yard.example:8443/fleet/ ' });
+    await patchSettings(server, { public_url: ' https://yard.example:8443/fleet/ ' });
     expect(await commandFor('rig-2')).toContain('--orchestrator-url https://yard.example:8443/fleet ');
-    expect((await patch(server, { public_url: null })).body).toMatchObject({ public_url: null });
+    expect((await patchSettings(server, { public_url: null })).body).toMatchObject({ public_url: null });
     expect(await commandFor('rig-3')).toContain(`--orchestrator-url ${server.url} `);
   });
 });
 
 test('audits each change once, and nothing without a change', async () => {
-  const server = await open({ addresses: () => [] });
-  await patch(server, { shared: true, public_url: 'https://yard.example', local_worker: { gpus: '0' } });
-  await patch(server, { shared: true });
-  await patch(server, {});
-  const rows = (await trail(server)).filter(({ event_type: type }) => type !== 'settings.exposed');
+  const server = await openServer({ addresses: () => [] });
+  await patchSettings(server, {
+    shared: true,
+    public_url: 'https://yard.example',
+    local_worker: { gpus: '0' },
+  });
+  await patchSettings(server, { shared: true });
+  await patchSettings(server, {});
+  const rows = (await listSettingsRows(server)).filter(({ event_type: type }) => type !== 'settings.exposed');
   expect(rows.toReversed()).toMatchObject([
     { event_type: 'settings.network_changed', details: { host: '0.0.0.0', was: '127.0.0.1' } },
     { event_type: 'settings.public_url_changed', details: { public_url: 'https://yard.example', was: null } },
@@ -276,25 +299,25 @@ test('audits each change once, and nothing without a change', async () => {
 });
 
 test('applies concurrent changes one after the other', async () => {
-  const server = await open();
+  const server = await openServer();
   const answers = await Promise.all([
-    patch(server, { host: elsewhere }),
-    patch(server, { public_url: 'https://yard.example' }),
-    patch(server, { local_worker: { gpus: '0' } }),
-    patch(server, { host: elsewhere }),
+    patchSettings(server, { host: networkHost }),
+    patchSettings(server, { public_url: 'https://yard.example' }),
+    patchSettings(server, { local_worker: { gpus: '0' } }),
+    patchSettings(server, { host: networkHost }),
   ]);
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-  expect(await view(server)).toMatchObject({
-    network: { host: elsewhere, listening: [server.url, overNetwork(server)] },
+  expect(await readSettings(server)).toMatchObject({
+    network: { host: networkHost, listening: [server.url, networkHttpUrl(server)] },
     public_url: 'https://yard.example',
     local_worker: { gpus: '0' },
   });
-  expect(await trail(server)).toHaveLength(3);
+  expect(await listSettingsRows(server)).toHaveLength(3);
 });
 
-test('answers a client of the contract on the network address', async () => {
-  const server = await open();
-  await patch(server, { host: elsewhere });
-  const client = adminClient(overNetwork(server), server.adminToken);
-  expect(valueOf(await client.call(settingsApi.get)).network.host).toBe(elsewhere);
+test('serves API clients on the network address', async () => {
+  const server = await openServer();
+  await patchSettings(server, { host: networkHost });
+  const client = adminClient(networkHttpUrl(server), server.adminToken);
+  expect(valueOf(await client.call(settingsApi.get)).network.host).toBe(networkHost);
 });

@@ -4,21 +4,21 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { type SocketLimits, socketLimits } from '../../../main/http/listener/http-listener.ts';
 import { valueOf } from '../../support/server.ts';
-import { follow, open } from './settings-bench.ts';
+import { followEvents, openServer } from './settings-bench.ts';
 import { networkAddress, openTlsServer, portOf } from './tls-bench.ts';
 
-// Timeout in ms that no well-behaved client exceeds, even on a busy machine.
-const patientMs = 60_000;
-const limits = (some: Partial<SocketLimits>): SocketLimits => ({
-  headersMs: patientMs,
-  requestMs: patientMs,
-  idleMs: patientMs,
+// The default of each timeout: no well-behaved client exceeds it, even on a busy machine. A test shortens what it checks.
+const generousMs = 60_000;
+const limits = (overrides: Partial<SocketLimits>): SocketLimits => ({
+  headersMs: generousMs,
+  requestMs: generousMs,
+  idleMs: generousMs,
   checkMs: 50,
   maxWaiting: 5_000,
-  ...some,
+  ...overrides,
 });
 
-interface Slow {
+interface SlowConnection {
   readonly socket: Socket;
   // Resolves with all received data when the server has closed the connection.
   readonly closed: Promise<string>;
@@ -26,18 +26,18 @@ interface Slow {
 }
 
 // Connects, sends `text`, and then sends nothing more.
-function openSlow(port: number, text = '', host = '127.0.0.1'): Promise<Slow> {
+function openSlow(port: number, text = '', host = '127.0.0.1'): Promise<SlowConnection> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host);
-    let got = '';
+    let received = '';
     let isClosed = false;
     const closed = new Promise<string>(done => {
       socket.once('close', () => {
         isClosed = true;
-        done(got);
+        done(received);
       });
     });
-    socket.setEncoding('latin1').on('data', (part: string) => (got += part));
+    socket.setEncoding('latin1').on('data', (part: string) => (received += part));
     socket.once('error', reject);
     socket.once('connect', () => {
       // Ignore the error of a socket that is reset while it writes.
@@ -49,15 +49,20 @@ function openSlow(port: number, text = '', host = '127.0.0.1'): Promise<Slow> {
   });
 }
 
-const openMany = (count: number, port: number, text?: string, host?: string): Promise<readonly Slow[]> =>
+const openMany = (
+  count: number,
+  port: number,
+  text?: string,
+  host?: string,
+): Promise<readonly SlowConnection[]> =>
   Promise.all(Array.from({ length: count }, () => openSlow(port, text, host)));
 
 test.each([
   ['send nothing', ''],
   ['never end their headers', 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-'],
 ])('closes 300 connections that %s, without an effect on others', async (_what, text) => {
-  const server = await open({ socketLimits: limits({ headersMs: 500 }) });
-  const stream = await follow(server, server.url);
+  const server = await openServer({ socketLimits: limits({ headersMs: 500 }) });
+  const stream = await followEvents(server, server.url);
   const slow = await openMany(300, portOf(server), text);
   expect(valueOf(await server.admin.call(workersApi.list)).total).toBe(0);
   const answers = await Promise.all(slow.map(({ closed }) => closed));
@@ -79,33 +84,33 @@ test.each([
 });
 
 test('waits for a body as long as a whole request may take, and no longer', async () => {
-  const server = await open({ socketLimits: limits({ headersMs: 300, requestMs: 900 }) });
+  const server = await openServer({ socketLimits: limits({ headersMs: 300, requestMs: 900 }) });
   const head =
     `POST /api/admin/workers HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${server.adminToken}\r\n` +
     'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n';
-  const never = await openSlow(portOf(server), head);
-  const late = await openSlow(portOf(server), head);
-  const silent = await openSlow(portOf(server));
-  await silent.closed;
-  expect([never.isClosed(), late.isClosed()]).toEqual([false, false]);
-  late.socket.write('{"name":"rig-1"}');
-  expect(await never.closed).toMatch(/^HTTP\/1\.1 408 /);
+  const unfinished = await openSlow(portOf(server), head);
+  const completedLate = await openSlow(portOf(server), head);
+  const silentConnection = await openSlow(portOf(server));
+  await silentConnection.closed;
+  expect([unfinished.isClosed(), completedLate.isClosed()]).toEqual([false, false]);
+  completedLate.socket.write('{"name":"rig-1"}');
+  expect(await unfinished.closed).toMatch(/^HTTP\/1\.1 408 /);
   expect(valueOf(await server.admin.call(workersApi.list)).workers.map(({ name }) => name)).toEqual([
     'rig-1',
   ]);
 });
 
-test('waits no longer for a body after the request was answered', async () => {
-  const server = await open({ socketLimits: limits({ requestMs: 600 }) });
+test('closes the connection of an answered request whose body does not arrive', async () => {
+  const server = await openServer({ socketLimits: limits({ requestMs: 600 }) });
   const head = 'POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 16\r\n\r\n';
-  const never = await openSlow(portOf(server), head);
-  expect(await never.closed).toMatch(/^HTTP\/1\.1 404 /);
+  const unfinished = await openSlow(portOf(server), head);
+  expect(await unfinished.closed).toMatch(/^HTTP\/1\.1 404 /);
 });
 
 describe('limit on connections without a request', () => {
   test('closes the oldest waiting connections beyond the limit', async () => {
-    const server = await open({ socketLimits: limits({ maxWaiting: 50 }) });
-    const slow: Slow[] = [];
+    const server = await openServer({ socketLimits: limits({ maxWaiting: 50 }) });
+    const slow: SlowConnection[] = [];
     for (let count = 0; count < 60; count += 1)
       slow.push(await openSlow(portOf(server), 'GET / HTTP/1.1\r\n'));
     // Complete requests are served, and do not count as waiting connections.
@@ -116,8 +121,8 @@ describe('limit on connections without a request', () => {
   });
 
   test('does not count an open stream as a waiting connection', async () => {
-    const server = await open({ socketLimits: limits({ maxWaiting: 50 }) });
-    const stream = await follow(server, server.url);
+    const server = await openServer({ socketLimits: limits({ maxWaiting: 50 }) });
+    const stream = await followEvents(server, server.url);
     const slow = await openMany(120, portOf(server));
     await Promise.race(slow.map(({ closed }) => closed));
     expect(stream.isOver()).toBe(false);
@@ -126,54 +131,54 @@ describe('limit on connections without a request', () => {
 
   test('counts waiting TLS connections separately', async () => {
     const server = await openTlsServer({ socketLimits: limits({ maxWaiting: 20 }) });
-    const here = await openMany(15, portOf(server));
+    const plainConnections = await openMany(15, portOf(server));
     const slow = await openMany(40, portOf(server), '\u0016', networkAddress);
     await Promise.all(slow.slice(0, 10).map(({ closed }) => closed));
-    expect(here.some(({ isClosed }) => isClosed())).toBe(false);
+    expect(plainConnections.some(({ isClosed }) => isClosed())).toBe(false);
   });
 });
 
 test('closes an idle connection after its request', async () => {
-  const server = await open({ socketLimits: limits({ idleMs: 100 }) });
+  const server = await openServer({ socketLimits: limits({ idleMs: 100 }) });
   const idle = await openSlow(portOf(server), 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   expect(await idle.closed).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 describe('connection of a heartbeat', () => {
   const register = async (idleMs: number) => {
-    const server = await open({ socketLimits: limits({ idleMs }) });
+    const server = await openServer({ socketLimits: limits({ idleMs }) });
     const { token } = await server.createWorker({ name: 'rig-1' });
     const post = (path: string, body: object) => {
       const text = JSON.stringify(body);
       const head = `POST /api/workers/${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Worker-Token: ${token}\r\nContent-Type: application/json`;
       return openSlow(portOf(server), `${head}\r\nContent-Length: ${text.length}\r\n\r\n${text}`);
     };
-    const registered = await post('register', { protocol: 2, persistent: true, gpu_count: 0 });
-    await answerOf(registered);
-    return { say: post, registered };
+    const registration = await post('register', { protocol: 2, persistent: true, gpu_count: 0 });
+    await answerOf(registration);
+    return { say: post, registered: registration };
   };
-  const answerOf = ({ socket }: Slow): Promise<string> =>
+  const answerOf = ({ socket }: SlowConnection): Promise<string> =>
     new Promise(resolve => socket.once('data', resolve));
   const heartbeat = { status: 'idle' };
 
   test('closes the connection of a heartbeat that would be idle too long before the next one', async () => {
-    const { say, registered } = await register(50);
-    expect(await registered.closed).toMatch(/^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s);
-    expect(await (await say('heartbeat', heartbeat)).closed).toMatch(
+    const { say: postLater, registered: registration } = await register(50);
+    expect(await registration.closed).toMatch(/^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s);
+    expect(await (await postLater('heartbeat', heartbeat)).closed).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: close\r\n/s,
     );
   });
 
   test('keeps the connection of a heartbeat that the next one can use', async () => {
-    const { say } = await register(patientMs);
-    expect(await answerOf(await say('heartbeat', heartbeat))).toMatch(
+    const { say: postLater } = await register(generousMs);
+    expect(await answerOf(await postLater('heartbeat', heartbeat))).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s,
     );
   });
 });
 
 test('refuses headers that are too long', async () => {
-  const server = await open();
+  const server = await openServer();
   const head = `GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
   expect(await (await openSlow(portOf(server), head)).closed).toMatch(/^HTTP\/1\.1 431 /);
 });

@@ -27,12 +27,12 @@ async function readUntil(response: Response, pattern: RegExp): Promise<string> {
   return text;
 }
 
-const data = (text: string): readonly unknown[] =>
+const dataFrames = (text: string): readonly unknown[] =>
   [...text.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as unknown);
 
 test('starts a stream with pings=true with a ping that has the interval and no number', async () => {
   const text = await firstFrames('?pings=true', /job\.submitted/);
-  const [first, ...events] = data(text);
+  const [first, ...events] = dataFrames(text);
   expect(StreamPing.parse(first).every_ms).toBeGreaterThan(0);
   expect(text).not.toMatch(/^id: .*\ndata: \{"kind":"ping"/m);
   expect(events.map(event => UiEvent.parse(event).kind)).toContain('job');
@@ -58,8 +58,8 @@ test('starts a log stream with pings=true with a ping', async () => {
     signal: controller.signal,
   });
   const text = await readUntil(response, /hello/);
-  expect(StreamPing.parse(data(text)[0]).every_ms).toBeGreaterThan(0);
-  expect(data(text)[1]).toMatchObject({ type: 'lines', lines: [{ text: 'hello' }] });
+  expect(StreamPing.parse(dataFrames(text)[0]).every_ms).toBeGreaterThan(0);
+  expect(dataFrames(text)[1]).toMatchObject({ type: 'lines', lines: [{ text: 'hello' }] });
 });
 
 test('refuses an invalid value of pings', async () => {

@@ -18,7 +18,7 @@ const grid: Body['sweep'] = [
   { key: 'learning_rate', values: [1e-4, 3e-4] },
   { key: 'nested.rank', values: [8, 'full'] },
 ];
-const one: Body['sweep'] = [{ key: 'lr', values: [1, 2] }];
+const smallSweep: Body['sweep'] = [{ key: 'lr', values: [1, 2] }];
 const sweep = (body: Omit<Body, 'sweep'> & Partial<Body>) =>
   server.admin.call(runsApi.sweep, { body: { sweep: grid, ...body } });
 const list = async (query: object) => valueOf(await server.admin.call(queueApi.list, { query }));
@@ -49,19 +49,19 @@ describe('submitting a sweep', () => {
 
   test('submits nothing when one of the jobs would be refused', async () => {
     const before = await newestSeq();
-    const refused = [
+    const results = [
       await sweep({ config_name: 'flowers', sweep: [{ key: 'missing.key', values: [1] }] }),
       await sweep({ config: { num_processes: 1 }, sweep: [{ key: 'num_processes', values: [1, 'two'] }] }),
       await sweep({ config_name: 'lost' }),
-      await sweep({ config: {}, target: 'local', sweep: one }),
+      await sweep({ config: {}, target: 'local', sweep: smallSweep }),
       await sweep({ config: { text: 'x'.repeat(500_000) }, sweep: [{ key: 'n', values: range(100) }] }),
       await sweep({
         config: {},
-        sweep: one,
+        sweep: smallSweep,
         data: [{ path: '/p', version: 'a'.repeat(64), is_file: false }],
       }),
     ];
-    expect(refused.map(each => (each.ok ? null : each.failure))).toMatchObject([
+    expect(results.map(each => (each.ok ? null : each.failure))).toMatchObject([
       { problem: { code: 'config_invalid', detail: 'The config has no value "missing.key" to vary' } },
       { problem: { code: 'config_invalid' } },
       { problem: { code: 'config_not_found' } },
@@ -93,9 +93,9 @@ describe('submitting a sweep', () => {
     });
     const single = await server.admin.call(queueApi.submit, { body });
     expect(single).toMatchObject({ failure: { problem: { code: 'idempotency_key_reused' } } });
-    const gone = { params: { id: first.jobs[0]?.job_id ?? '' } };
-    valueOf(await server.admin.call(queueApi.cancel, gone));
-    valueOf(await server.admin.call(queueApi.remove, gone));
+    const deletedJob = { params: { id: first.jobs[0]?.job_id ?? '' } };
+    valueOf(await server.admin.call(queueApi.cancel, deletedJob));
+    valueOf(await server.admin.call(queueApi.remove, deletedJob));
     expect(valueOf(await sweep(body)).jobs).toEqual(first.jobs.slice(1));
   });
 
@@ -109,11 +109,11 @@ describe('submitting a sweep', () => {
   });
 });
 
-describe('changing the texts about a job', () => {
+describe('editing the texts of a job', () => {
   const edit = (id: string, body: CallInput<typeof runsApi.edit>['body']) =>
     server.admin.call(runsApi.edit, { params: { id }, body });
 
-  test('changes name, notes, tags and group, and records it without the notes', async () => {
+  test('changes name, notes, tags and group of a job, and audits the change without the notes', async () => {
     const id = await server.submit({ config: {}, name: 'old', tags: ['a'] });
     const changed = valueOf(
       await edit(id, { name: ' new ', notes: 'secret\nplan', group: 'g', add_tags: ['b'] }),
@@ -139,7 +139,7 @@ describe('changing the texts about a job', () => {
     });
   });
 
-  test('writes nothing when nothing changes', async () => {
+  test('records no event when an edit changes nothing', async () => {
     const id = await server.submit({ config: {}, name: 'n', notes: 'x', tags: ['a'] });
     const before = await newestSeq();
     for (const body of [
@@ -154,7 +154,7 @@ describe('changing the texts about a job', () => {
     expect(await newestSeq()).toBe(before);
   });
 
-  test('changes a job that has ended, and finds it by tag, group and name', async () => {
+  test('changes the texts of an ended job, and finds the job by tag, group and name', async () => {
     const id = await server.submit({ config: {}, config_name: 'plain' });
     valueOf(await server.admin.call(queueApi.cancel, { params: { id } }));
     valueOf(await edit(id, { name: 'Tulips', tags: ['Base'], group: 'Gr-1' }));
@@ -171,21 +171,21 @@ describe('changing the texts about a job', () => {
     ['a tag with a space', { add_tags: ['a b'] }],
     ['too many tags', { tags: range(17).map(String) }],
     ['a group that is a number', { group: 1 }],
-  ])('refuses %s', async (_what, body) => {
+  ])('refuses to change a job with %s', async (_what, body) => {
     const id = await server.submit({ config: {} });
     const before = await newestSeq();
     expect(await edit(id, body)).toMatchObject({ failure: { problem: { code: 'invalid_request' } } });
     expect(await newestSeq()).toBe(before);
   });
 
-  test('refuses tags that are too many together with those of the job', async () => {
+  test('refuses to add a tag to a job with the maximum number of tags', async () => {
     const id = await server.submit({ config: {}, tags: range(16).map(String) });
     expect(await edit(id, { add_tags: ['x'] })).toMatchObject({
       failure: { problem: { code: 'invalid_request' } },
     });
   });
 
-  test('requires the permission to submit', async () => {
+  test('requires the permission to submit for edits and sweeps', async () => {
     const body = { name: 'viewer', permissions: ['queue.view' as const] };
     const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
     const viewer = adminClient(server.url, token);

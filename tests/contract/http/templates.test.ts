@@ -29,12 +29,12 @@ const jobOf = async (id: string | null) =>
   valueOf(await server.admin.call(queueApi.get, { params: { id: id ?? '' } }));
 const configOf = async (id: string | null) =>
   valueOf(await server.admin.call(queueApi.config, { params: { id: id ?? '' } })).config;
-const code = (answer: { readonly ok: boolean; readonly failure?: unknown }) => answer.failure;
+const failureOf = (answer: { readonly ok: boolean; readonly failure?: unknown }) => answer.failure;
 
 describe('job templates', () => {
-  test('stores a copy of the config, and submits a job with the given values', async () => {
-    const made = valueOf(await create({ name: 'flux', description: 'for the team' }));
-    expect(made).toMatchObject({ config_name: 'flowers', revision: 1, created_by: 'admin', parameters });
+  test('stores a copy of the config, and submits a job with the values of the request', async () => {
+    const template = valueOf(await create({ name: 'flux', description: 'for the team' }));
+    expect(template).toMatchObject({ config_name: 'flowers', revision: 1, created_by: 'admin', parameters });
     server.config('flowers', { model_type: 'full', learning_rate: 5, nested: { rank: 9 } });
     const answer = valueOf(
       await submit('flux', {
@@ -61,7 +61,7 @@ describe('job templates', () => {
     expect(entries[0]).toMatchObject({ event_type: 'job.submitted', details: { template: 'flux' } });
   });
 
-  test('keeps the template of a job that is retried, but not of one that was submitted otherwise', async () => {
+  test('records the template for a job and its retries, and none for a job without a template', async () => {
     valueOf(await create({ name: 'again' }));
     const first = valueOf(await submit('again', { values: { 'nested.rank': 4 } }));
     const params = { id: first.job_id ?? '' };
@@ -71,13 +71,13 @@ describe('job templates', () => {
     expect(await jobOf(await server.submit({ config: {} }))).toMatchObject({ template: null });
   });
 
-  test('tries out values without a job, and lists everything that is wrong with them', async () => {
+  test('checks values in a dry run without submitting a job, and lists all errors', async () => {
     valueOf(await create({ name: 'dry' }));
-    const tried = await submit('dry', { values: { 'nested.rank': 4 }, dry_run: true });
-    expect(tried).toMatchObject({ value: { dry_run: true, job_id: null, status: 'queued' } });
+    const dryRun = await submit('dry', { values: { 'nested.rank': 4 }, dry_run: true });
+    expect(dryRun).toMatchObject({ value: { dry_run: true, job_id: null, status: 'queued' } });
     for (const dry_run of [true, false])
       expect(
-        code(await submit('dry', { values: { learning_rate: 2, 'nested.rank': 5, seed: 1 }, dry_run })),
+        failureOf(await submit('dry', { values: { learning_rate: 2, 'nested.rank': 5, seed: 1 }, dry_run })),
       ).toMatchObject({
         problem: {
           code: 'invalid_request',
@@ -93,27 +93,23 @@ describe('job templates', () => {
     const first = valueOf(await submit('once', body));
     valueOf(await server.admin.call(templatesApi.remove, { params: { template: 'once' } }));
     expect(valueOf(await submit('once', body))).toMatchObject({ job_id: first.job_id, idempotent_hit: true });
-    expect(code(await submit('once', { ...body, values: { 'nested.rank': 8 } }))).toMatchObject({
+    expect(failureOf(await submit('once', { ...body, values: { 'nested.rank': 8 } }))).toMatchObject({
       problem: { code: 'idempotency_key_reused' },
     });
-    expect(code(await submit('once', { values: {} }))).toMatchObject({
+    expect(failureOf(await submit('once', { values: {} }))).toMatchObject({
       problem: { code: 'template_not_found' },
     });
   });
 
-  test('copies a job, with its config and requirements', async () => {
+  test('creates a template from a job, with its config and requirements but without its name', async () => {
     const job_id = await server.submit({ config: { lr: 1 }, gpu_count: 3, max_retries: 7, name: 'original' });
-    const { submission: _, ...rest } = { submission, parameters: [{ key: 'lr', type: 'number' as const }] };
-    valueOf(
-      await server.admin.call(templatesApi.create, {
-        body: { name: 'copy', job_id, ...rest },
-      }),
-    );
+    const body = { name: 'copy', job_id, parameters: [{ key: 'lr', type: 'number' as const }] };
+    valueOf(await server.admin.call(templatesApi.create, { body }));
     const copy = valueOf(await server.admin.call(templatesApi.get, { params: { template: 'copy' } }));
     expect(copy.submission).toMatchObject({ config: { lr: 1 }, gpu_count: 3, max_retries: 7 });
     expect(copy.submission.name).toBeUndefined();
-    const lost = { body: { name: 'lost', job_id: 'j_none' as never } };
-    expect(code(await server.admin.call(templatesApi.create, lost))).toMatchObject({
+    const unknownJob = { body: { name: 'lost', job_id: 'j_none' as never } };
+    expect(failureOf(await server.admin.call(templatesApi.create, unknownJob))).toMatchObject({
       problem: { code: 'job_not_found' },
     });
   });
@@ -127,12 +123,14 @@ describe('job templates', () => {
         body: { name, submission, parameters, ...body },
       });
     expect(valueOf(await replace('old', { description: 'x', revision: 1 }))).toMatchObject({ revision: 2 });
-    expect(code(await replace('old', { revision: 1 }))).toMatchObject({
+    expect(failureOf(await replace('old', { revision: 1 }))).toMatchObject({
       problem: { code: 'template_changed' },
     });
-    expect(code(await replace('old', { name: 'other' }))).toMatchObject({ problem: { code: 'name_taken' } });
-    expect(code(await replace('none', {}))).toMatchObject({ problem: { code: 'template_not_found' } });
-    expect(code(await replace('old', { submission: { config_name: 'lost' } }))).toMatchObject({
+    expect(failureOf(await replace('old', { name: 'other' }))).toMatchObject({
+      problem: { code: 'name_taken' },
+    });
+    expect(failureOf(await replace('none', {}))).toMatchObject({ problem: { code: 'template_not_found' } });
+    expect(failureOf(await replace('old', { submission: { config_name: 'lost' } }))).toMatchObject({
       problem: { code: 'config_not_found' },
     });
     expect(valueOf(await replace('old', { name: 'new' }))).toMatchObject({ name: 'new', revision: 3 });
@@ -158,15 +156,17 @@ describe('job templates', () => {
     ],
     ['both sources', { job_id: 'j_1' }, 'invalid_request'],
   ])('refuses a template with %s', async (_what, body, problem) =>
-    expect(code(await create({ name: 'refused', ...body }))).toMatchObject({ problem: { code: problem } }),
+    expect(failureOf(await create({ name: 'refused', ...body }))).toMatchObject({
+      problem: { code: problem },
+    }),
   );
 
   test('refuses a second template of the same name', async () => {
     valueOf(await create({ name: 'twice' }));
-    expect(code(await create({ name: 'twice' }))).toMatchObject({ problem: { code: 'name_taken' } });
+    expect(failureOf(await create({ name: 'twice' }))).toMatchObject({ problem: { code: 'name_taken' } });
   });
 
-  test('removes the value of a parameter that asks for a secret', async () => {
+  test('stores no value of a parameter that contains a secret', async () => {
     const secret = 'hf_0123456789abcdef';
     valueOf(
       await create({
@@ -175,9 +175,9 @@ describe('job templates', () => {
         parameters: [{ key: 'hf_token' }],
       }),
     );
-    const shown = valueOf(await server.admin.call(templatesApi.get, { params: { template: 'asks' } }));
+    const templateView = valueOf(await server.admin.call(templatesApi.get, { params: { template: 'asks' } }));
     const audit = valueOf(await server.admin.call(auditApi.list, { query: { event_type: 'template.*' } }));
-    expect(JSON.stringify([shown, audit, server.log])).not.toContain(secret);
+    expect(JSON.stringify([templateView, audit, server.log])).not.toContain(secret);
     expect(audit.entries[0]).toMatchObject({
       event_type: 'template.created',
       target_type: 'template',
@@ -197,13 +197,13 @@ describe('job templates', () => {
     );
     const ada = adminClient(server.url, token);
     expect(valueOf(await ada.call(templatesApi.list)).templates.map(({ name }) => name)).toContain('shared');
-    const made = valueOf(
+    const submitted = valueOf(
       await ada.call(templatesApi.submit, {
         params: { template: 'shared' },
         body: { values: { 'nested.rank': 4 } },
       }),
     );
-    expect(await jobOf(made.job_id)).toMatchObject({ user: 'ada', template: 'shared' });
+    expect(await jobOf(submitted.job_id)).toMatchObject({ user: 'ada', template: 'shared' });
     for (const answer of [
       await ada.call(templatesApi.create, { body: { name: 'mine', submission } }),
       await ada.call(templatesApi.replace, {
@@ -212,6 +212,6 @@ describe('job templates', () => {
       }),
       await ada.call(templatesApi.remove, { params: { template: 'shared' } }),
     ])
-      expect(code(answer)).toMatchObject({ problem: { code: 'permission_missing' } });
+      expect(failureOf(answer)).toMatchObject({ problem: { code: 'permission_missing' } });
   });
 });

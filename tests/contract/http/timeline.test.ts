@@ -31,7 +31,7 @@ async function clientWith(name: string, permissions: readonly Permission[]) {
   return { token, client: adminClient(server.url, token) };
 }
 
-// A worker that is offered a job, and has started it.
+// Creates a worker that is registered and has an open stream.
 async function startRig(name: string) {
   const { id, token } = await server.createWorker({ name });
   const rig = createLightWorker({ url: server.url, id, token, agent });
@@ -61,15 +61,15 @@ test('returns the attempts, jobs and workers of the last 24 hours without a rang
   });
   expect(reply.workers).toContainEqual({ id: rig.id, name: 'rig-1', deleted: false });
   expect(reply.is_cut).toBe(false);
-  const [, past] = await get('?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00%2B01:00');
-  expect(past).toMatchObject({ bars: [], predictions: [], jobs: [], workers: [] });
+  const [, emptyRange] = await get('?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00%2B01:00');
+  expect(emptyRange).toMatchObject({ bars: [], predictions: [], jobs: [], workers: [] });
   expect((await get(`?job_id=${job}`))[1]).toMatchObject({ bars: [{ job_id: job }] });
   expect((await get('?job_id=j_none'))[1]).toMatchObject({ bars: [] });
   expect((await get('?worker_id=w_none'))[1]).toMatchObject({ bars: [] });
   rig.cut();
 });
 
-describe('bad ranges', () => {
+describe('invalid queries of the timeline', () => {
   test.each([
     ['?from=yesterday', /from: expected a time/],
     ['?to=2026-01-01', /to: expected a time/],
@@ -79,15 +79,15 @@ describe('bad ranges', () => {
     ['?from=2024-01-01T00:00:00Z&to=2026-01-01T00:00:00Z', /at most 366 days/],
     [`?worker_id=${'x'.repeat(300)}`, /worker_id/],
     ['?job_id=', /job_id/],
-  ])('refuses %s with 400 and says why', async (query, why) => {
+  ])('refuses the query %s with 400 and the reason', async (query, reason) => {
     const [status, body] = await get(query);
     expect(status).toBe(400);
-    expect(body).toMatchObject({ code: 'invalid_request', detail: expect.stringMatching(why) });
+    expect(body).toMatchObject({ code: 'invalid_request', detail: expect.stringMatching(reason) });
   });
 });
 
-describe('permissions', () => {
-  test('shows users with own permissions only their jobs', async () => {
+describe('permissions for the timeline', () => {
+  test('shows users with .own permissions only their own jobs', async () => {
     const [alice, bob] = [
       await clientWith('alice', ['queue.view.own', 'queue.submit.own']),
       await clientWith('bob', ['queue.view.own', 'queue.submit.own']),
@@ -96,12 +96,12 @@ describe('permissions', () => {
     const body = { config: {}, config_name: 'secret-of-alice' };
     const { job_id: job } = valueOf(await alice.client.call(queueApi.submit, { body }));
     await rig.waitFor('the offer', () => rig.commands.find(({ type }) => type === 'job_submit'));
-    const [, own] = await get('', alice.token);
-    expect(own).toMatchObject({ bars: [{ job_id: job }], jobs: [{ user: 'alice' }] });
+    const [, aliceTimeline] = await get('', alice.token);
+    expect(aliceTimeline).toMatchObject({ bars: [{ job_id: job }], jobs: [{ user: 'alice' }] });
     for (const query of ['', `?job_id=${job}`, `?worker_id=${rig.id}`]) {
-      const [status, other] = await get(query, bob.token);
+      const [status, bobTimeline] = await get(query, bob.token);
       expect(status).toBe(200);
-      expect(other).toMatchObject({ bars: [], predictions: [], jobs: [], workers: [] });
+      expect(bobTimeline).toMatchObject({ bars: [], predictions: [], jobs: [], workers: [] });
     }
     rig.cut();
   });

@@ -13,15 +13,15 @@ import { createStreamRegistry } from '../../../main/http/listener/stream-registr
 import { openFolder } from '../../support/fleet-bench.ts';
 import { startTestServer, valueOf } from '../../support/server.ts';
 import {
-  elsewhere,
-  follow,
+  networkHost,
+  followEvents,
   isLive,
-  open,
-  overNetwork,
-  patch,
+  openServer,
+  networkHttpUrl,
+  patchSettings,
   settingsFile,
-  trail,
-  view,
+  listSettingsRows,
+  readSettings,
 } from './settings-bench.ts';
 import {
   callTls,
@@ -40,13 +40,13 @@ describe('server with --ssl', () => {
   test('answers other machines over TLS with the certificate in its settings', async () => {
     const server = await openTlsServer();
     const { certificate, protocol } = await handshake(networkUrl(server));
-    const { tls, tls_fixed_by: by, addresses, listening, notice } = (await view(server)).network;
+    const { tls, tls_fixed_by: fixedBy, addresses, listening, notice } = (await readSettings(server)).network;
     expect(protocol).toBe('TLSv1.3');
     expect(tls).toMatchObject({ source: 'own', fingerprint: certificate.fingerprint256 });
     const spki = new X509Certificate(certificate.raw).publicKey.export({ type: 'spki', format: 'der' });
     expect(tls?.pin).toBe(`sha256:${createHash('sha256').update(spki).digest('base64')}`);
     expect(tls?.names).toEqual(expect.arrayContaining(['127.0.0.1', networkAddress, 'trainyard.example']));
-    expect(by).toBe('--ssl');
+    expect(fixedBy).toBe('--ssl');
     expect(listening).toEqual([server.url, networkUrl(server)]);
     expect(addresses.map(({ url }) => url).toSorted()).toEqual([server.url, networkUrl(server)].toSorted());
     expect(notice).toBeNull();
@@ -63,7 +63,7 @@ describe('server with --ssl', () => {
     ).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   });
 
-  test('answers this machine over plain HTTP, and shows no warning', async () => {
+  test('serves this machine over plain HTTP, too, and logs no warning', async () => {
     const server = await openTlsServer();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect(await isLive(server.url)).toBe(true);
@@ -75,7 +75,7 @@ describe('server with --ssl', () => {
     for (const name of ['DNS:localhost', 'IP Address:127.0.0.1', 'IP Address:0:0:0:0:0:0:0:1'])
       expect(certificate.subjectaltname).toContain(name);
     expect(server.log.join('')).not.toContain('server.exposed');
-    expect((await trail(server)).map(({ event_type: type }) => type)).toEqual([
+    expect((await listSettingsRows(server)).map(({ event_type: type }) => type)).toEqual([
       'settings.certificate_changed',
     ]);
   });
@@ -118,31 +118,33 @@ describe('server with --ssl', () => {
   test('sets a __Host- cookie over TLS and a plain one on this machine', async () => {
     const server = await openTlsServer();
     const signIn = { method: 'POST', body: { token: server.adminToken } };
-    const remote = await callTls(`${networkUrl(server)}/api/session`, {
+    const remoteSignIn = await callTls(`${networkUrl(server)}/api/session`, {
       ...signIn,
       headers: { origin: networkUrl(server), 'sec-fetch-site': 'same-origin' },
     });
-    expect(remote.status).toBe(200);
-    const cookie = String(remote.headers['set-cookie']);
+    expect(remoteSignIn.status).toBe(200);
+    const cookie = String(remoteSignIn.headers['set-cookie']);
     expect(cookie).toMatch(
       /^__Host-trainyard_session=ts_[^;]+; Path=\/;.*; HttpOnly; Secure; SameSite=Strict$/,
     );
-    const asPage = (name: string) => ({ cookie: cookie.split(';', 1)[0]?.replace('__Host-', name) ?? '' });
+    const cookieHeader = (name: string) => ({
+      cookie: cookie.split(';', 1)[0]?.replace('__Host-', name) ?? '',
+    });
     const settings = `${networkUrl(server)}/api/settings`;
-    expect((await callTls(settings, { headers: asPage('__Host-') })).status).toBe(200);
-    expect((await callTls(settings, { headers: asPage('') })).status).toBe(401);
-    const local = await fetch(`${server.url}/api/session`, {
+    expect((await callTls(settings, { headers: cookieHeader('__Host-') })).status).toBe(200);
+    expect((await callTls(settings, { headers: cookieHeader('') })).status).toBe(401);
+    const localSignIn = await fetch(`${server.url}/api/session`, {
       method: 'POST',
       headers: { origin: server.url, 'content-type': 'application/json' },
       body: JSON.stringify({ token: server.adminToken }),
     });
-    expect(local.headers.get('set-cookie')).not.toMatch(/Secure/);
+    expect(localSignIn.headers.get('set-cookie')).not.toMatch(/Secure/);
   });
 
   test('sends events over TLS', async () => {
     const server = await openTlsServer();
     const line = new Promise<string>((resolve, reject) => {
-      const sent = request(
+      const outgoing = request(
         `${networkUrl(server)}/api/events`,
         { rejectUnauthorized: false, headers: { authorization: `Bearer ${server.adminToken}` } },
         response => {
@@ -154,44 +156,44 @@ describe('server with --ssl', () => {
           void server.createWorker({ name: 'rig-1' });
         },
       );
-      onTestFinished(() => void sent.destroy());
-      sent.once('error', reject);
-      sent.end();
+      onTestFinished(() => void outgoing.destroy());
+      outgoing.once('error', reject);
+      outgoing.end();
     });
     expect(await line).toContain('rig-1');
   });
 
   test('shows the same certificate after a restart', async () => {
-    const same = { dataDir: openFolder(), addresses: () => interfaces };
-    const first = await startTestServer(same);
-    expect(await patch(first, { host: elsewhere, tls: true })).toMatchObject({ status: 200 });
-    const { tls } = (await view(first)).network;
+    const options = { dataDir: openFolder(), addresses: () => interfaces };
+    const first = await startTestServer(options);
+    expect(await patchSettings(first, { host: networkHost, tls: true })).toMatchObject({ status: 200 });
+    const { tls } = (await readSettings(first)).network;
     await first.close();
-    const second = await open(same);
-    expect((await view(second)).network).toMatchObject({
+    const second = await openServer(options);
+    expect((await readSettings(second)).network).toMatchObject({
       tls,
-      listening: [second.url, overNetwork(second).replace('http', 'https')],
+      listening: [second.url, networkHttpUrl(second).replace('http', 'https')],
     });
   });
 
   test.each([['0.0.0.0'], ['::']])(
-    'speaks plain HTTP with this machine on the shared socket of --host %s',
+    'serves this machine over plain HTTP on the shared socket of --host %s',
     async host => {
       const server = await openTlsServer({ config: { host } });
       expect(await isLive(server.url)).toBe(true);
       // Clients on this machine connect over plain HTTP at whichever address they use.
-      expect(await isLive(overNetwork(server))).toBe(true);
+      expect(await isLive(networkHttpUrl(server))).toBe(true);
     },
   );
 });
 
-test('shows a new certificate to new connections without closing old ones', async () => {
+test('presents a new certificate on new connections without closing old ones', async () => {
   const key = makeKey();
   const identities = await Promise.all(
     ['one', 'two'].map(async name => ({ key, certificate: await makeCertificate(key, [name], Date.now()) })),
   );
   const [first, second] = identities;
-  if (first === undefined || second === undefined) throw new Error('two were made');
+  if (first === undefined || second === undefined) throw new Error('a certificate is missing');
   const handler: RequestListener = (_request, response) => response.end('ok');
   const listeners = createListeners(handler, {
     streams: createStreamRegistry(),
@@ -205,53 +207,58 @@ test('shows a new certificate to new connections without closing old ones', asyn
   const url = `https://${networkAddress}:${port}`;
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
   onTestFinished(() => agent.destroy());
-  const ask = (): Promise<string> =>
+  const requestCertificateName = (): Promise<string> =>
     new Promise((resolve, reject) => {
-      const sent = request(url, { agent }, response => {
-        const { subjectaltname = '' } = shownBy(response.socket);
+      const outgoing = request(url, { agent }, response => {
+        const { subjectaltname = '' } = peerCertificateOf(response.socket);
         response
           .resume()
-          .once('end', () => resolve(`${subjectaltname}, ${sent.reusedSocket ? 'again' : 'anew'}`));
+          .once('end', () =>
+            resolve(`${subjectaltname}, ${outgoing.reusedSocket ? 'reused connection' : 'new connection'}`),
+          );
       });
-      sent.once('error', reject);
-      sent.end();
+      outgoing.once('error', reject);
+      outgoing.end();
     });
-  expect(await ask()).toBe('DNS:one, anew');
+  expect(await requestCertificateName()).toBe('DNS:one, new connection');
   listeners.setCertificate(second);
   expect((await handshake(url)).certificate.subjectaltname).toBe('DNS:two');
-  expect(await ask()).toBe('DNS:one, again');
+  expect(await requestCertificateName()).toBe('DNS:one, reused connection');
 });
 
-const shownBy = (socket: Socket) => {
+const peerCertificateOf = (socket: Socket) => {
   if (socket instanceof TLSSocket) return socket.getPeerCertificate();
-  throw new Error('it came by no TLS');
+  throw new Error('the connection does not use TLS');
 };
 
 describe('pin of a join command', () => {
-  const commandOf = async (server: Awaited<ReturnType<typeof open>>, name: string): Promise<string> =>
+  const createJoinCommand = async (
+    server: Awaited<ReturnType<typeof openServer>>,
+    name: string,
+  ): Promise<string> =>
     valueOf(await server.admin.call(workersApi.create, { body: { name } })).connection_command;
   const addresses = () => [{ address: '192.0.2.7', family: 'IPv4', interface: 'eth0' }] as const;
 
   test('includes the pin of the own certificate for an own address and port', async () => {
-    const server = await open({
+    const server = await openServer({
       addresses,
       config: { host: '0.0.0.0', isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' } },
     });
     const port = portOf(server);
-    const pin = (await view(server)).network.tls?.pin ?? '';
+    const pin = (await readSettings(server)).network.tls?.pin ?? '';
     expect(pin).toMatch(/^sha256:[\w+/]{43}=$/);
-    expect(await commandOf(server, 'rig-1')).toContain(
+    expect(await createJoinCommand(server, 'rig-1')).toContain(
       `--orchestrator-url https://192.0.2.7:${port} --pin ${pin} --name`,
     );
-    await patch(server, { public_url: `https://trainyard.example:${port}` });
-    expect(await commandOf(server, 'rig-2')).toContain(`trainyard.example:${port} --pin ${pin} `);
+    await patchSettings(server, { public_url: `https://trainyard.example:${port}` });
+    expect(await createJoinCommand(server, 'rig-2')).toContain(`trainyard.example:${port} --pin ${pin} `);
     for (const url of [
       'https://trainyard.example',
       'https://proxy.example:8001',
       `http://192.0.2.7:${port}`,
     ]) {
-      await patch(server, { public_url: url });
-      expect(await commandOf(server, `rig at ${url}`)).not.toContain('--pin');
+      await patchSettings(server, { public_url: url });
+      expect(await createJoinCommand(server, `rig at ${url}`)).not.toContain('--pin');
     }
   });
 
@@ -261,7 +268,7 @@ describe('pin of a join command', () => {
     const key = makeKey();
     writeFileSync(files.key, key);
     writeFileSync(files.certificate, await makeCertificate(key, ['192.0.2.7'], Date.now()));
-    const server = await open({
+    const server = await openServer({
       addresses,
       config: {
         host: '0.0.0.0',
@@ -270,13 +277,13 @@ describe('pin of a join command', () => {
         fixedBy: { host: '--host', ssl: '--ssl-cert' },
       },
     });
-    expect((await view(server)).network.tls).toMatchObject({ source: 'files', names: ['192.0.2.7'] });
-    const command = await commandOf(server, 'rig-1');
+    expect((await readSettings(server)).network.tls).toMatchObject({ source: 'files', names: ['192.0.2.7'] });
+    const command = await createJoinCommand(server, 'rig-1');
     expect(command).toContain(`--orchestrator-url https://192.0.2.7:${portOf(server)} --name`);
   });
 
-  test('uses https behind a proxy that speaks TLS', async () => {
-    const server = await open();
+  test('contains an https URL when the request came through a proxy with TLS', async () => {
+    const server = await openServer();
     const response = await fetch(`${server.url}${workersApi.create.path}`, {
       method: 'POST',
       headers: {
@@ -333,40 +340,43 @@ describe('certificate files', () => {
 
 describe('the TLS setting', () => {
   test('applies the TLS setting immediately, and disconnects only remote clients of plain HTTP', async () => {
-    const server = await open();
-    await patch(server, { host: elsewhere });
-    const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
-    const secure = overNetwork(server).replace('http', 'https');
+    const server = await openServer();
+    await patchSettings(server, { host: networkHost });
+    const [localStream, networkStream] = [
+      await followEvents(server, server.url),
+      await followEvents(server, networkHttpUrl(server)),
+    ];
+    const secureUrl = networkHttpUrl(server).replace('http', 'https');
     // This request uses a connection that the new setting closes, but only after the answer.
-    expect(await patch(server, { tls: true }, {}, overNetwork(server))).toMatchObject({
+    expect(await patchSettings(server, { tls: true }, {}, networkHttpUrl(server))).toMatchObject({
       status: 200,
       body: {
         network: {
           tls: { source: 'own' },
           tls_fixed_by: null,
-          listening: [server.url, secure],
+          listening: [server.url, secureUrl],
           notice: null,
         },
       },
     });
-    expect(await there.ended).toBe('ended');
-    expect((await callTls(`${secure}/health/live`)).status).toBe(200);
-    expect(await sendRaw(secure, 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.2\r\n\r\n')).toContain(
+    expect(await networkStream.ended).toBe('ended');
+    expect((await callTls(`${secureUrl}/health/live`)).status).toBe(200);
+    expect(await sendRaw(secureUrl, 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.2\r\n\r\n')).toContain(
       'speaks https',
     );
-    expect(here.isOver()).toBe(false);
+    expect(localStream.isOver()).toBe(false);
     expect(JSON.parse(readFileSync(settingsFile(server), 'utf8'))).toMatchObject({ tls: true });
-    expect((await patch(server, { tls: false })).body).toMatchObject({ network: { tls: null } });
-    expect(await isLive(overNetwork(server))).toBe(true);
-    await expect(handshake(secure)).rejects.toThrow();
-    expect(here.isOver()).toBe(false);
+    expect((await patchSettings(server, { tls: false })).body).toMatchObject({ network: { tls: null } });
+    expect(await isLive(networkHttpUrl(server))).toBe(true);
+    await expect(handshake(secureUrl)).rejects.toThrow();
+    expect(localStream.isOver()).toBe(false);
   });
 
   test('audits the TLS setting and its certificate', async () => {
-    const server = await open({ addresses: () => [] });
-    await patch(server, { shared: true, tls: true });
-    await patch(server, { tls: false });
-    const rows = (await trail(server)).toReversed();
+    const server = await openServer({ addresses: () => [] });
+    await patchSettings(server, { shared: true, tls: true });
+    await patchSettings(server, { tls: false });
+    const rows = (await listSettingsRows(server)).toReversed();
     expect(rows).toMatchObject([
       { event_type: 'settings.certificate_changed', actor_type: 'system', details: { why: 'made' } },
       { event_type: 'settings.network_changed', details: { host: '0.0.0.0' } },
@@ -379,38 +389,38 @@ describe('the TLS setting', () => {
 
   test('refuses to change the TLS setting that a flag fixes', async () => {
     const server = await openTlsServer();
-    expect(await patch(server, { tls: false })).toMatchObject({
+    expect(await patchSettings(server, { tls: false })).toMatchObject({
       status: 409,
       body: { code: 'setting_fixed', detail: expect.stringMatching(/TLS .*fixed by --ssl/) },
     });
-    expect(await patch(server, { tls: true })).toMatchObject({ status: 200 });
+    expect(await patchSettings(server, { tls: true })).toMatchObject({ status: 200 });
   });
 
   test('refuses TLS when this machine would have no socket', async () => {
-    const server = await open({ config: { host: elsewhere, fixedBy: { host: '--host' } } });
-    expect((await view(server)).network).toMatchObject({ tls: null, tls_fixed_by: '--host' });
-    expect(await patch(server, { tls: true })).toMatchObject({
+    const server = await openServer({ config: { host: networkHost, fixedBy: { host: '--host' } } });
+    expect((await readSettings(server)).network).toMatchObject({ tls: null, tls_fixed_by: '--host' });
+    expect(await patchSettings(server, { tls: true })).toMatchObject({
       status: 409,
       body: { code: 'setting_fixed', detail: expect.stringContaining('or also with --ssl') },
     });
   });
 
   test('changes nothing when the TLS setting cannot be saved', async () => {
-    const server = await open();
-    await patch(server, { host: elsewhere });
+    const server = await openServer();
+    await patchSettings(server, { host: networkHost });
     mkdirSync(`${settingsFile(server)}.new`);
-    expect(await patch(server, { tls: true })).toMatchObject({ status: 507 });
-    expect((await view(server)).network).toMatchObject({ tls: null });
-    expect(await isLive(overNetwork(server))).toBe(true);
+    expect(await patchSettings(server, { tls: true })).toMatchObject({ status: 507 });
+    expect((await readSettings(server)).network).toMatchObject({ tls: null });
+    expect(await isLive(networkHttpUrl(server))).toBe(true);
   });
 });
 
 test('audits a start that shares without TLS', async () => {
-  const server = await open({
+  const server = await openServer({
     addresses: () => [],
     config: { host: '0.0.0.0', fixedBy: { host: '--host' } },
   });
-  expect(await trail(server)).toMatchObject([
+  expect(await listSettingsRows(server)).toMatchObject([
     { event_type: 'settings.exposed', actor_type: 'system', details: { host: '0.0.0.0' } },
   ]);
   expect(server.log.join('')).toContain('server.exposed');

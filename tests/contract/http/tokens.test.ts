@@ -13,44 +13,44 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-let made = 0;
-async function create(allowed: readonly Permission[], more: object = {}, by = server.admin) {
-  made += 1;
-  const body = { name: `script-${made}`, permissions: [...allowed], ...more };
-  return valueOf(await by.call(tokensApi.create, { body }));
+let tokenCount = 0;
+async function create(permissionList: readonly Permission[], more: object = {}, client = server.admin) {
+  tokenCount += 1;
+  const body = { name: `script-${tokenCount}`, permissions: [...permissionList], ...more };
+  return valueOf(await client.call(tokensApi.create, { body }));
 }
 const clientOf = ({ token }: { readonly token: string }) => adminClient(server.url, token);
 
-const guarded: readonly Call[] = [workersApi, queueApi, auditApi, tokensApi, eventsApi, sessionApi]
+const protectedCalls: readonly Call[] = [workersApi, queueApi, auditApi, tokensApi, eventsApi, sessionApi]
   .flatMap(api => Object.values<Call>(api))
   .filter(({ authority }) => authority !== 'open');
 const titleOf = ({ method, path }: Call): string => `${method} ${path}`;
 
 async function statusOf(row: Call, token: string): Promise<readonly [number, unknown]> {
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const response = await fetch(urlOf(server.url, row.path, { id: 'nobody' }), {
     method: row.method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     // Send a body that is invalid for each call: it changes nothing, and the status still shows whether the call is
     // allowed.
     ...(row.method === 'GET' ? {} : { body: '[]' }),
-    signal: leaving.signal,
+    signal: controller.signal,
   });
   const isProblem = response.headers.get('content-type')?.startsWith('application/problem+json') === true;
   const code = isProblem ? ((await response.json()) as { readonly code: unknown }).code : null;
-  leaving.abort();
+  controller.abort();
   return [response.status, code];
 }
 
 describe('API tokens', () => {
   test.each(permissions.map(permission => [permission]))(
     'allows with %s exactly the calls of that permission',
-    async held => {
-      const { token } = await create([held]);
-      for (const row of guarded) {
+    async permission => {
+      const { token } = await create([permission]);
+      for (const row of protectedCalls) {
         const [status, code] = await statusOf(row, token);
         const isRefused = status === 403 && code === 'permission_missing';
-        expect([titleOf(row), isRefused]).toEqual([titleOf(row), reachOf([held], row) === 'none']);
+        expect([titleOf(row), isRefused]).toEqual([titleOf(row), reachOf([permission], row) === 'none']);
       }
     },
   );
@@ -58,18 +58,18 @@ describe('API tokens', () => {
   test('shows an API token once, lists it without its secret, and stores it only as a hash', async () => {
     const { token, id } = await create(['queue.view']);
     expect(token).toMatch(/^tk_[\w-]{43}$/);
-    const listed = valueOf(await server.admin.call(tokensApi.list));
-    expect(listed.tokens.find(each => each.id === id)).toMatchObject({
+    const tokenList = valueOf(await server.admin.call(tokensApi.list));
+    expect(tokenList.tokens.find(each => each.id === id)).toMatchObject({
       permissions: ['queue.view'],
       created_by: 'admin',
       expires_at: null,
       last_used_at: null,
     });
     const { readFile } = await import('node:fs/promises');
-    const stored = await Promise.all(
+    const databaseTexts = await Promise.all(
       ['trainyard.db', 'trainyard.db-wal'].map(file => readFile(`${server.dataDir}/${file}`, 'latin1')),
     );
-    for (const text of [JSON.stringify(listed), ...stored, server.log.join('\n')])
+    for (const text of [JSON.stringify(tokenList), ...databaseTexts, server.log.join('\n')])
       expect(text).not.toContain(token);
   });
 
@@ -103,9 +103,9 @@ describe('API tokens', () => {
     ['node-10', 'node-lO'],
     ['a b', 'a  b'],
     ['ada-admin', 'Ada-Admin'],
-  ])('refuses a name that looks like the existing %j: %j', async (name, like) => {
+  ])('refuses a name that looks like the existing %j: %j', async (name, lookalike) => {
     await create(['queue.view'], { name });
-    const body = { name: like, permissions: ['queue.view' as const] };
+    const body = { name: lookalike, permissions: ['queue.view' as const] };
     expect(await server.admin.call(tokensApi.create, { body })).toMatchObject({
       ok: false,
       failure: { status: 409, problem: { code: 'name_taken', detail: expect.stringContaining('in use') } },
@@ -133,16 +133,16 @@ describe('API tokens', () => {
     const token = await create(['queue.view']);
     valueOf(await clientOf(token).call(queueApi.list));
     const { tokens } = valueOf(await server.admin.call(tokensApi.list));
-    const used = tokens.find(({ id }) => id === token.id)?.last_used_at ?? '';
-    expect(Date.now() - Date.parse(used)).toBeLessThan(60_000);
+    const lastUsedAt = tokens.find(({ id }) => id === token.id)?.last_used_at ?? '';
+    expect(Date.now() - Date.parse(lastUsedAt)).toBeLessThan(60_000);
   });
 
   test('refuses to grant more permissions than the caller has', async () => {
     const token = await create(['admin.tokens', 'queue.view']);
-    const refused = await clientOf(token).call(tokensApi.create, {
+    const response = await clientOf(token).call(tokensApi.create, {
       body: { name: 'more', permissions: ['queue.view', 'admin.workers'] },
     });
-    expect(refused).toMatchObject({
+    expect(response).toMatchObject({
       ok: false,
       failure: { status: 403, problem: { code: 'permission_missing' } },
     });
@@ -151,38 +151,38 @@ describe('API tokens', () => {
 });
 
 describe('invalid API tokens', () => {
-  const wanted = { name: 'x', permissions: ['queue.view'] };
+  const validBody = { name: 'x', permissions: ['queue.view'] };
   test.each<readonly [what: string, body: unknown, status: number, says: RegExp]>([
-    ['no permission', { ...wanted, permissions: [] }, 400, /permission/],
-    ['an unknown permission', { ...wanted, permissions: ['root'] }, 400, /permissions/],
-    ['a repeated permission', { ...wanted, permissions: ['queue.view', 'queue.view'] }, 400, /repeated/],
+    ['no permission', { ...validBody, permissions: [] }, 400, /permission/],
+    ['an unknown permission', { ...validBody, permissions: ['root'] }, 400, /permissions/],
+    ['a repeated permission', { ...validBody, permissions: ['queue.view', 'queue.view'] }, 400, /repeated/],
     ['no name', { permissions: ['queue.view'] }, 400, /name/],
-    ['an empty name', { ...wanted, name: '  ' }, 400, /name/],
-    ['a name with a line break', { ...wanted, name: 'a\nb' }, 400, /name/],
-    ['a name with markup', { ...wanted, name: '<b>' }, 400, /name/],
-    ['a name of 61 characters', { ...wanted, name: 'x'.repeat(61) }, 400, /name/],
-    ['the name of the admin', { ...wanted, name: 'Admin' }, 409, /in use/],
-    ['an expiry in the past', { ...wanted, expires_in_s: -1 }, 400, /expires_in_s/],
-    ['an expiry that is too soon', { ...wanted, expires_in_s: 1 }, 400, /expires_in_s/],
-    ['an expiry that is too late', { ...wanted, expires_in_s: 1e12 }, 400, /expires_in_s/],
-    ['an unknown field', { ...wanted, admin: true }, 400, /admin/],
-  ])('refuses to create an API token with %s', async (_what, body, status, says) => {
+    ['an empty name', { ...validBody, name: '  ' }, 400, /name/],
+    ['a name with a line break', { ...validBody, name: 'a\nb' }, 400, /name/],
+    ['a name with markup', { ...validBody, name: '<b>' }, 400, /name/],
+    ['a name of 61 characters', { ...validBody, name: 'x'.repeat(61) }, 400, /name/],
+    ['the name of the admin', { ...validBody, name: 'Admin' }, 409, /in use/],
+    ['an expiry in the past', { ...validBody, expires_in_s: -1 }, 400, /expires_in_s/],
+    ['an expiry that is too soon', { ...validBody, expires_in_s: 1 }, 400, /expires_in_s/],
+    ['an expiry that is too late', { ...validBody, expires_in_s: 1e12 }, 400, /expires_in_s/],
+    ['an unknown field', { ...validBody, admin: true }, 400, /admin/],
+  ])('refuses to create an API token with %s', async (_what, body, status, detailPattern) => {
     const response = await fetch(`${server.url}/api/tokens`, {
       method: 'POST',
       headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
     expect(response.status).toBe(status);
-    expect(((await response.json()) as { readonly detail: string }).detail).toMatch(says);
+    expect(((await response.json()) as { readonly detail: string }).detail).toMatch(detailPattern);
   });
 
   test('refuses a name in use in any case, until that API token is revoked', async () => {
     const body = { name: 'Nightly', permissions: ['queue.view' as const] };
     const { id } = valueOf(await server.admin.call(tokensApi.create, { body }));
-    const again = () => server.admin.call(tokensApi.create, { body: { ...body, name: 'nightlY' } });
-    expect(await again()).toMatchObject({ ok: false, failure: { problem: { code: 'name_taken' } } });
+    const createAgain = () => server.admin.call(tokensApi.create, { body: { ...body, name: 'nightlY' } });
+    expect(await createAgain()).toMatchObject({ ok: false, failure: { problem: { code: 'name_taken' } } });
     valueOf(await server.admin.call(tokensApi.revoke, { params: { id } }));
-    expect(await again()).toMatchObject({ ok: true });
+    expect(await createAgain()).toMatchObject({ ok: true });
   });
 });
 
@@ -191,8 +191,8 @@ describe('revoking an API token', () => {
     const token = await create(['queue.view']);
     valueOf(await server.admin.call(tokensApi.revoke, { params: { id: token.id } }));
     expect(await statusOf(queueApi.list, token.token)).toEqual([401, 'token_invalid']);
-    const again = await server.admin.call(tokensApi.revoke, { params: { id: token.id } });
-    expect(again).toMatchObject({
+    const secondRevocation = await server.admin.call(tokensApi.revoke, { params: { id: token.id } });
+    expect(secondRevocation).toMatchObject({
       ok: false,
       failure: { status: 404, problem: { code: 'token_not_found' } },
     });
@@ -217,26 +217,30 @@ describe('revoking an API token', () => {
     const ended = Promise.all(streams.map(stream => stream.text()));
     valueOf(await server.admin.call(tokensApi.revoke, { params: { id } }));
     await ended;
-    const asked = await fetch(`${server.url}/api/queue`, {
+    const cookieResponse = await fetch(`${server.url}/api/queue`, {
       headers: { cookie, 'sec-fetch-site': 'same-origin' },
     });
-    expect(asked.status).toBe(401);
-    const late = await fetch(`${server.url}/api/session`, {
+    expect(cookieResponse.status).toBe(401);
+    const linkResponse = await fetch(`${server.url}/api/session`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', origin: server.url, 'sec-fetch-site': 'same-origin' },
       body: JSON.stringify({ code }),
     });
-    expect(late.status).toBe(401);
+    expect(linkResponse.status).toBe(401);
   });
 });
 
 test('audits the creation and the revocation of an API token without its secret', async () => {
-  const { id, token, name: given } = await create(['queue.view']);
+  const { id, token, name: tokenName } = await create(['queue.view']);
   valueOf(await server.admin.call(tokensApi.revoke, { params: { id } }));
   const { entries } = valueOf(await server.admin.call(auditApi.list, { query: { target_id: id } }));
   expect(entries).toMatchObject([
-    { event_type: 'token.revoked', actor_id: 'admin', target_type: 'token', details: { name: given } },
-    { event_type: 'token.created', actor_id: 'admin', details: { name: given, permissions: ['queue.view'] } },
+    { event_type: 'token.revoked', actor_id: 'admin', target_type: 'token', details: { name: tokenName } },
+    {
+      event_type: 'token.created',
+      actor_id: 'admin',
+      details: { name: tokenName, permissions: ['queue.view'] },
+    },
   ]);
   expect(JSON.stringify(entries)).not.toContain(token.slice(3));
 });

@@ -12,17 +12,20 @@ async function open(trustedProxies: Trusted): Promise<TestServer> {
   return server;
 }
 
-interface Sent {
+interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   // Address from which the proxy connects to the server.
   readonly from?: string;
   readonly host?: string;
 }
 
-const settings = ({ url, adminToken }: TestServer, { headers = {}, from = '127.0.0.1', host }: Sent) =>
+const settings = (
+  { url, adminToken }: TestServer,
+  { headers = {}, from = '127.0.0.1', host }: RequestOptions,
+) =>
   new Promise<{ readonly local_worker: { readonly command_allowed: boolean } }>((resolve, reject) => {
     const authorization = `Bearer ${adminToken}`;
-    const sent = request(
+    const outgoing = request(
       `${url}${settingsApi.get.path}`,
       { agent: false, localAddress: from, headers: { authorization, ...headers, ...(host && { host }) } },
       response => {
@@ -33,8 +36,8 @@ const settings = ({ url, adminToken }: TestServer, { headers = {}, from = '127.0
         );
       },
     );
-    sent.once('error', reject);
-    sent.end();
+    outgoing.once('error', reject);
+    outgoing.end();
   });
 
 // Creates a worker through a proxy at 127.0.0.1. Returns the client's address in the audit trail.
@@ -76,26 +79,28 @@ describe('address of a client', () => {
 
   test('limits failed calls per reported address', async () => {
     const server = await open(['loopback']);
-    const wrong = async (client: string): Promise<number> =>
+    const callWithWrongToken = async (client: string): Promise<number> =>
       (
         await fetch(`${server.url}/api/queue`, {
           headers: { authorization: 'Bearer wrong', 'x-forwarded-for': client },
         })
       ).status;
-    const first = await Promise.all(Array.from({ length: 80 }, () => wrong('192.0.2.9')));
+    const first = await Promise.all(Array.from({ length: 80 }, () => callWithWrongToken('192.0.2.9')));
     expect(first).toContain(429);
-    expect(await wrong('192.0.2.10')).toBe(401);
+    expect(await callWithWrongToken('192.0.2.10')).toBe(401);
   });
 });
 
-describe('a settings call that needs to come from this machine', () => {
-  test.each<[string, Sent, boolean]>([
+describe('commands in the settings, which only this machine may change', () => {
+  test.each<[string, RequestOptions, boolean]>([
     ['allows a command in the settings from this machine', {}, true],
     ['allows a command under the loopback name', { host: 'localhost:8001' }, true],
     ['allows no command with the address of a client', { headers: { 'x-real-ip': '192.0.2.9' } }, false],
     ['allows no command under the public name of a proxy', { host: 'trainyard.example' }, false],
-  ])('%s', async (_what, sent, expected) => {
+  ])('%s', async (_what, requestOptions, expected) => {
     for (const trusted of [[], ['loopback'], 1] as const)
-      expect((await settings(await open(trusted), sent)).local_worker.command_allowed).toBe(expected);
+      expect((await settings(await open(trusted), requestOptions)).local_worker.command_allowed).toBe(
+        expected,
+      );
   });
 });

@@ -9,12 +9,12 @@ const budgetBytes = 200_000;
 async function openStreams() {
   const registry = createStreamRegistry(budgetBytes);
   const streams: EventStream[] = [];
-  const gone = new Set<number>();
+  const closedStreams = new Set<number>();
   let opened = Promise.withResolvers<void>();
   const server = express()
     .get('/', (_request, response) => {
       const index = streams.push(registry.open(response, { pingMs: 60_000 })) - 1;
-      response.on('close', () => gone.add(index));
+      response.on('close', () => closedStreams.add(index));
       opened.resolve();
     })
     .listen(0, '127.0.0.1');
@@ -30,25 +30,25 @@ async function openStreams() {
     await opened.promise;
     return socket;
   };
-  return { streams, gone, open };
+  return { streams, gone: closedStreams, open };
 }
 
-test('closes only the stream that is not read when the shared budget is exceeded', async () => {
-  const { streams, gone, open } = await openStreams();
-  const deaf = await open();
-  const reading = await open();
-  deaf.pause();
-  deaf.on('error', () => {});
+test('closes only the stream that is not read when buffered data exceeds the shared budget', async () => {
+  const { streams, gone: closedStreams, open } = await openStreams();
+  const pausedSocket = await open();
+  const readingSocket = await open();
+  pausedSocket.pause();
+  pausedSocket.on('error', () => {});
   let received = 0;
-  reading.on('data', (part: Uint8Array) => (received += part.length));
+  readingSocket.on('data', (part: Uint8Array) => (received += part.length));
   const frame = 'x'.repeat(50_000);
-  let sent = 0;
+  let sentFrames = 0;
   // The operating system buffers some megabytes for each reader before the server has to.
-  while (gone.size === 0 && sent < 1_000) {
+  while (closedStreams.size === 0 && sentFrames < 1_000) {
     for (const stream of streams) stream.send(frame);
-    sent += 1;
+    sentFrames += 1;
     await new Promise(resolve => setImmediate(resolve));
   }
-  expect([...gone]).toEqual([0]);
-  await expect.poll(() => received).toBeGreaterThan(sent * frame.length);
+  expect([...closedStreams]).toEqual([0]);
+  await expect.poll(() => received).toBeGreaterThan(sentFrames * frame.length);
 });

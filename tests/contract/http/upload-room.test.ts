@@ -23,13 +23,18 @@ const runJob = async ({ server, name }: { readonly server: TestServer; readonly 
   return { rig, job: await startJob(server, rig) };
 };
 // Uploads the first byte of a file of this size.
-const announce = (server: TestServer, { token }: JobOffer, key: string, total: number): Promise<Response> =>
+const announceFile = (
+  server: TestServer,
+  { token }: JobOffer,
+  key: string,
+  total: number,
+): Promise<Response> =>
   upload(server.url, token, key, { body: 'x', headers: { 'content-range': `bytes 0-0/${total}` } });
 const codeOf = async (answer: Response): Promise<unknown> => [
   answer.status,
   ((await answer.json()) as { readonly code?: unknown }).code,
 ];
-const onDisk = ({ dataDir }: TestServer, { jobId }: JobOffer): readonly number[] => {
+const storedSizes = ({ dataDir }: TestServer, { jobId }: JobOffer): readonly number[] => {
   try {
     const folder = join(dataDir, 'artifacts', jobId);
     return readdirSync(folder).map(name => statSync(join(folder, name)).size);
@@ -37,20 +42,20 @@ const onDisk = ({ dataDir }: TestServer, { jobId }: JobOffer): readonly number[]
     return [];
   }
 };
-const MiBs = (count: number): Uint8Array<ArrayBuffer> => new Uint8Array(count * MiB);
+const bytesOfMiB = (count: number): Uint8Array<ArrayBuffer> => new Uint8Array(count * MiB);
 
-// Uploads `before` of `total` MiB, and the rest when the test asks for it. Resolves with the status, or null when the
-// connection breaks.
+// Uploads `before` of `total` MiB, and the rest when the test calls `finish`. `status` resolves with the status of the
+// response, or with null when the connection breaks.
 function sendSlowly(server: TestServer, { token }: JobOffer, key: string, total: number, before: number) {
-  const answered = Promise.withResolvers<number | null>();
-  const sent = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
+  const statusReceived = Promise.withResolvers<number | null>();
+  const outgoing = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
     method: 'PUT',
     headers: { 'x-upload-token': token, 'content-length': total * MiB },
   });
-  sent.once('response', response => answered.resolve(response.resume().statusCode ?? 0));
-  sent.on('error', () => answered.resolve(null));
-  sent.write(MiBs(before));
-  return { status: answered.promise, finish: () => void sent.end(MiBs(total - before)) };
+  outgoing.once('response', response => statusReceived.resolve(response.resume().statusCode ?? 0));
+  outgoing.on('error', () => statusReceived.resolve(null));
+  outgoing.write(bytesOfMiB(before));
+  return { status: statusReceived.promise, finish: () => void outgoing.end(bytesOfMiB(total - before)) };
 }
 
 test('leaves storage for others when ten jobs announce large files', async () => {
@@ -60,98 +65,98 @@ test('leaves storage for others when ten jobs announce large files', async () =>
   );
   for (let n = 0; n < 31; n += 1) {
     const answers = await Promise.all(
-      attackers.map(({ job }) => announce(server, job, `part-${n}`, Math.floor((50 * GiB) / 31))),
+      attackers.map(({ job }) => announceFile(server, job, `part-${n}`, Math.floor((50 * GiB) / 31))),
     );
     expect(answers.map(({ status }) => status)).toEqual(attackers.map(() => 308));
   }
   const { job } = await runJob({ server, name: 'honest' });
-  expect((await upload(server.url, job.token, 'a', { body: MiBs(1) })).status).toBe(200);
+  expect((await upload(server.url, job.token, 'a', { body: bytesOfMiB(1) })).status).toBe(200);
 });
 
 test('refuses more files of a job that has announced its whole limit, until its attempt ends', async () => {
   const server = await open(limits(100, 1_000));
   const { rig, job } = await runJob({ server, name: 'rig-1' });
-  expect((await announce(server, job, 'a', 100)).status).toBe(308);
-  expect(await codeOf(await announce(server, job, 'b', 1))).toEqual([413, 'quota_exceeded']);
+  expect((await announceFile(server, job, 'a', 100)).status).toBe(308);
+  expect(await codeOf(await announceFile(server, job, 'b', 1))).toEqual([413, 'quota_exceeded']);
   await rig.report(job, 'failed', { exit_code: 1 });
-  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([]);
 });
 
 test('frees the announced storage of the previous attempt for the next one', async () => {
   const server = await open(limits(100, 1_000));
   const rig = await openRig(server);
   const first = await startJob(server, rig, { retry_on: ['trainer_exit'], max_retries: 1 });
-  expect((await announce(server, first, 'a', 100)).status).toBe(308);
+  expect((await announceFile(server, first, 'a', 100)).status).toBe(308);
   const second = await openRig(server, 'rig-2');
   await rig.report(first, 'failed', { exit_code: 1 });
   const next = await second.nextOffer();
   await second.report(next, 'starting');
-  expect((await announce(server, next, 'b', 100)).status).toBe(308);
+  expect((await announceFile(server, next, 'b', 100)).status).toBe(308);
 });
 
 test('keeps uploads of a completed job until its worker reports that none are left', async () => {
   const server = await open(limits(1_000, 10_000));
   const { rig, job } = await runJob({ server, name: 'rig-1' });
-  await announce(server, job, 'a', 100);
+  await announceFile(server, job, 'a', 100);
   await rig.report(job, 'completed', { uploads_pending: true });
   await server.watch.jobEnd(job.jobId);
   const rest = { body: 'x'.repeat(9), headers: { 'content-range': 'bytes 1-9/100' } };
   expect((await upload(server.url, job.token, 'a', rest)).status).toBe(308);
-  const done = await fetch(`${server.url}/api/cloud/outstanding`, {
+  const outstandingReport = await fetch(`${server.url}/api/cloud/outstanding`, {
     method: 'PUT',
     headers: { 'x-upload-token': job.token, 'content-type': 'application/json' },
     body: JSON.stringify({ files: 0, bytes: 0 }),
   });
-  expect(done.status).toBe(200);
-  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
+  expect(outstandingReport.status).toBe(200);
+  await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([]);
 });
 
 test('drops uploads of a completed job when its outstanding files are given up', async () => {
   const server = await open(limits(1_000, 10_000));
   const { rig, job } = await runJob({ server, name: 'rig-1' });
-  await announce(server, job, 'a', 100);
+  await announceFile(server, job, 'a', 100);
   await rig.report(job, 'completed', { uploads_pending: true });
   await server.watch.jobEnd(job.jobId);
-  expect(onDisk(server, job)).toEqual([1]);
+  expect(storedSizes(server, job)).toEqual([1]);
   valueOf(await server.admin.call(artifactsApi.giveUp, { params: { id: job.jobId }, body: {} }));
-  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([]);
 });
 
 test('stops a long upload when others have filled the storage beyond its reservation', async () => {
   const server = await open(limits(GiB, 100 * MiB));
   const { job } = await runJob({ server, name: 'slow' });
-  const { job: other } = await runJob({ server, name: 'quick' });
+  const { job: otherJob } = await runJob({ server, name: 'quick' });
   const slow = sendSlowly(server, job, 'a', 90, 1);
-  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([MiB]);
-  // The slow upload has reserved 64 MiB and not the 90 MiB of the whole file.
-  expect(await codeOf(await upload(server.url, other.token, 'b', { body: MiBs(37) }))).toEqual([
+  await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([MiB]);
+  // The slow upload has reserved 64 MiB and not the 90 MiB of the whole file. So 36 MiB of the 100 MiB are left for others.
+  expect(await codeOf(await upload(server.url, otherJob.token, 'b', { body: bytesOfMiB(37) }))).toEqual([
     413,
     'quota_exceeded',
   ]);
-  expect((await upload(server.url, other.token, 'b', { body: MiBs(36) })).status).toBe(200);
+  expect((await upload(server.url, otherJob.token, 'b', { body: bytesOfMiB(36) })).status).toBe(200);
   slow.finish();
   expect(await slow.status).toBe(507);
-  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([]);
   // The stopped upload has released its reservation.
-  expect((await upload(server.url, job.token, 'c', { body: MiBs(64) })).status).toBe(200);
+  expect((await upload(server.url, job.token, 'c', { body: bytesOfMiB(64) })).status).toBe(200);
 });
 
 test('keeps the received bytes of a part that is stopped for lack of storage', async () => {
   const server = await open(limits(GiB, 100 * MiB));
   const { job } = await runJob({ server, name: 'slow' });
-  const { job: other } = await runJob({ server, name: 'quick' });
-  const put = (first: number, count: number): Promise<Response> =>
+  const { job: otherJob } = await runJob({ server, name: 'quick' });
+  const uploadPart = (first: number, count: number): Promise<Response> =>
     upload(server.url, job.token, 'a', {
-      body: MiBs(count),
+      body: bytesOfMiB(count),
       headers: { 'content-range': `bytes ${first * MiB}-${(first + count) * MiB - 1}/${90 * MiB}` },
     });
-  expect((await put(0, 10)).status).toBe(308);
-  expect((await upload(server.url, other.token, 'b', { body: MiBs(20) })).status).toBe(200);
-  expect(await codeOf(await put(10, 80))).toEqual([507, 'storage']);
+  expect((await uploadPart(0, 10)).status).toBe(308);
+  expect((await upload(server.url, otherJob.token, 'b', { body: bytesOfMiB(20) })).status).toBe(200);
+  expect(await codeOf(await uploadPart(10, 80))).toEqual([507, 'storage']);
   const head = await upload(server.url, job.token, 'a', { method: 'HEAD' });
   const offset = Number(head.headers.get('upload-offset'));
   expect([offset > 73 * MiB, offset <= 74 * MiB]).toEqual([true, true]);
-  valueOf(await server.admin.call(artifactsApi.remove, { params: { id: other.jobId, key: ['b'] } }));
+  valueOf(await server.admin.call(artifactsApi.remove, { params: { id: otherJob.jobId, key: ['b'] } }));
   const rest = await upload(server.url, job.token, 'a', {
     body: new Uint8Array(90 * MiB - offset),
     headers: { 'content-range': `bytes ${offset}-${90 * MiB - 1}/${90 * MiB}` },
@@ -162,8 +167,8 @@ test('keeps the received bytes of a part that is stopped for lack of storage', a
 test('refuses a file that is larger than the limit of all jobs', async () => {
   const server = await open(limits(GiB, 10 * MiB));
   const { job } = await runJob({ server, name: 'rig-1' });
-  expect(await codeOf(await announce(server, job, 'a', 11 * MiB))).toEqual([413, 'quota_exceeded']);
-  expect(onDisk(server, job)).toEqual([]);
+  expect(await codeOf(await announceFile(server, job, 'a', 11 * MiB))).toEqual([413, 'quota_exceeded']);
+  expect(storedSizes(server, job)).toEqual([]);
 });
 
 test('reserves the size on disk of unfinished uploads after a restart', async () => {
@@ -171,17 +176,17 @@ test('reserves the size on disk of unfinished uploads after a restart', async ()
   const options = { dataDir, ...limits(1_000, 1_000) };
   const first = await startTestServer(options);
   const { job } = await runJob({ server: first, name: 'rig-1' });
-  const { job: other } = await runJob({ server: first, name: 'rig-2' });
+  const { job: otherJob } = await runJob({ server: first, name: 'rig-2' });
   const body = { body: 'x'.repeat(100), headers: { 'content-range': 'bytes 0-99/900' } };
   expect((await upload(first.url, job.token, 'a', body)).status).toBe(308);
   await first.close();
   const second = await startTestServer(options);
   onTestFinished(() => second.close());
   const uploadText = (key: string, length: number): Promise<Response> =>
-    upload(second.url, other.token, key, { body: 'x'.repeat(length) });
+    upload(second.url, otherJob.token, key, { body: 'x'.repeat(length) });
   expect(await codeOf(await uploadText('b', 901))).toEqual([413, 'quota_exceeded']);
   expect((await uploadText('b', 900)).status).toBe(200);
-  valueOf(await second.admin.call(artifactsApi.remove, { params: { id: other.jobId, key: ['b'] } }));
+  valueOf(await second.admin.call(artifactsApi.remove, { params: { id: otherJob.jobId, key: ['b'] } }));
   const rest = { body: 'x'.repeat(800), headers: { 'content-range': 'bytes 100-899/900' } };
   expect((await upload(second.url, job.token, 'a', rest)).status).toBe(200);
 });

@@ -32,7 +32,7 @@ const renew = (server: TestServer, workerToken: string, uploadToken: string): Pr
     headers: { 'x-worker-token': workerToken, 'content-type': 'application/json' },
     body: JSON.stringify({ upload_token: uploadToken }),
   });
-const renewed = async (...call: Parameters<typeof renew>): Promise<string> =>
+const renewedToken = async (...call: Parameters<typeof renew>): Promise<string> =>
   ((await (await renew(...call)).json()) as { readonly upload_token: string }).upload_token;
 
 test('invalidates an upload token with the worker token, and exchanges it for a new one', async () => {
@@ -41,11 +41,14 @@ test('invalidates an upload token with the worker token, and exchanges it for a 
   const token = await rotate(server, rig);
   expect(await uploadText(server, job.token)).toEqual([401, 'upload_token_rotated']);
   expect(await codeOf(await renew(server, rig.token, job.token))).toEqual([401, 'token_invalid']);
-  const next = await renewed(server, token, job.token);
+  const next = await renewedToken(server, token, job.token);
   expect(await uploadText(server, next)).toEqual([200, null]);
-  const again = await rotate(server, rig);
+  const secondWorkerToken = await rotate(server, rig);
   expect(await uploadText(server, next)).toEqual([401, 'upload_token_rotated']);
-  expect(await uploadText(server, await renewed(server, again, job.token))).toEqual([200, null]);
+  expect(await uploadText(server, await renewedToken(server, secondWorkerToken, job.token))).toEqual([
+    200,
+    null,
+  ]);
 });
 
 test('keeps an upload token as long as the old worker token in a rotation after the job', async () => {
@@ -53,12 +56,12 @@ test('keeps an upload token as long as the old worker token in a rotation after 
   const token = await rotate(server, rig, 'after_job');
   expect(await uploadText(server, job.token)).toEqual([200, null]);
   // The old worker token is exchanged only for an upload token that expires with it.
-  expect(await renewed(server, rig.token, job.token)).toBe(job.token);
-  expect(await renewed(server, token, job.token)).toBe(job.token);
+  expect(await renewedToken(server, rig.token, job.token)).toBe(job.token);
+  expect(await renewedToken(server, token, job.token)).toBe(job.token);
   await rig.report(job, 'completed');
   await server.watch.jobEnd(job.jobId);
   expect(await uploadText(server, job.token)).toEqual([401, 'upload_token_rotated']);
-  expect(await uploadText(server, await renewed(server, token, job.token))).toEqual([200, null]);
+  expect(await uploadText(server, await renewedToken(server, token, job.token))).toEqual([200, null]);
 });
 
 test('does not store a file whose upload token was rotated meanwhile', async () => {
@@ -69,7 +72,7 @@ test('does not store a file whose upload token was rotated meanwhile', async () 
   const token = await rotate(server, rig);
   const second = await upload(server.url, job.token, 'a', { body: 'x', headers: range(1) });
   expect(await codeOf(second)).toEqual([401, 'upload_token_rotated']);
-  const next = await renewed(server, token, job.token);
+  const next = await renewedToken(server, token, job.token);
   const last = await upload(server.url, next, 'a', { body: 'x', headers: range(1) });
   expect(last.status).toBe(200);
 });
@@ -77,13 +80,13 @@ test('does not store a file whose upload token was rotated meanwhile', async () 
 test("exchanges only upload tokens of the worker's own attempts that may still upload", async () => {
   const { server, rig, job } = await open();
   const other = await openRig(server, 'rig-2');
-  const refused = async (worker: string, token: string): Promise<unknown> =>
+  const renewRefusal = async (worker: string, token: string): Promise<unknown> =>
     codeOf(await renew(server, worker, token));
-  expect(await refused(other.token, job.token)).toEqual([403, 'not_your_job']);
-  expect(await refused(rig.token, `${job.token}.1`)).toEqual([403, 'not_your_job']);
-  expect(await refused(rig.token, 'x'.repeat(301))).toEqual([400, 'invalid_request']);
+  expect(await renewRefusal(other.token, job.token)).toEqual([403, 'not_your_job']);
+  expect(await renewRefusal(rig.token, `${job.token}.1`)).toEqual([403, 'not_your_job']);
+  expect(await renewRefusal(rig.token, 'x'.repeat(301))).toEqual([400, 'invalid_request']);
   await rig.report(job, 'failed', { exit_code: 1 });
-  expect(await refused(rig.token, job.token)).toEqual([401, 'uploads_closed']);
+  expect(await renewRefusal(rig.token, job.token)).toEqual([401, 'uploads_closed']);
 });
 
 test('closes the uploads of a deleted worker', async () => {
@@ -119,7 +122,7 @@ test('continues an upload of the agent with a new upload token', async () => {
       },
     },
   );
-  const end = await uploadFile(
+  const result = await uploadFile(
     { key: 'big', path, bytes: content.length, changedAt, sha256: sha256(content) },
     {
       storage,
@@ -129,7 +132,7 @@ test('continues an upload of the agent with a new upload token', async () => {
       sizes: { wholeUpTo: 10_000, part: 10_000 },
     },
   );
-  expect(end).toEqual({ kind: 'uploaded' });
+  expect(result).toEqual({ kind: 'uploaded' });
   const query = { params: { id: job.jobId }, query: {} };
   const { artifacts } = valueOf(await server.admin.call(artifactsApi.list, query));
   expect(artifacts.map(each => each.sha256)).toEqual([sha256(content)]);

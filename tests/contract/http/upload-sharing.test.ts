@@ -15,7 +15,7 @@ const open = async () => {
 };
 const folderOf = (server: TestServer, { jobId }: JobOffer): string =>
   join(server.dataDir, 'artifacts', jobId);
-const onDisk = (server: TestServer, job: JobOffer): readonly number[] => {
+const storedSizes = (server: TestServer, job: JobOffer): readonly number[] => {
   try {
     const folder = folderOf(server, job);
     return readdirSync(folder).map(name => statSync(join(folder, name)).size);
@@ -33,15 +33,15 @@ const read = async (server: TestServer, { token }: JobOffer, key: string): Promi
   (await upload(server.url, token, key, { method: 'GET' })).text();
 const remove = async (server: TestServer, { jobId }: JobOffer, key: string): Promise<void> =>
   void valueOf(await server.admin.call(artifactsApi.remove, { params: { id: jobId, key: [key] } }));
-const eventually = (server: TestServer, job: JobOffer, sizes: readonly number[]): Promise<void> =>
-  expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual(sizes);
+const expectStoredSizes = (server: TestServer, job: JobOffer, sizes: readonly number[]): Promise<void> =>
+  expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual(sizes);
 
 test('stores equal content of a job once, counts it once, and removes it with its last file', async () => {
   const { server, job } = await open();
   const content = 'x'.repeat(4_000);
   for (const key of ['checkpoint-1.bin', 'final.bin', 'copy.bin'])
     expect(await uploadFile(server, job, key, content)).toBe(200);
-  await eventually(server, job, [4_000]);
+  await expectStoredSizes(server, job, [4_000]);
   // 4,000 of the quota of 10,000 bytes are in use.
   expect(await uploadFile(server, job, 'other', 'y'.repeat(6_001))).toBe(413);
   expect(await uploadFile(server, job, 'other', 'y'.repeat(6_000))).toBe(200);
@@ -50,14 +50,14 @@ test('stores equal content of a job once, counts it once, and removes it with it
   expect(await read(server, job, 'final.bin')).toBe(content);
   expect(await uploadFile(server, job, 'more', 'z')).toBe(413);
   await remove(server, job, 'final.bin');
-  await eventually(server, job, [6_000]);
+  await expectStoredSizes(server, job, [6_000]);
   expect(await uploadFile(server, job, 'more', 'z'.repeat(4_000))).toBe(200);
 });
 
 test('stores and audits a repeated file once', async () => {
   const { server, job } = await open();
   for (let n = 0; n < 3; n += 1) expect(await uploadFile(server, job, 'a', 'same')).toBe(200);
-  await eventually(server, job, [4]);
+  await expectStoredSizes(server, job, [4]);
   expect(await read(server, job, 'a')).toBe('same');
   const query = { event_type: 'artifact.stored', limit: 500 };
   expect(valueOf(await server.admin.call(auditApi.list, { query })).entries).toHaveLength(1);
@@ -70,7 +70,7 @@ test('keeps other files with the same content when one is replaced', async () =>
   await uploadFile(server, job, 'a', 'three');
   expect([await read(server, job, 'a'), await read(server, job, 'b')]).toEqual(['three', 'one']);
   await uploadFile(server, job, 'b', 'three');
-  await eventually(server, job, [5]);
+  await expectStoredSizes(server, job, [5]);
   expect(await read(server, job, 'b')).toBe('three');
 });
 
@@ -89,8 +89,8 @@ test('shares no files between jobs', async () => {
   const other = await startJob(server, await openRig(server, 'rig-2'));
   await uploadFile(server, job, 'a', 'same');
   await uploadFile(server, other, 'a', 'same');
-  expect([onDisk(server, job), onDisk(server, other)]).toEqual([[4], [4]]);
+  expect([storedSizes(server, job), storedSizes(server, other)]).toEqual([[4], [4]]);
   await remove(server, job, 'a');
-  await eventually(server, job, []);
+  await expectStoredSizes(server, job, []);
   expect(await read(server, other, 'a')).toBe('same');
 });

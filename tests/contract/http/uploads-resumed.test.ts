@@ -19,7 +19,7 @@ const content = Buffer.from(crypto.getRandomValues(new Uint8Array(3_000)));
 const key = 'checkpoint-10/state.bin';
 
 // Uploads the bytes from `first` to `last`, including both.
-const part = (
+const uploadPart = (
   url: string,
   { token }: JobOffer,
   first: number,
@@ -36,10 +36,10 @@ const progress = async (url: string, { token }: JobOffer) => {
   return [status, headers.get('upload-offset'), headers.get('upload-length'), headers.get('upload-complete')];
 };
 
-const listed = async (server: TestServer, { jobId }: JobOffer) =>
+const listArtifacts = async (server: TestServer, { jobId }: JobOffer) =>
   valueOf(await server.admin.call(artifactsApi.list, { params: { id: jobId }, query: {} })).artifacts;
 
-const onDisk = ({ dataDir }: { readonly dataDir: string }, { jobId }: JobOffer): readonly number[] => {
+const storedSizes = ({ dataDir }: { readonly dataDir: string }, { jobId }: JobOffer): readonly number[] => {
   try {
     const folder = join(dataDir, 'artifacts', jobId);
     return readdirSync(folder).map(name => statSync(join(folder, name)).size);
@@ -52,67 +52,67 @@ test('continues a file in parts and publishes it when it is complete', async () 
   const { server, job } = await open();
   const { url } = server;
   expect(await progress(url, job)).toEqual([404, null, null, null]);
-  const first = await part(url, job, 0, 999);
+  const first = await uploadPart(url, job, 0, 999);
   expect([first.status, first.headers.get('range'), first.headers.get('upload-offset')]).toEqual([
     308,
     'bytes=0-999',
     '1000',
   ]);
   expect(await progress(url, job)).toEqual([200, '1000', '3000', '?0']);
-  expect(await listed(server, job)).toEqual([]);
-  expect((await part(url, job, 1_000, 1_999)).status).toBe(308);
-  const last = await part(url, job, 2_000, 2_999, { 'x-checksum-sha256': sha256(content) });
+  expect(await listArtifacts(server, job)).toEqual([]);
+  expect((await uploadPart(url, job, 1_000, 1_999)).status).toBe(308);
+  const last = await uploadPart(url, job, 2_000, 2_999, { 'x-checksum-sha256': sha256(content) });
   expect([last.status, last.headers.get('etag')]).toEqual([200, `"${sha256(content)}"`]);
   expect(await progress(url, job)).toEqual([200, '3000', '3000', '?1']);
-  const got = await upload(url, job.token, key, { method: 'GET' });
-  expect(Buffer.from(await got.arrayBuffer()).equals(content)).toBe(true);
+  const downloaded = await upload(url, job.token, key, { method: 'GET' });
+  expect(Buffer.from(await downloaded.arrayBuffer()).equals(content)).toBe(true);
 });
 
 test('refuses a part that is not the next one, and returns the right offset', async () => {
   const { server, job } = await open();
   const { url } = server;
-  const early = await part(url, job, 1_000, 1_999);
-  expect([early.status, early.headers.get('upload-offset')]).toEqual([409, '0']);
-  await part(url, job, 0, 999);
+  const earlyPart = await uploadPart(url, job, 1_000, 1_999);
+  expect([earlyPart.status, earlyPart.headers.get('upload-offset')]).toEqual([409, '0']);
+  await uploadPart(url, job, 0, 999);
   for (const [first, last] of [
     [2_000, 2_999],
     [500, 1_499],
   ] as const) {
-    const wrong = await part(url, job, first, last);
-    expect([wrong.status, wrong.headers.get('upload-offset'), wrong.headers.get('range')]).toEqual([
-      409,
-      '1000',
-      'bytes=0-999',
-    ]);
-    expect(await wrong.json()).toMatchObject({ code: 'upload_offset' });
+    const wrongPart = await uploadPart(url, job, first, last);
+    expect([
+      wrongPart.status,
+      wrongPart.headers.get('upload-offset'),
+      wrongPart.headers.get('range'),
+    ]).toEqual([409, '1000', 'bytes=0-999']);
+    expect(await wrongPart.json()).toMatchObject({ code: 'upload_offset' });
   }
   const other = await upload(url, job.token, key, {
     body: 'x',
     headers: { 'content-range': 'bytes 1000-1000/1001' },
   });
   expect(other.status).toBe(409);
-  expect((await part(url, job, 1_000, 2_999)).status).toBe(200);
+  expect((await uploadPart(url, job, 1_000, 2_999)).status).toBe(200);
 });
 
 test('restarts a file when its first part is sent again', async () => {
   const { server, job } = await open();
-  await part(server.url, job, 0, 1_999);
-  expect((await part(server.url, job, 0, 999)).headers.get('upload-offset')).toBe('1000');
-  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([1_000]);
+  await uploadPart(server.url, job, 0, 1_999);
+  expect((await uploadPart(server.url, job, 0, 999)).headers.get('upload-offset')).toBe('1000');
+  await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([1_000]);
 });
 
-test('drops a damaged part, and the whole file when its checksum is wrong', async () => {
+test('discards a damaged part, and the whole file when its checksum is wrong', async () => {
   const { server, job } = await open();
   const { url } = server;
-  await part(url, job, 0, 999);
+  await uploadPart(url, job, 0, 999);
   const digest = Buffer.from(sha256('others'), 'hex').toString('base64');
-  const damaged = await part(url, job, 1_000, 1_999, { 'content-digest': `sha-256=:${digest}:` });
+  const damaged = await uploadPart(url, job, 1_000, 1_999, { 'content-digest': `sha-256=:${digest}:` });
   expect(damaged.status).toBe(400);
   expect(await progress(url, job)).toEqual([200, '1000', '3000', '?0']);
-  const whole = await part(url, job, 1_000, 2_999, { 'x-checksum-sha256': sha256('others') });
+  const whole = await uploadPart(url, job, 1_000, 2_999, { 'x-checksum-sha256': sha256('others') });
   expect(await whole.json()).toMatchObject({ code: 'checksum_mismatch' });
   expect(await progress(url, job)).toEqual([404, null, null, null]);
-  expect([await listed(server, job), onDisk(server, job)]).toEqual([[], []]);
+  expect([await listArtifacts(server, job), storedSizes(server, job)]).toEqual([[], []]);
 });
 
 test('keeps the bytes received before the connection broke', async () => {
@@ -125,11 +125,11 @@ test('keeps the bytes received before the connection broke', async () => {
       'Content-Range: bytes 0-2999/3000\r\nContent-Length: 3000\r\n\r\n',
   );
   socket.write(content.subarray(0, 700));
-  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([700]);
+  await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([700]);
   // This succeeds even while the server still considers the first connection alive.
   expect(await progress(url, job)).toEqual([200, '700', '3000', '?0']);
-  expect((await part(url, job, 700, 2_999)).status).toBe(200);
-  expect((await listed(server, job))[0]?.sha256).toBe(sha256(content));
+  expect((await uploadPart(url, job, 700, 2_999)).status).toBe(200);
+  expect((await listArtifacts(server, job))[0]?.sha256).toBe(sha256(content));
   socket.destroy();
 });
 
@@ -137,33 +137,33 @@ test('continues a file after a restart, and removes uploads that cannot resume',
   const dataDir = temporaryFolder();
   const first = await startTestServer({ dataDir });
   const job = await startJob(first, await openRig(first));
-  await part(first.url, job, 0, 999);
-  const sent = request(`${first.url}/api/cloud/storage/outputs/whole.bin`, {
+  await uploadPart(first.url, job, 0, 999);
+  const outgoing = request(`${first.url}/api/cloud/storage/outputs/whole.bin`, {
     method: 'PUT',
     headers: { 'x-upload-token': job.token, 'content-length': 5_000 },
   });
-  sent.on('error', () => undefined);
-  sent.write('x'.repeat(50));
+  outgoing.on('error', () => undefined);
+  outgoing.write('x'.repeat(50));
   await expect
-    .poll(() => onDisk(first, job).toSorted((a, b) => a - b), { timeout: 10_000 })
+    .poll(() => storedSizes(first, job).toSorted((a, b) => a - b), { timeout: 10_000 })
     .toEqual([50, 1_000]);
   await first.close();
   const second = await startTestServer({ dataDir });
   onTestFinished(() => second.close());
   expect(await progress(second.url, job)).toEqual([200, '1000', '3000', '?0']);
-  expect((await part(second.url, job, 1_000, 2_999)).status).toBe(200);
-  expect((await listed(second, job)).map(({ sha256: hash }) => hash)).toEqual([sha256(content)]);
-  await expect.poll(() => onDisk(second, job), { timeout: 10_000 }).toEqual([3_000]);
+  expect((await uploadPart(second.url, job, 1_000, 2_999)).status).toBe(200);
+  expect((await listArtifacts(second, job)).map(({ sha256: hash }) => hash)).toEqual([sha256(content)]);
+  await expect.poll(() => storedSizes(second, job), { timeout: 10_000 }).toEqual([3_000]);
 });
 
 test('counts the announced size of a file towards the quota from its first part', async () => {
   const { server, job } = await open({
     config: { storage: { perJob: 4_000, inAll: 9_000, keepCheckpoints: 0, reserve: 0 } },
   });
-  expect((await part(server.url, job, 0, 9)).status).toBe(308);
+  expect((await uploadPart(server.url, job, 0, 9)).status).toBe(308);
   const other = await upload(server.url, job.token, 'other', { body: 'x'.repeat(1_001) });
   expect([other.status, ((await other.json()) as { code: unknown }).code]).toEqual([413, 'quota_exceeded']);
-  expect((await part(server.url, job, 10, 2_999)).status).toBe(200);
+  expect((await uploadPart(server.url, job, 10, 2_999)).status).toBe(200);
 });
 
 test('refuses uploads when the disk has no room to spare', async () => {
@@ -174,17 +174,17 @@ test('refuses uploads when the disk has no room to spare', async () => {
   });
   const answer = await upload(server.url, job.token, 'a', { body: 'x' });
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([507, '5']);
-  expect(onDisk(server, job)).toEqual([]);
+  expect(storedSizes(server, job)).toEqual([]);
 });
 
-test('cuts a slow upload off, and lets a steady one take longer than other requests', async () => {
+test('aborts an upload that is too slow, and accepts a steady one that takes longer than other requests may', async () => {
   const { server, job } = await open({
     uploadPace: { spanMs: 400, minBytes: 10 },
     socketLimits: { headersMs: 5_000, requestMs: 600, idleMs: 5_000, checkMs: 50, maxWaiting: 100 },
   });
   const send = (name: string, piece: number, everyMs: number): Promise<number | null> =>
     new Promise(resolve => {
-      const sent = request(`${server.url}/api/cloud/storage/outputs/${name}`, {
+      const outgoing = request(`${server.url}/api/cloud/storage/outputs/${name}`, {
         method: 'PUT',
         headers: { 'x-upload-token': job.token, 'content-length': 600 },
       });
@@ -192,29 +192,29 @@ test('cuts a slow upload off, and lets a steady one take longer than other reque
       const timer = setInterval(() => {
         const bytes = Math.min(left, piece);
         left -= bytes;
-        sent.write('x'.repeat(bytes));
+        outgoing.write('x'.repeat(bytes));
         if (left > 0) return;
         clearInterval(timer);
-        sent.end();
+        outgoing.end();
       }, everyMs);
       const end = (status: number | null): void => {
         clearInterval(timer);
         resolve(status);
       };
-      sent.once('response', response => end(response.resume().statusCode ?? 0));
-      sent.once('error', () => end(null));
+      outgoing.once('response', response => end(response.resume().statusCode ?? 0));
+      outgoing.once('error', () => end(null));
     });
   const [slow, steady] = await Promise.all([send('slow', 1, 100), send('steady', 30, 60)]);
   expect([slow, steady]).toEqual([null, 200]);
-  expect((await listed(server, job)).map(each => each.key)).toEqual(['steady']);
-  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([600]);
+  expect((await listArtifacts(server, job)).map(each => each.key)).toEqual(['steady']);
+  await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([600]);
 });
 
 test('answers 100 Continue to a JSON request that expects it', async () => {
   const { server } = await open();
   const body = JSON.stringify({ name: 'rig-asked' });
   const status = await new Promise<number>((resolve, reject) => {
-    const sent = request(`${server.url}/api/admin/workers`, {
+    const outgoing = request(`${server.url}/api/admin/workers`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${server.adminToken}`,
@@ -223,31 +223,31 @@ test('answers 100 Continue to a JSON request that expects it', async () => {
         expect: '100-continue',
       },
     });
-    sent.once('continue', () => sent.end(body));
-    sent.once('response', response => resolve(response.resume().statusCode ?? 0));
-    sent.once('error', reject);
-    sent.flushHeaders();
+    outgoing.once('continue', () => outgoing.end(body));
+    outgoing.once('response', response => resolve(response.resume().statusCode ?? 0));
+    outgoing.once('error', reject);
+    outgoing.flushHeaders();
   });
   expect(status).toBe(200);
 });
 
 test('refuses an upload before its body when the client waits for 100 Continue', async () => {
   const { server, job } = await open();
-  const ask = (token: string): Promise<readonly [number, boolean]> =>
+  const uploadExpectingContinue = (token: string): Promise<readonly [number, boolean]> =>
     new Promise((resolve, reject) => {
-      let went = false;
-      const sent = request(`${server.url}/api/cloud/storage/outputs/asked`, {
+      let hasContinued = false;
+      const outgoing = request(`${server.url}/api/cloud/storage/outputs/asked`, {
         method: 'PUT',
         headers: { 'x-upload-token': token, 'content-length': 3_000, expect: '100-continue' },
       });
-      sent.once('continue', () => {
-        went = true;
-        sent.end(content);
+      outgoing.once('continue', () => {
+        hasContinued = true;
+        outgoing.end(content);
       });
-      sent.once('response', response => resolve([response.resume().statusCode ?? 0, went]));
-      sent.once('error', reject);
-      sent.flushHeaders();
+      outgoing.once('response', response => resolve([response.resume().statusCode ?? 0, hasContinued]));
+      outgoing.once('error', reject);
+      outgoing.flushHeaders();
     });
-  expect(await ask('tu_wrong')).toEqual([401, false]);
-  expect(await ask(job.token)).toEqual([200, true]);
+  expect(await uploadExpectingContinue('tu_wrong')).toEqual([401, false]);
+  expect(await uploadExpectingContinue(job.token)).toEqual([200, true]);
 });

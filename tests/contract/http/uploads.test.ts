@@ -27,14 +27,14 @@ const codeOf = async (response: Response): Promise<readonly [number, unknown]> =
   response.status,
   ((await response.json()) as { readonly code: unknown }).code,
 ];
-const listed = async (id = job.jobId) =>
+const listArtifacts = async (id = job.jobId) =>
   valueOf(await server.admin.call(artifactsApi.list, { params: { id }, query: {} }));
 const download = (key: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
   fetch(`${server.url}/api/queue/${job.jobId}/artifacts/${key}`, {
     headers: { authorization: `Bearer ${server.adminToken}`, ...headers },
   });
 // Sizes of all stored files on disk.
-const onDisk = (): readonly number[] => {
+const storedSizes = (): readonly number[] => {
   const folder = join(server.dataDir, 'artifacts', job.jobId);
   try {
     return readdirSync(folder).map(name => statSync(join(folder, name)).size);
@@ -55,15 +55,15 @@ describe('uploading a file', () => {
       Bucket: 'outputs',
       artifact: { kind: 'checkpoint', bytes: 5_000, sha256: sha256(bytes), attempt: 1, job_id: job.jobId },
     });
-    expect(await listed()).toMatchObject({
+    expect(await listArtifacts()).toMatchObject({
       artifacts: [{ key: 'checkpoint-500/model.safetensors', bytes: 5_000 }],
       count: 1,
       total_bytes: 5_000,
       next_cursor: null,
     });
-    const got = await download('checkpoint-500/model.safetensors');
-    expect(new Uint8Array(await got.arrayBuffer())).toEqual(bytes);
-    expect(Object.fromEntries(got.headers)).toMatchObject({
+    const downloaded = await download('checkpoint-500/model.safetensors');
+    expect(new Uint8Array(await downloaded.arrayBuffer())).toEqual(bytes);
+    expect(Object.fromEntries(downloaded.headers)).toMatchObject({
       'content-type': 'application/octet-stream',
       'content-disposition': 'attachment; filename=model.safetensors',
       'content-security-policy': "default-src 'none'; sandbox",
@@ -74,13 +74,13 @@ describe('uploading a file', () => {
     expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 10-19/5000']);
     expect(new Uint8Array(await part.arrayBuffer())).toEqual(bytes.slice(10, 20));
     // Send a raw request, because `fetch` disables caching when it sees such a header.
-    const same = await sendRaw(server.url, {
+    const notModified = await sendRaw(server.url, {
       path: `/api/queue/${job.jobId}/artifacts/checkpoint-500/model.safetensors`,
       headers: [bearer(server.adminToken), ['if-none-match', ETag]],
     });
-    expect(same.status).toBe(304);
-    const beyond = await download('checkpoint-500/model.safetensors', { range: 'bytes=9000-' });
-    expect(await codeOf(beyond)).toEqual([400, 'invalid_request']);
+    expect(notModified.status).toBe(304);
+    const beyondEnd = await download('checkpoint-500/model.safetensors', { range: 'bytes=9000-' });
+    expect(await codeOf(beyondEnd)).toEqual([400, 'invalid_request']);
   });
 
   test.each([
@@ -91,19 +91,19 @@ describe('uploading a file', () => {
   ])(
     'accepts a file with the header %s for the bucket %s, as SimpleTuner sends it',
     async (header, bucket, prefix) => {
-      const own = (text: string): string => text.replace('ID', job.jobId);
-      const key = `${own(prefix)}final/lora.safetensors`;
-      const answer = await fetch(`${server.url}/api/cloud/storage/${own(bucket)}/${key}`, {
+      const withJobId = (text: string): string => text.replace('ID', job.jobId);
+      const key = `${withJobId(prefix)}final/lora.safetensors`;
+      const answer = await fetch(`${server.url}/api/cloud/storage/${withJobId(bucket)}/${key}`, {
         method: 'PUT',
         headers: { [header]: job.token },
         body: 'weights',
       });
-      expect(await answer.json()).toMatchObject({ Key: key, Bucket: own(bucket) });
-      expect((await listed()).artifacts.map(each => [each.key, each.kind])).toEqual([
+      expect(await answer.json()).toMatchObject({ Key: key, Bucket: withJobId(bucket) });
+      expect((await listArtifacts()).artifacts.map(each => [each.key, each.kind])).toEqual([
         ['final/lora.safetensors', 'final_model'],
       ]);
-      const found = await upload(server.url, job.token, '', { method: 'GET' }).then(each => each.status);
-      expect(found).toBe(200);
+      const listStatus = await upload(server.url, job.token, '', { method: 'GET' }).then(each => each.status);
+      expect(listStatus).toBe(200);
     },
   );
 
@@ -125,17 +125,17 @@ describe('uploading a file', () => {
     ]);
     expect(await (await upload(server.url, job.token, 'a.txt', { method: 'GET' })).text()).toBe('one');
     const other = await openRig(server, 'rig-2');
-    const theirs = await startJob(server, other);
-    const foreign = await upload(server.url, theirs.token, 'a.txt', { method: 'GET' });
-    expect(await codeOf(foreign)).toEqual([404, 'artifact_not_found']);
+    const otherJob = await startJob(server, other);
+    const otherJobsDownload = await upload(server.url, otherJob.token, 'a.txt', { method: 'GET' });
+    expect(await codeOf(otherJobsDownload)).toEqual([404, 'artifact_not_found']);
   });
 
   test('replaces a file of the same key and removes its bytes', async () => {
     for (const body of ['one', 'three'])
       expect((await upload(server.url, job.token, 'a.txt', { body })).status).toBe(200);
     expect(await (await download('a.txt')).text()).toBe('three');
-    expect((await listed()).count).toBe(1);
-    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([5]);
+    expect((await listArtifacts()).count).toBe(1);
+    await expect.poll(storedSizes, { timeout: 10_000 }).toEqual([5]);
   });
 
   test('stores exactly one of several concurrent files with the same key', async () => {
@@ -143,7 +143,7 @@ describe('uploading a file', () => {
     const answers = await Promise.all(bodies.map(body => upload(server.url, job.token, 'a.txt', { body })));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
     expect(bodies).toContain(await (await download('a.txt')).text());
-    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([900]);
+    await expect.poll(storedSizes, { timeout: 10_000 }).toEqual([900]);
   });
 
   test('stores an uploaded file of 0 bytes', async () => {
@@ -161,7 +161,7 @@ describe('uploading a file', () => {
     await rig.report(job, 'completed');
     await server.watch.jobEnd(job.jobId);
     valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
-    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(storedSizes, { timeout: 10_000 }).toEqual([]);
     const query = { event_type: 'artifact.*', limit: 500 };
     const rows = valueOf(await server.admin.call(auditApi.list, { query })).entries;
     expect(rows.map(({ event_type: type, details }) => [type, details['key']])).toEqual([
@@ -179,7 +179,7 @@ describe('the upload token', () => {
   test.each(['failed', 'cancelled'])('refuses uploads once the attempt is %s', async status => {
     await rig.report(job, status);
     expect(await codeOf(await tryUpload())).toEqual([401, 'uploads_closed']);
-    expect(await listed()).toMatchObject({ count: 0 });
+    expect(await listArtifacts()).toMatchObject({ count: 0 });
   });
 
   test('accepts uploads after a completed end until the job is deleted', async () => {
@@ -191,30 +191,30 @@ describe('the upload token', () => {
 
   test('refuses the upload token of a replaced attempt, and accepts that of the newer one', async () => {
     const first = await openRig(server, 'rig-2');
-    const before = await startJob(server, first, { retry_on: ['trainer_exit'] });
+    const firstOffer = await startJob(server, first, { retry_on: ['trainer_exit'] });
     const second = await openRig(server, 'rig-3');
-    expect((await tryUpload(before.token)).status).toBe(200);
-    await first.report(before, 'failed', { exit_code: 1 });
-    const after = await second.nextOffer();
-    expect([after.jobId, after.token === before.token]).toEqual([before.jobId, false]);
-    expect(await codeOf(await tryUpload(before.token))).toEqual([401, 'uploads_closed']);
-    const newer = await upload(server.url, after.token, 'b.txt', { body: 'by the second' });
-    expect(await newer.json()).toMatchObject({ artifact: { attempt: 2 } });
+    expect((await tryUpload(firstOffer.token)).status).toBe(200);
+    await first.report(firstOffer, 'failed', { exit_code: 1 });
+    const secondOffer = await second.nextOffer();
+    expect([secondOffer.jobId, secondOffer.token === firstOffer.token]).toEqual([firstOffer.jobId, false]);
+    expect(await codeOf(await tryUpload(firstOffer.token))).toEqual([401, 'uploads_closed']);
+    const secondUpload = await upload(server.url, secondOffer.token, 'b.txt', { body: 'by the second' });
+    expect(await secondUpload.json()).toMatchObject({ artifact: { attempt: 2 } });
     // Files of the first attempt are available to the second one.
-    const found = await upload(server.url, after.token, 'a.txt', { method: 'GET' });
-    expect(await found.text()).toBe('late');
+    const firstAttemptFile = await upload(server.url, secondOffer.token, 'a.txt', { method: 'GET' });
+    expect(await firstAttemptFile.text()).toBe('late');
   });
 
   test('keeps the upload token when the offer is repeated, also after a restart', async () => {
     const idle = await openRig(server, 'rig-2');
     await server.submit({ config: {} });
-    const offered = await idle.nextOffer();
+    const offer = await idle.nextOffer();
     await idle.register();
     await idle.openStream();
-    expect(await idle.nextOffer()).toEqual(offered);
+    expect(await idle.nextOffer()).toEqual(offer);
     const { dataDir } = server;
-    expect(readFileSync(join(dataDir, 'trainyard.db'), 'latin1')).not.toContain(offered.token);
-    expect(readFileSync(join(dataDir, 'trainyard.db-wal'), 'latin1')).not.toContain(offered.token);
+    expect(readFileSync(join(dataDir, 'trainyard.db'), 'latin1')).not.toContain(offer.token);
+    expect(readFileSync(join(dataDir, 'trainyard.db-wal'), 'latin1')).not.toContain(offer.token);
   });
 
   test("accepts only files of the token's own job", async () => {
@@ -232,7 +232,10 @@ describe('the upload token', () => {
       headers: { 'x-upload-token': job.token },
     });
     expect(listing.status).toBe(403);
-    expect([await listed(), await listed(other.jobId)]).toMatchObject([{ count: 0 }, { count: 0 }]);
+    expect([await listArtifacts(), await listArtifacts(other.jobId)]).toMatchObject([
+      { count: 0 },
+      { count: 0 },
+    ]);
     const rows = valueOf(
       await server.admin.call(auditApi.list, { query: { event_type: 'auth.refused', limit: 500 } }),
     ).entries;
@@ -240,27 +243,27 @@ describe('the upload token', () => {
   });
 
   test('refuses forged upload tokens, and upload tokens for other calls', async () => {
-    const [head, attempt, seal] = job.token.split('.');
+    const [tokenHead, attempt, seal] = job.token.split('.');
     const other = await startJob(server, await openRig(server, 'rig-2'));
     const forged = [
       `tu_${other.jobId}.${other.attemptId}.${seal}`,
-      `${head}.${attempt}.${'A'.repeat(43)}`,
-      `${head}.${attempt}`,
+      `${tokenHead}.${attempt}.${'A'.repeat(43)}`,
+      `${tokenHead}.${attempt}`,
       job.token.slice(0, -1),
       `${job.token}, ${job.token}`,
       rig.token,
       server.adminToken,
     ];
     for (const token of forged) expect(await codeOf(await tryUpload(token))).toEqual([401, 'token_invalid']);
-    const asBearer = await fetch(`${server.url}/api/queue`, {
+    const bearerResponse = await fetch(`${server.url}/api/queue`, {
       headers: { authorization: `Bearer ${job.token}` },
     });
-    expect(asBearer.status).toBe(401);
-    const both = await upload(server.url, job.token, 'a.txt', {
+    expect(bearerResponse.status).toBe(401);
+    const twoTokensResponse = await upload(server.url, job.token, 'a.txt', {
       body: 'x',
       headers: { 'x-simpletuner-secret': other.token },
     });
-    expect(both.status).toBe(401);
+    expect(twoTokensResponse.status).toBe(401);
     const sameTwice = await upload(server.url, job.token, 'a.txt', {
       body: 'x',
       headers: { 'x-simpletuner-secret': job.token },
@@ -268,35 +271,35 @@ describe('the upload token', () => {
     expect(sameTwice.status).toBe(200);
   });
 
-  test('drops a file whose attempt ends during the upload', async () => {
-    const pushed = Promise.withResolvers<undefined>();
+  test('discards a file whose attempt ends during the upload', async () => {
+    const attemptEnded = Promise.withResolvers<undefined>();
     const body = new ReadableStream<Uint8Array>({
       async start(controller) {
         controller.enqueue(Buffer.from('12345'));
-        await pushed.promise;
+        await attemptEnded.promise;
         controller.enqueue(Buffer.from('67890'));
         controller.close();
       },
     });
-    const answer = slowly(body, 10);
-    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([5]);
+    const answer = uploadStream(body, 10);
+    await expect.poll(storedSizes, { timeout: 10_000 }).toEqual([5]);
     await rig.report(job, 'failed');
-    pushed.resolve(undefined);
+    attemptEnded.resolve(undefined);
     expect(await answer).toEqual([401, 'uploads_closed']);
-    expect(await listed()).toMatchObject({ count: 0 });
-    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
+    expect(await listArtifacts()).toMatchObject({ count: 0 });
+    await expect.poll(storedSizes, { timeout: 10_000 }).toEqual([]);
   });
 
   // Uploads a stream with a declared length, which `fetch` does not support.
-  async function slowly(body: ReadableStream<Uint8Array>, length: number) {
+  async function uploadStream(body: ReadableStream<Uint8Array>, length: number) {
     const { request } = await import('node:http');
     return new Promise<readonly [number, unknown]>((resolve, reject) => {
-      const sent = request(`${server.url}/api/cloud/storage/outputs/slow`, {
+      const outgoing = request(`${server.url}/api/cloud/storage/outputs/slow`, {
         method: 'PUT',
         headers: { 'x-upload-token': job.token, 'content-length': length },
       });
-      sent.once('error', reject);
-      sent.once('response', response => {
+      outgoing.once('error', reject);
+      outgoing.once('response', response => {
         let text = '';
         response.on('data', (part: Buffer) => (text += part.toString()));
         response.once('end', () => {
@@ -305,8 +308,8 @@ describe('the upload token', () => {
         });
       });
       const write = async (): Promise<void> => {
-        for await (const part of body) sent.write(part);
-        sent.end();
+        for await (const part of body) outgoing.write(part);
+        outgoing.end();
       };
       void write();
     });
@@ -360,8 +363,8 @@ describe('refused uploads', () => {
       body: 'x',
     });
     expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);
-    expect(await listed()).toMatchObject({ count: 0 });
-    expect(onDisk()).toEqual([]);
+    expect(await listArtifacts()).toMatchObject({ count: 0 });
+    expect(storedSizes()).toEqual([]);
   });
 
   test.each(['..', '%2e%2e', '.', 'a%2fb', '%20'])('refuses the bucket %s', async bucket => {
@@ -374,7 +377,7 @@ describe('refused uploads', () => {
     expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);
   });
 
-  const right = 'the bytes';
+  const fileText = 'the bytes';
   const base64 = (algorithm: string, text: string): string =>
     createHash(algorithm).update(text).digest('base64');
   const crcOf = (text: string): string => {
@@ -382,7 +385,7 @@ describe('refused uploads', () => {
     bytes.writeUInt32BE(crc32(text));
     return bytes.toString('base64');
   };
-  const sums: readonly (readonly [string, (text: string) => string])[] = [
+  const checksumHeaders: readonly (readonly [string, (text: string) => string])[] = [
     ['X-Checksum-Sha256', sha256],
     ['X-Checksum-Sha256', text => base64('sha256', text)],
     ['x-amz-checksum-sha256', text => base64('sha256', text)],
@@ -392,12 +395,12 @@ describe('refused uploads', () => {
     ['Content-Digest', text => `sha-256=:${base64('sha256', text)}:`],
     ['Repr-Digest', text => `sha-512=:AAAA:, sha-256=:${base64('sha256', text)}:`],
   ];
-  test.each(sums)('refuses bytes that do not match %s', async (header, sumOf) => {
+  test.each(checksumHeaders)('refuses bytes that do not match %s', async (header, checksumOf) => {
     const tryUpload = (text: string): Promise<Response> =>
-      upload(server.url, job.token, 'a', { body: right, headers: { [header]: sumOf(text) } });
+      upload(server.url, job.token, 'a', { body: fileText, headers: { [header]: checksumOf(text) } });
     expect(await codeOf(await tryUpload('others'))).toEqual([400, 'checksum_mismatch']);
-    expect([await listed(), onDisk()]).toMatchObject([{ count: 0 }, []]);
-    expect((await tryUpload(right)).status).toBe(200);
+    expect([await listArtifacts(), storedSizes()]).toMatchObject([{ count: 0 }, []]);
+    expect((await tryUpload(fileText)).status).toBe(200);
   });
 
   test.each([
@@ -411,9 +414,9 @@ describe('refused uploads', () => {
     [{ 'content-encoding': 'gzip' }, 415, 'media_type'],
     [{ 'content-encoding': 'aws-chunked' }, 415, 'media_type'],
   ] as const)('refuses an upload with %o', async (headers, status, code) => {
-    const answer = await upload(server.url, job.token, 'a', { body: right, headers: { ...headers } });
+    const answer = await upload(server.url, job.token, 'a', { body: fileText, headers: { ...headers } });
     expect(await codeOf(answer)).toEqual([status, code]);
-    expect(onDisk()).toEqual([]);
+    expect(storedSizes()).toEqual([]);
   });
 
   test('refuses an upload without a length', async () => {
@@ -435,22 +438,22 @@ describe('refused uploads', () => {
       `PUT /api/cloud/storage/outputs/short HTTP/1.1\r\nHost: ${host}\r\nX-Upload-Token: ${job.token}\r\n` +
         'Content-Length: 100\r\n\r\n12345',
     );
-    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([5]);
+    await expect.poll(storedSizes, { timeout: 10_000 }).toEqual([5]);
     socket.destroy();
-    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
-    expect(await listed()).toMatchObject({ count: 0, total_bytes: 0 });
+    await expect.poll(storedSizes, { timeout: 10_000 }).toEqual([]);
+    expect(await listArtifacts()).toMatchObject({ count: 0, total_bytes: 0 });
   });
 
   test('refuses an upload beyond the quota of the job or of all jobs', async () => {
     expect((await upload(server.url, job.token, 'a', { body: 'x'.repeat(9_000) })).status).toBe(200);
-    const more = await upload(server.url, job.token, 'b', { body: 'x'.repeat(1_001) });
-    expect(await codeOf(more)).toEqual([413, 'quota_exceeded']);
+    const overJobQuota = await upload(server.url, job.token, 'b', { body: 'x'.repeat(1_001) });
+    expect(await codeOf(overJobQuota)).toEqual([413, 'quota_exceeded']);
     const other = await startJob(server, await openRig(server, 'rig-2'));
-    const theirs = (length: number): Promise<Response> =>
+    const uploadAsOther = (length: number): Promise<Response> =>
       upload(server.url, other.token, 'a', { body: 'x'.repeat(length) });
-    expect(await codeOf(await theirs(6_001))).toEqual([413, 'quota_exceeded']);
-    expect((await theirs(6_000)).status).toBe(200);
-    expect(onDisk()).toEqual([9_000]);
+    expect(await codeOf(await uploadAsOther(6_001))).toEqual([413, 'quota_exceeded']);
+    expect((await uploadAsOther(6_000)).status).toBe(200);
+    expect(storedSizes()).toEqual([9_000]);
     // A deleted file no longer counts towards the quota.
     valueOf(await server.admin.call(artifactsApi.remove, { params: { id: job.jobId, key: ['a'] } }));
     expect((await upload(server.url, job.token, 'b', { body: 'x'.repeat(1_001) })).status).toBe(200);
@@ -461,6 +464,6 @@ describe('refused uploads', () => {
       ['a', 'b'].map(key => upload(server.url, job.token, key, { body: key.repeat(6_000) })),
     );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 413]);
-    expect(onDisk()).toEqual([6_000]);
+    expect(storedSizes()).toEqual([6_000]);
   });
 });

@@ -12,51 +12,55 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function listed(
+async function listWorkers(
   query: CallInput<typeof workersApi.list>['query'] = {},
-  from: Pick<TestServer, 'admin'> = server,
+  targetServer: Pick<TestServer, 'admin'> = server,
 ) {
-  const answer = await from.admin.call(workersApi.list, { query });
+  const answer = await targetServer.admin.call(workersApi.list, { query });
   if (!answer.ok) throw new Error(JSON.stringify(answer.failure));
   const { workers, total, next_cursor: next } = answer.value;
   return { ids: workers.map(({ id }) => id as string), total, next };
 }
 
 test('lists all workers without a limit', async () => {
-  expect(await listed()).toEqual({ ids: workerIds, total: 3, next: null });
+  expect(await listWorkers()).toEqual({ ids: workerIds, total: 3, next: null });
 });
 
 test('lists workers in pages with a cursor for the next one', async () => {
-  const first = await listed({ limit: 2 });
+  const first = await listWorkers({ limit: 2 });
   expect(first).toEqual({ ids: workerIds.slice(0, 2), total: 2, next: workerIds[1] });
   const cursor = first.next ?? undefined;
-  expect(await listed({ limit: 2, cursor })).toEqual({ ids: [workerIds[2]], total: 1, next: null });
+  expect(await listWorkers({ limit: 2, cursor })).toEqual({ ids: [workerIds[2]], total: 1, next: null });
 });
 
 test('filters each page by status, and returns the cursor even for an empty page', async () => {
-  expect(await listed({ limit: 2, status_filter: 'idle' })).toEqual({
+  expect(await listWorkers({ limit: 2, status_filter: 'idle' })).toEqual({
     ids: [],
     total: 0,
     next: workerIds[1],
   });
-  expect((await listed({ limit: 2, status_filter: 'connecting' })).ids).toEqual(workerIds.slice(0, 2));
+  expect((await listWorkers({ limit: 2, status_filter: 'connecting' })).ids).toEqual(workerIds.slice(0, 2));
 });
 
 test('continues after a deleted worker, and returns an empty page for an unknown cursor', async () => {
-  const own = await startTestServer();
-  onTestFinished(() => own.close());
+  const ownServer = await startTestServer();
+  onTestFinished(() => ownServer.close());
   const ids: WorkerId[] = [];
-  for (const name of ['rig-1', 'rig-2', 'rig-3']) ids.push((await own.createWorker({ name })).id);
+  for (const name of ['rig-1', 'rig-2', 'rig-3']) ids.push((await ownServer.createWorker({ name })).id);
   const [, cursor] = ids;
-  if (cursor === undefined) throw new Error('three were made');
-  valueOf(await own.admin.call(workersApi.remove, { params: { id: cursor } }));
-  expect(await listed({ limit: 2, cursor }, own)).toEqual({ ids: [ids[2]], total: 1, next: null });
+  if (cursor === undefined) throw new Error('a worker is missing');
+  valueOf(await ownServer.admin.call(workersApi.remove, { params: { id: cursor } }));
+  expect(await listWorkers({ limit: 2, cursor }, ownServer)).toEqual({ ids: [ids[2]], total: 1, next: null });
   const unknown = WorkerId.parse('w_of_another_orchestrator');
-  expect(await listed({ limit: 2, cursor: unknown }, own)).toEqual({ ids: [], total: 0, next: null });
+  expect(await listWorkers({ limit: 2, cursor: unknown }, ownServer)).toEqual({
+    ids: [],
+    total: 0,
+    next: null,
+  });
 });
 
 test.each([{ limit: 0 }, { limit: 1_001 }, { limit: 1.5 }, { limit: 2, cursor: '../x' as never }])(
-  'refuses the query %o',
+  'refuses the query %o of the list of workers',
   async query => {
     const answer = await server.admin.call(workersApi.list, { query });
     expect(answer).toMatchObject({ ok: false, failure: { status: 400 } });
