@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { Client } from '../../protocol/client.ts';
-import { scribble } from '../contract/store/bench.ts';
+import { overwriteBytes } from '../contract/store/bench.ts';
 import {
   type Program,
   type ProgramOptions,
@@ -88,7 +88,7 @@ export const postJob = (url: string, token: string, config: object): Promise<Res
 export const database = (dataDir: string): string => join(dataDir, 'trainyard.db');
 
 /** Overwrites the third page of a database. */
-export const damage = (file: string): void => scribble(file, 2 * 4_096, Buffer.alloc(4_096, 0x5a));
+export const damage = (file: string): void => overwriteBytes(file, 2 * 4_096, Buffer.alloc(4_096, 0x5a));
 
 /**
  * True when a file system of a limited size can be mounted. That requires root, and is not possible in each container.

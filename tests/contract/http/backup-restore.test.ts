@@ -9,7 +9,7 @@ import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 import { watchEvents } from '../../support/watch.ts';
-import { scribble } from '../store/bench.ts';
+import { overwriteBytes } from '../store/bench.ts';
 
 async function openServer(): Promise<TestServer> {
   const server = await startTestServer();
@@ -266,8 +266,8 @@ describe('refused restores', () => {
   });
 
   test.each<[string, (file: string) => void, RegExp]>([
-    ['damaged', file => scribble(file, 4_096, Buffer.alloc(16_384, 0x5a)), /damaged/],
-    ['cut off', file => scribble(file, 0, Buffer.alloc(100)), /not a database/],
+    ['damaged', file => overwriteBytes(file, 4_096, Buffer.alloc(16_384, 0x5a)), /damaged/],
+    ['cut off', file => overwriteBytes(file, 0, Buffer.alloc(100)), /not a database/],
     [
       'of a newer version',
       file => {

@@ -81,10 +81,10 @@ describe('calls for one job', () => {
       const id = await submit(alice);
       const [foreign, none] = [await callFor(row, bob, id), await callFor(row, bob, 'j_none')];
       expect(foreign.status).toBe(404);
-      const withoutIds = ({ text }: Answer, id: string): unknown => ({
+      const withoutIds = ({ text }: Answer, jobId: string): unknown => ({
         ...(JSON.parse(text) as object),
         request_id: null,
-        detail: (JSON.parse(text) as { readonly detail: string }).detail.replaceAll(id, 'ID'),
+        detail: (JSON.parse(text) as { readonly detail: string }).detail.replaceAll(jobId, 'ID'),
       });
       expect(withoutIds(foreign, id)).toEqual(withoutIds(none, 'j_none'));
       expect(foreign.text).not.toContain('alice');

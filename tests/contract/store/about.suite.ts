@@ -30,16 +30,16 @@ export function describeAbout(open: OpenStore): void {
       const store = open();
       await put(store, makeJob(1));
       await put(store, makeJob(2));
-      const [one, two] = [jobId('j_1'), jobId('j_2')];
-      expect(store.notesOf(one)).toBeNull();
+      const [firstJob, secondJob] = [jobId('j_1'), jobId('j_2')];
+      expect(store.notesOf(firstJob)).toBeNull();
       await store.write(tx => {
-        tx.setNotes(one, 'first');
-        tx.setNotes(two, 'other');
-        tx.setNotes(one, 'second\nline');
+        tx.setNotes(firstJob, 'first');
+        tx.setNotes(secondJob, 'other');
+        tx.setNotes(firstJob, 'second\nline');
       });
-      expect([store.notesOf(one), store.notesOf(two)]).toEqual(['second\nline', 'other']);
-      await store.write(tx => tx.setNotes(one, null));
-      expect([store.notesOf(one), store.notesOf(two)]).toEqual([null, 'other']);
+      expect([store.notesOf(firstJob), store.notesOf(secondJob)]).toEqual(['second\nline', 'other']);
+      await store.write(tx => tx.setNotes(firstJob, null));
+      expect([store.notesOf(firstJob), store.notesOf(secondJob)]).toEqual([null, 'other']);
     });
 
     test('removes the notes together with their job', async () => {

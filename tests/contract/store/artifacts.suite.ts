@@ -5,7 +5,7 @@ import { at, emptyPayload, jobId, makeJob, type OpenStore } from './builders.ts'
 
 const attempt = AttemptId.parse('a_1');
 
-const artifactOf = (key: string, changes: Partial<Artifact> = {}): Omit<Artifact, 'order'> => ({
+const makeArtifact = (key: string, changes: Partial<Artifact> = {}): Omit<Artifact, 'order'> => ({
   jobId: jobId('j_1'),
   attempt: 1,
   key,
@@ -17,7 +17,7 @@ const artifactOf = (key: string, changes: Partial<Artifact> = {}): Omit<Artifact
   ...changes,
 });
 
-const uploadOf = (key: string, changes: Partial<Upload> = {}): Upload => ({
+const makeUpload = (key: string, changes: Partial<Upload> = {}): Upload => ({
   file: `upload-of-${key}`,
   jobId: jobId('j_1'),
   attemptId: attempt,
@@ -46,8 +46,8 @@ export function describeArtifacts(open: OpenStore): void {
     test('lists the artifacts of a job newest first, page by page', async () => {
       const store = await withJobs();
       await store.write(tx => {
-        for (const key of ['a', 'b', 'c']) tx.putArtifact(artifactOf(key));
-        tx.putArtifact(artifactOf('a', { jobId: jobId('j_2'), file: 'other' }));
+        for (const key of ['a', 'b', 'c']) tx.putArtifact(makeArtifact(key));
+        tx.putArtifact(makeArtifact('a', { jobId: jobId('j_2'), file: 'other' }));
       });
       const first = store.artifacts(jobId('j_1'), null, 2);
       expect(first.map(({ key }) => key)).toEqual(['c', 'b']);
@@ -62,10 +62,10 @@ export function describeArtifacts(open: OpenStore): void {
       const store = await withJobs();
       await store.write(tx => {
         for (const key of ['run/b.txt', 'run/a/c.txt', 'run.txt', 'run0/d', 'Run/e'])
-          tx.putArtifact(artifactOf(key));
-        tx.putArtifact(artifactOf('m.safetensors', { kind: 'final_model' }));
-        tx.putArtifact(artifactOf('checkpoint-1.pt', { kind: 'checkpoint' }));
-        tx.putArtifact(artifactOf('run/f', { jobId: jobId('j_2'), file: 'other' }));
+          tx.putArtifact(makeArtifact(key));
+        tx.putArtifact(makeArtifact('m.safetensors', { kind: 'final_model' }));
+        tx.putArtifact(makeArtifact('checkpoint-1.pt', { kind: 'checkpoint' }));
+        tx.putArtifact(makeArtifact('run/f', { jobId: jobId('j_2'), file: 'other' }));
       });
       const below = (limit: number) => store.artifactsBelow(jobId('j_1'), 'run', limit).map(({ key }) => key);
       expect(below(10)).toEqual(['run/a/c.txt', 'run/b.txt']);
@@ -78,10 +78,10 @@ export function describeArtifacts(open: OpenStore): void {
       const store = await withJobs();
       const sample = { kind: 'sample_image' } as const;
       await store.write(tx => {
-        tx.putArtifact(artifactOf('a.png', sample));
-        tx.putArtifact(artifactOf('b.png', { ...sample, jobId: jobId('j_2') }));
-        tx.putArtifact(artifactOf('model'));
-        tx.putArtifact(artifactOf('c.png', sample));
+        tx.putArtifact(makeArtifact('a.png', sample));
+        tx.putArtifact(makeArtifact('b.png', { ...sample, jobId: jobId('j_2') }));
+        tx.putArtifact(makeArtifact('model'));
+        tx.putArtifact(makeArtifact('c.png', sample));
       });
       const keysOf = (jobs: readonly string[], before: number | null, limit: number) =>
         store.samples(jobs.map(jobId), before, limit).map(({ key }) => key);
@@ -96,8 +96,8 @@ export function describeArtifacts(open: OpenStore): void {
 
     test('replaces an artifact of the same key and drops its file', async () => {
       const store = await withJobs();
-      await store.write(tx => tx.putArtifact(artifactOf('a', { file: 'one' })));
-      await store.write(tx => tx.putArtifact(artifactOf('a', { file: 'two', bytes: 5 })));
+      await store.write(tx => tx.putArtifact(makeArtifact('a', { file: 'one' })));
+      await store.write(tx => tx.putArtifact(makeArtifact('a', { file: 'two', bytes: 5 })));
       expect(store.artifact(jobId('j_1'), 'a')).toMatchObject({ file: 'two', bytes: 5 });
       expect(droppedFiles(store)).toEqual(['one']);
       await store.write(tx => tx.forgetDropped(['one', 'unknown']));
@@ -107,9 +107,9 @@ export function describeArtifacts(open: OpenStore): void {
     test('drops the files of a removed artifact and of a removed job', async () => {
       const store = await withJobs();
       await store.write(tx => {
-        for (const key of ['a', 'b']) tx.putArtifact(artifactOf(key));
-        tx.insertUpload(uploadOf('c'));
-        tx.putArtifact(artifactOf('a', { jobId: jobId('j_2'), file: 'kept' }));
+        for (const key of ['a', 'b']) tx.putArtifact(makeArtifact(key));
+        tx.insertUpload(makeUpload('c'));
+        tx.putArtifact(makeArtifact('a', { jobId: jobId('j_2'), file: 'kept' }));
       });
       expect(await store.write(tx => tx.removeArtifact(jobId('j_1'), 'a'))).toBe(true);
       expect(await store.write(tx => tx.removeArtifact(jobId('j_1'), 'a'))).toBe(false);
@@ -124,8 +124,8 @@ export function describeArtifacts(open: OpenStore): void {
       const store = await withJobs();
       const content = { bytes: 10, sha256: '0'.repeat(64) };
       await store.write(tx => {
-        for (const key of ['a', 'b']) tx.putArtifact(artifactOf(key, { file: 'shared' }));
-        tx.putArtifact(artifactOf('c', { file: 'own', sha256: '1'.repeat(64) }));
+        for (const key of ['a', 'b']) tx.putArtifact(makeArtifact(key, { file: 'shared' }));
+        tx.putArtifact(makeArtifact('c', { file: 'own', sha256: '1'.repeat(64) }));
       });
       expect(store.artifactWith(jobId('j_1'), content)).toMatchObject({ key: 'a', file: 'shared' });
       expect(store.artifactWith(jobId('j_1'), { ...content, bytes: 11 })).toBeNull();
@@ -142,7 +142,7 @@ export function describeArtifacts(open: OpenStore): void {
     test('drops a shared file once when its job is removed', async () => {
       const store = await withJobs();
       await store.write(tx => {
-        for (const key of ['a', 'b']) tx.putArtifact(artifactOf(key, { file: 'shared' }));
+        for (const key of ['a', 'b']) tx.putArtifact(makeArtifact(key, { file: 'shared' }));
       });
       await store.write(tx => tx.removeJob(jobId('j_1')));
       expect([droppedFiles(store), store.storedBytes(jobId('j_1'))]).toEqual([
@@ -154,7 +154,7 @@ export function describeArtifacts(open: OpenStore): void {
     test('refuses an artifact of an unknown job', async () => {
       const store = await withJobs();
       await expect(
-        store.write(tx => tx.putArtifact(artifactOf('a', { jobId: jobId('j_9') }))),
+        store.write(tx => tx.putArtifact(makeArtifact('a', { jobId: jobId('j_9') }))),
       ).rejects.toThrow('FOREIGN');
     });
   });
@@ -163,10 +163,10 @@ export function describeArtifacts(open: OpenStore): void {
     test('counts uploads with their announced size per job, and with their reservation overall', async () => {
       const store = await withJobs();
       await store.write(tx => {
-        tx.putArtifact(artifactOf('a'));
-        tx.insertUpload(uploadOf('b'));
-        tx.insertUpload(uploadOf('b', { file: 'x', isResumable: false, bytes: 1_000 }));
-        tx.putArtifact(artifactOf('a', { jobId: jobId('j_2'), file: 'y', bytes: 5 }));
+        tx.putArtifact(makeArtifact('a'));
+        tx.insertUpload(makeUpload('b'));
+        tx.insertUpload(makeUpload('b', { file: 'x', isResumable: false, bytes: 1_000 }));
+        tx.putArtifact(makeArtifact('a', { jobId: jobId('j_2'), file: 'y', bytes: 5 }));
       });
       expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 1_110, filesOfJob: 3, inAll: 75 });
       expect(store.storedBytes(jobId('j_9'))).toEqual({ ofJob: 0, filesOfJob: 0, inAll: 75 });
@@ -174,7 +174,7 @@ export function describeArtifacts(open: OpenStore): void {
       expect(await store.write(tx => tx.reserveUpload('unknown', 900))).toBe(false);
       expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 1_110, filesOfJob: 3, inAll: 945 });
       await store.write(tx => {
-        tx.putArtifact(artifactOf('a', { file: 'z', bytes: 7 }));
+        tx.putArtifact(makeArtifact('a', { file: 'z', bytes: 7 }));
         tx.removeUpload('x');
         tx.removeUploads(at(10));
       });
@@ -185,11 +185,11 @@ export function describeArtifacts(open: OpenStore): void {
 
     test('finds the resumable upload of an attempt and key', async () => {
       const store = await withJobs();
-      await store.write(tx => tx.insertUpload(uploadOf('a')));
-      await store.write(tx => tx.insertUpload(uploadOf('a', { file: 'x', isResumable: false })));
-      expect(store.upload(attempt, 'a')).toEqual(uploadOf('a'));
+      await store.write(tx => tx.insertUpload(makeUpload('a')));
+      await store.write(tx => tx.insertUpload(makeUpload('a', { file: 'x', isResumable: false })));
+      expect(store.upload(attempt, 'a')).toEqual(makeUpload('a'));
       expect(store.upload(AttemptId.parse('a_2'), 'a')).toBeNull();
-      await expect(store.write(tx => tx.insertUpload(uploadOf('a', { file: 'y' })))).rejects.toThrow(
+      await expect(store.write(tx => tx.insertUpload(makeUpload('a', { file: 'y' })))).rejects.toThrow(
         'UNIQUE',
       );
     });
@@ -198,26 +198,26 @@ export function describeArtifacts(open: OpenStore): void {
       const store = await withJobs();
       const other = { attemptId: AttemptId.parse('a_2') };
       await store.write(tx => {
-        tx.insertUpload(uploadOf('a'));
-        tx.insertUpload(uploadOf('b', { isResumable: false }));
-        tx.insertUpload(uploadOf('c', other));
-        tx.insertUpload(uploadOf('d', { ...other, jobId: jobId('j_2') }));
+        tx.insertUpload(makeUpload('a'));
+        tx.insertUpload(makeUpload('b', { isResumable: false }));
+        tx.insertUpload(makeUpload('c', other));
+        tx.insertUpload(makeUpload('d', { ...other, jobId: jobId('j_2') }));
       });
       expect(store.uploads().map(({ key }) => key)).toEqual(['a', 'c', 'd']);
       expect(store.uploaders()).toHaveLength(3);
       expect(await store.write(tx => tx.removeUploadsOf(jobId('j_1'), attempt))).toBe(2);
       expect(droppedFiles(store)).toEqual(['upload-of-a', 'upload-of-b']);
       expect(await store.write(tx => tx.removeUploadsOf(jobId('j_1'), null))).toBe(1);
-      expect(store.uploads()).toEqual([uploadOf('d', { ...other, jobId: jobId('j_2') })]);
+      expect(store.uploads()).toEqual([makeUpload('d', { ...other, jobId: jobId('j_2') })]);
       expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 0, filesOfJob: 0, inAll: 30 });
     });
 
     test('keeps the file of an upload that becomes an artifact, and drops others', async () => {
       const store = await withJobs();
       await store.write(tx => {
-        tx.insertUpload(uploadOf('a'));
-        tx.insertUpload(uploadOf('b'));
-        tx.putArtifact(artifactOf('a', { file: 'upload-of-a' }));
+        tx.insertUpload(makeUpload('a'));
+        tx.insertUpload(makeUpload('b'));
+        tx.putArtifact(makeArtifact('a', { file: 'upload-of-a' }));
         tx.removeUpload('upload-of-a');
         tx.removeUpload('upload-of-b');
       });
@@ -227,10 +227,10 @@ export function describeArtifacts(open: OpenStore): void {
     test('drops uploads that are too old or cannot be resumed', async () => {
       const store = await withJobs();
       await store.write(tx => {
-        tx.insertUpload(uploadOf('old', { touchedAt: at(1) }));
-        tx.insertUpload(uploadOf('touched', { touchedAt: at(1) }));
-        tx.insertUpload(uploadOf('new', { touchedAt: at(20) }));
-        tx.insertUpload(uploadOf('broken', { touchedAt: at(20), isResumable: false }));
+        tx.insertUpload(makeUpload('old', { touchedAt: at(1) }));
+        tx.insertUpload(makeUpload('touched', { touchedAt: at(1) }));
+        tx.insertUpload(makeUpload('new', { touchedAt: at(20) }));
+        tx.insertUpload(makeUpload('broken', { touchedAt: at(20), isResumable: false }));
       });
       expect(await store.write(tx => tx.touchUpload('upload-of-touched', at(15)))).toBe(true);
       expect(await store.write(tx => tx.touchUpload('unknown', at(15)))).toBe(false);

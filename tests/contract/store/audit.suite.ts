@@ -87,12 +87,12 @@ export function describeAudit(open: OpenStore): void {
 
     test('stores no row and leaves no gap for a failed command', async () => {
       const store = open();
-      const failed = store.write(tx => {
+      const failedWrite = store.write(tx => {
         tx.appendAudit(makeFact());
         throw new Error('no');
       });
       const next = store.write(tx => tx.appendAudit(makeFact({ at: at(2) })));
-      await expect(failed).rejects.toThrow('no');
+      await expect(failedWrite).rejects.toThrow('no');
       await next;
       expect(store.audit.after(0, 10)).toMatchObject([{ seq: 1, at: at(2) }]);
     });

@@ -8,11 +8,11 @@ import { openDataStore } from '../../../main/store/data-store.ts';
 import { migrate } from '../../../main/store/db/migrations.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
-import { modesIn, newFile, openBench, scribble } from './bench.ts';
+import { modesIn, newFile, openStoreFixture, overwriteBytes } from './bench.ts';
 import { emptyPayload, makeJob, put, putWorkers, quietDeps } from './builders.ts';
 import { testSeal } from '../../support/seal.ts';
 
-const windows = process.platform === 'win32';
+const isWindows = process.platform === 'win32';
 const hourMs = 3_600_000;
 
 // A log that resolves a promise at the next line of an event.
@@ -34,9 +34,9 @@ function createAwaitableLog(): {
 
 function openData(file: string, clock = createVirtualClock()) {
   const lines = createAwaitableLog();
-  const opened = openDataStore(file, { clock, log: lines.log, seal: testSeal, onFatal: () => {} });
-  onTestFinished(() => opened.store.close());
-  return { ...opened, clock, lines, folder: openBackupFolder(file, clock) };
+  const dataStore = openDataStore(file, { clock, log: lines.log, seal: testSeal, onFatal: () => {} });
+  onTestFinished(() => dataStore.store.close());
+  return { ...dataStore, clock, lines, folder: openBackupFolder(file, clock) };
 }
 
 // Creates a database that exists before the start under test.
@@ -79,7 +79,7 @@ describe('hourly backups', () => {
     ]);
   });
 
-  test.skipIf(windows)('creates backups readable only by their owner under any umask', async () => {
+  test.skipIf(isWindows)('creates backups readable only by their owner under any umask', async () => {
     const umask = process.umask(0);
     onTestFinished(() => void process.umask(umask));
     const { clock, lines, folder } = openData(await databaseWith(1));
@@ -155,26 +155,27 @@ describe('backups at the start', () => {
 
 describe('writes during a backup', () => {
   test('includes writes that happen during the backup without delaying them', async () => {
-    const { store, db } = openBench();
+    const { store, db } = openStoreFixture();
     await putWorkers(store, 'w_1');
-    const big = { config: { text: 'x'.repeat(100_000) }, dataloader: null, files: {} };
-    for (let order = 1; order <= 200; order++) await store.write(tx => tx.insertJob(makeJob(order), big));
+    const largePayload = { config: { text: 'x'.repeat(100_000) }, dataloader: null, files: {} };
+    for (let order = 1; order <= 200; order++)
+      await store.write(tx => tx.insertJob(makeJob(order), largePayload));
     const folder = openBackupFolder(db.name, createVirtualClock());
-    let over = false;
+    let isOver = false;
     const { signal } = new AbortController();
-    const backup = folder
+    const running = folder
       .add('hourly', file => store.copyTo(file, signal), signal)
       .finally(() => {
-        over = true;
+        isOver = true;
       });
     let order = 200;
-    while (!over) await store.write(tx => tx.insertJob(makeJob(++order), emptyPayload));
-    // Each write took one turn of the event loop, so no write waited for the whole backup.
+    while (!isOver) await store.write(tx => tx.insertJob(makeJob(++order), emptyPayload));
+    // More than 30 writes finished during the backup, so no write waited for the whole backup.
     expect(order).toBeGreaterThan(230);
-    expect(Number(jobsIn(await backup))).toBeGreaterThan(230);
+    expect(Number(jobsIn(await running))).toBeGreaterThan(230);
   });
 
-  test('drops an unfinished backup when the store closes', async () => {
+  test('deletes an unfinished backup when the store closes', async () => {
     const file = await databaseWith(1);
     const db = new Database(file);
     db.exec('CREATE TABLE ballast (x); INSERT INTO ballast VALUES (zeroblob(8000000))');
@@ -194,30 +195,30 @@ describe('failing backups', () => {
     const file = await databaseWith(1);
     writeFileSync(join(dirname(file), 'backups'), 'a file where the folder should be');
     const { store, clock, lines } = openData(file);
-    const failed = lines.next('backup.failed');
+    const firstFailure = lines.next('backup.failed');
     await clock.advance(0);
-    expect(await failed).toMatchObject({
+    expect(await firstFailure).toMatchObject({
       cause: expect.any(Error),
       note: expect.stringContaining('in an hour'),
     });
     await put(store, makeJob(2));
-    const again = lines.next('backup.failed');
+    const secondFailure = lines.next('backup.failed');
     await clock.advance(hourMs);
-    await again;
+    await secondFailure;
     expect(store.pendingJobs()).toHaveLength(2);
   });
 
-  test('does not keep a damaged copy', async () => {
+  test('deletes a backup whose copy is damaged', async () => {
     const file = newFile();
     const folder = openBackupFolder(file, createVirtualClock());
-    const { store } = openBench(file);
+    const { store } = openStoreFixture(file);
     await put(store, makeJob(1));
     const { signal } = new AbortController();
     const damaged = folder.add(
       'hourly',
       async copy => {
         await store.copyTo(copy, signal);
-        scribble(copy, 3 * 4_096, Buffer.alloc(4_096, 0x5a));
+        overwriteBytes(copy, 3 * 4_096, Buffer.alloc(4_096, 0x5a));
       },
       signal,
     );
@@ -293,13 +294,13 @@ describe('backups before a migration', () => {
   });
 
   // Current schema version. At version 1 there is no migration to repeat, so the test is skipped.
-  const known = (() => {
+  const currentVersion = (() => {
     const db = new Database(':memory:');
     migrate(db);
     return Number(db.pragma('user_version', { simple: true }));
   })();
 
-  test.skipIf(known === 1)('backs up a data folder before its store migrates', async () => {
+  test.skipIf(currentVersion === 1)('backs up a data folder before its store migrates', async () => {
     const file = await databaseWith(1);
     const db = new Database(file);
     db.pragma('user_version = 1');
@@ -307,7 +308,7 @@ describe('backups before a migration', () => {
     // The migration fails, because its second step was already applied.
     expect(() => openData(file)).toThrow();
     const [backup = ''] = readdirSync(join(dirname(file), 'backups'));
-    expect(backup).toMatch(`before-schema-${known}-000001-`);
+    expect(backup).toMatch(`before-schema-${currentVersion}-000001-`);
     expect(jobsIn(join(dirname(file), 'backups', backup))).toBe(1);
   });
 });

@@ -9,7 +9,7 @@ import { createVirtualClock, type VirtualClock } from '../../support/virtual-clo
 import { testSeal } from '../../support/seal.ts';
 
 /** A store in a file. The test determines its time and its faults, and reads its log. */
-export interface StoreBench {
+export interface StoreFixture {
   readonly file: string;
   readonly store: SqliteStore;
   // The connection that the store itself uses.
@@ -25,23 +25,23 @@ export interface StoreBench {
 export const newFile = (): string => join(openFolder(), 'trainyard.db');
 
 export function listingLog(logged: string[]): Log {
-  const note = (event: string): void => void logged.push(event);
-  return { info: note, warn: note, error: note };
+  const record = (event: string): void => void logged.push(event);
+  return { info: record, warn: record, error: record };
 }
 
-export function openBench(file = newFile(), changes: Partial<StoreDeps> = {}): StoreBench {
+export function openStoreFixture(file = newFile(), changes: Partial<StoreDeps> = {}): StoreFixture {
   const clock = createVirtualClock();
   const logged: string[] = [];
   const fatal: unknown[] = [];
   const faults = new Map<string, string>();
-  const parts = {
+  const deps = {
     log: listingLog(logged),
     clock,
     onFatal: (cause: unknown) => fatal.push(cause),
     seal: testSeal,
     ...changes,
   };
-  const { store, db } = withFaults(faults, () => openSqliteStore(file, parts));
+  const { store, db } = withFaults(faults, () => openSqliteStore(file, deps));
   onTestFinished(() => store.close());
   return {
     file,
@@ -57,26 +57,26 @@ export function openBench(file = newFile(), changes: Partial<StoreDeps> = {}): S
   };
 }
 
-// Wraps the calls of the connection, because SQLite itself cannot be made to fail on purpose.
+// Wraps the methods of the connection, because a test cannot make SQLite itself fail.
 function withFaults<S>(faults: ReadonlyMap<string, string>, open: () => S) {
-  const strike = (sql: string): void => {
+  const throwIfFaulty = (sql: string): void => {
     for (const [start, code] of faults) {
       if (sql.startsWith(start)) throw new Database.SqliteError(`${start} fails`, code);
     }
   };
   const pragma = vi.spyOn(Database.prototype, 'pragma');
   const { prepare } = Database.prototype;
-  const preparing = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (
+  const prepareSpy = vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (
     this: Database.Database,
     sql: string,
   ) {
     const statement = prepare.call(this, sql);
     for (const method of ['get', 'all', 'run'] as const) {
-      const act = statement[method].bind(statement) as (...input: unknown[]) => unknown;
+      const original = statement[method].bind(statement) as (...input: unknown[]) => unknown;
       Object.assign(statement, {
         [method](...input: unknown[]) {
-          strike(sql);
-          return act(...input);
+          throwIfFaulty(sql);
+          return original(...input);
         },
       });
     }
@@ -85,11 +85,11 @@ function withFaults<S>(faults: ReadonlyMap<string, string>, open: () => S) {
   const store = open();
   const [db] = pragma.mock.contexts;
   pragma.mockRestore();
-  preparing.mockRestore();
-  if (!(db instanceof Database)) throw new Error('the store asked for no pragma');
+  prepareSpy.mockRestore();
+  if (!(db instanceof Database)) throw new Error('the store executed no pragma');
   const exec = db.exec.bind(db);
   db.exec = sql => {
-    strike(sql);
+    throwIfFaulty(sql);
     return exec(sql);
   };
   return { store, db };
@@ -102,7 +102,7 @@ export const modesIn = (folder: string): Record<string, string> =>
     readdirSync(folder).map(name => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
   );
 
-export function scribble(file: string, at: number, bytes: Uint8Array): void {
+export function overwriteBytes(file: string, at: number, bytes: Uint8Array): void {
   const handle = openSync(file, 'r+');
   writeSync(handle, bytes, 0, bytes.length, at);
   closeSync(handle);

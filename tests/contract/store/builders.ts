@@ -174,10 +174,11 @@ export function asRequeued(job: LiveJob, changes: Partial<PendingJob> = {}): Pen
 export async function put(store: Store, first: PendingJob, ...steps: readonly Job[]): Promise<void> {
   await store.write(tx => {
     tx.insertJob(first, emptyPayload);
-    let was: Job = first;
+    let current: Job = first;
     for (const next of steps) {
-      if (!tx.replaceJob(was, next)) throw new Error(`${was.status} was not replaced by ${next.status}`);
-      was = next;
+      if (!tx.replaceJob(current, next))
+        throw new Error(`${current.status} was not replaced by ${next.status}`);
+      current = next;
     }
   });
 }

@@ -7,7 +7,7 @@ import { asEnded, at, emptyPayload, jobId, makeJob, type OpenStore, put } from '
 
 type Dependencies = NonNullable<Job['dependencies']>;
 
-const needs = (on: Dependencies['on'], ...orders: readonly number[]): Dependencies => ({
+const makeDependencies = (on: Dependencies['on'], ...orders: readonly number[]): Dependencies => ({
   on,
   parents: orders.map(order => ({ id: jobId(`j_${order}`), root: jobId(`j_${order}`), isDone: false })),
 });
@@ -21,21 +21,21 @@ const dependent = (order: number, dependencies: Dependencies, more: Partial<Pend
 
 async function release(store: Store, child: PendingJob): Promise<void> {
   const { dependencies } = child;
-  if (dependencies === null) throw new Error('it waits for nothing');
+  if (dependencies === null) throw new Error('the job has no dependencies');
   await store.write(tx => tx.replaceJob(child, { ...child, dependencies: allDone(dependencies) }));
 }
 
 export function describeDependencies(open: OpenStore): void {
   describe('jobs that wait for other jobs', () => {
-    test('are pending, but not in the queue until their parents have ended', async () => {
+    test('lists waiting jobs as pending, but keeps them out of the queue until their parents have ended', async () => {
       const store = open();
-      const child = dependent(2, needs('success', 1));
+      const child = dependent(2, makeDependencies('success', 1));
       await put(store, makeJob(1));
       await put(store, child);
       await put(store, makeJob(3));
-      await put(store, dependent(4, needs('end', 1), { approval: 'wanted' }));
+      await put(store, dependent(4, makeDependencies('end', 1), { approval: 'wanted' }));
       const filter = { includeFinal: true, user: null, workerId: null, search: parseSearch('') };
-      const seen = () => ({
+      const readAll = () => ({
         line: store.queuedJobs(9),
         dependent: store.dependentJobs(9),
         pending: idsOf(store.pendingJobs()),
@@ -46,7 +46,7 @@ export function describeDependencies(open: OpenStore): void {
         unmet: store.waitingJobs().map(({ id, unmet }) => [id, unmet] as const),
         position: store.position(makeJob(3)),
       });
-      const same = {
+      const unchanged = {
         pending: ['j_1', 'j_2', 'j_3', 'j_4'],
         counts: { pending: 4, blocked: 1, live: 0 },
         found: [
@@ -59,29 +59,39 @@ export function describeDependencies(open: OpenStore): void {
         ],
         listed: 4,
       };
-      expect(seen()).toMatchObject({ ...same, line: ['j_1', 'j_3'], dependent: ['j_2'], position: 2 });
-      expect(seen().unmet.toSorted(([a], [b]) => a.localeCompare(b))).toEqual([
+      expect(readAll()).toMatchObject({
+        ...unchanged,
+        line: ['j_1', 'j_3'],
+        dependent: ['j_2'],
+        position: 2,
+      });
+      expect(readAll().unmet.toSorted(([a], [b]) => a.localeCompare(b))).toEqual([
         ['j_1', 0],
         ['j_2', 1],
         ['j_3', 0],
         ['j_4', 1],
       ]);
       await release(store, child);
-      expect(seen()).toMatchObject({ ...same, line: ['j_1', 'j_2', 'j_3'], dependent: [], position: 3 });
-      expect(store.job(child.id)?.dependencies).toEqual(allDone(needs('success', 1)));
+      expect(readAll()).toMatchObject({
+        ...unchanged,
+        line: ['j_1', 'j_2', 'j_3'],
+        dependent: [],
+        position: 3,
+      });
+      expect(store.job(child.id)?.dependencies).toEqual(allDone(makeDependencies('success', 1)));
     });
 
-    test('are found by their parent while they wait, and are not due for a boost', async () => {
+    test('finds waiting jobs by their parent, and does not list them as due for a boost', async () => {
       const store = open();
       const rank = { ...makeJob(1).rank, boostAt: at(1) };
       const [first, second, third] = [
-        dependent(2, needs('success', 1), { rank }),
-        dependent(3, needs('success', 1)),
-        dependent(4, needs('end', 1)),
+        dependent(2, makeDependencies('success', 1), { rank }),
+        dependent(3, makeDependencies('success', 1)),
+        dependent(4, makeDependencies('end', 1)),
       ];
       await put(store, makeJob(1));
       for (const child of [first, second, third]) await put(store, child);
-      const open1 = (on: AfterOn, parent: string | null, { limit = 9, after = '' } = {}) =>
+      const listOpenChildren = (on: AfterOn, parent: string | null, { limit = 9, after = '' } = {}) =>
         store
           .openChildren(
             {
@@ -93,27 +103,27 @@ export function describeDependencies(open: OpenStore): void {
             limit,
           )
           .map(({ child }) => child);
-      expect(open1('success', null)).toEqual(['j_2', 'j_3']);
-      expect(open1('success', null, { limit: 1 })).toEqual(['j_2']);
-      expect(open1('success', null, { after: 'j_2' })).toEqual(['j_3']);
-      expect([open1('end', 'j_1'), open1('end', 'j_9')]).toEqual([['j_4'], []]);
-      expect(open1('end', 'j_1', { after: 'j_4' })).toEqual([]);
+      expect(listOpenChildren('success', null)).toEqual(['j_2', 'j_3']);
+      expect(listOpenChildren('success', null, { limit: 1 })).toEqual(['j_2']);
+      expect(listOpenChildren('success', null, { after: 'j_2' })).toEqual(['j_3']);
+      expect([listOpenChildren('end', 'j_1'), listOpenChildren('end', 'j_9')]).toEqual([['j_4'], []]);
+      expect(listOpenChildren('end', 'j_1', { after: 'j_4' })).toEqual([]);
       expect(store.starvingJobs(at(9), 9)).toEqual([]);
       await release(store, first);
       await store.write(tx => tx.replaceJob(second, asEnded(second, 'cancelled')));
-      expect([open1('success', null), store.isAwaited(jobId('j_1'))]).toEqual([[], true]);
+      expect([listOpenChildren('success', null), store.isAwaited(jobId('j_1'))]).toEqual([[], true]);
       await store.write(tx => tx.removeJob(third.id));
       expect(store.isAwaited(jobId('j_1'))).toBe(false);
       expect(store.children(jobId('j_1'), 9)).toEqual(['j_2', 'j_3']);
       expect(store.countChildren(jobId('j_1'))).toBe(2);
     });
 
-    test('are found again after a command that released them, or one that added them, was rolled back', async () => {
+    test('finds the right waiting jobs after a command that released or added some was rolled back', async () => {
       const store = open();
-      const child = dependent(2, needs('success', 1));
+      const child = dependent(2, makeDependencies('success', 1));
       const children = (root: string, on: AfterOn = 'success') =>
         store.openChildren({ root: jobId(root), on, parent: null }, 9).map(link => link.child);
-      const undone = (command: (tx: Tx) => void) =>
+      const expectRolledBack = (command: (tx: Tx) => void) =>
         expect(
           store.write(tx => {
             command(tx);
@@ -121,41 +131,41 @@ export function describeDependencies(open: OpenStore): void {
           }),
         ).rejects.toThrow('undo');
       await put(store, makeJob(1));
-      await undone(tx => tx.insertJob(child, emptyPayload));
+      await expectRolledBack(tx => tx.insertJob(child, emptyPayload));
       expect(children('j_1')).toEqual([]);
       await put(store, child);
-      await undone(tx => {
-        tx.replaceJob(child, { ...child, dependencies: allDone(needs('success', 1)) });
-        // So many that the store reads again which jobs are waited for, while this child is released.
+      await expectRolledBack(tx => {
+        tx.replaceJob(child, { ...child, dependencies: allDone(makeDependencies('success', 1)) });
+        // After so many new jobs, the store reads from the file which parents have waiting jobs, while this child is released.
         for (let n = 10; n < 1_050; n += 1)
-          tx.insertJob(dependent(n, needs('success', n + 5_000)), emptyPayload);
+          tx.insertJob(dependent(n, makeDependencies('success', n + 5_000)), emptyPayload);
       });
       expect(children('j_1')).toEqual(['j_2']);
       await release(store, child);
       expect(children('j_1')).toEqual([]);
-      await put(store, dependent(3, needs('end', 1)));
+      await put(store, dependent(3, makeDependencies('end', 1)));
       expect(children('j_1', 'end')).toEqual(['j_3']);
     });
 
-    test('keep an ended parent from being listed for deletion', async () => {
+    test('does not list an ended parent for deletion while another job waits for it', async () => {
       const store = open();
       for (const order of [1, 2]) await put(store, makeJob(order), asEnded(makeJob(order), 'failed'));
-      const child = dependent(3, needs('success', 1));
+      const child = dependent(3, makeDependencies('success', 1));
       await put(store, child);
       expect(store.endedJobs(at(99), 9)).toEqual(['j_2']);
       await store.write(tx => tx.replaceJob(child, asEnded(child, 'cancelled')));
       expect(store.endedJobs(at(99), 9)).toEqual(['j_1', 'j_2', 'j_3']);
     });
 
-    test('are found again when their parent has ended and they were not released', async () => {
+    test('finds ended parents whose waiting jobs were not released', async () => {
       const store = open();
       const retry = makeJob(3, { retryOf: jobId('j_1'), retryRoot: jobId('j_1') });
       await put(store, makeJob(1), asEnded(makeJob(1), 'failed'));
       await put(store, makeJob(2), asEnded(makeJob(2), 'cancelled'));
       await put(store, retry);
-      await put(store, dependent(4, needs('success', 1, 2)));
+      await put(store, dependent(4, makeDependencies('success', 1, 2)));
       expect(store.unreleasedParents()).toEqual([]);
-      await put(store, dependent(5, needs('end', 2)));
+      await put(store, dependent(5, makeDependencies('end', 2)));
       expect(store.unreleasedParents()).toEqual(['j_2']);
       await store.write(tx => tx.replaceJob(retry, asEnded(retry, 'completed')));
       expect(store.unreleasedParents().toSorted()).toEqual(['j_2', 'j_3']);
@@ -163,7 +173,7 @@ export function describeDependencies(open: OpenStore): void {
     });
   });
 
-  test('finds the retry of a job that may still complete, else the newest', async () => {
+  test('finds the retry of a job that may still complete, or else the newest retry', async () => {
     const store = open();
     const root = jobId('j_1');
     const retry = (order: number) => makeJob(order, { retryOf: root, retryRoot: root });

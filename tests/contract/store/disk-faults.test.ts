@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Store } from '../../../main/orchestrator/ports/index.ts';
 import { StorageError } from '../../../main/store/db/group-commit.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
-import { newFile, openBench, scribble, sizeOf, type StoreBench } from './bench.ts';
+import { newFile, openStoreFixture, overwriteBytes, sizeOf, type StoreFixture } from './bench.ts';
 import { emptyPayload, jobId, makeJob, put, putWorkers, quietDeps } from './builders.ts';
 import { everyJob } from '../../support/every-job.ts';
 import { auditFilter } from '../../support/seal.ts';
@@ -24,38 +24,38 @@ const fatalCodes = [
   'SQLITE_NOTADB',
 ];
 
-const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {} };
+const largePayload = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {} };
 const allowPages = (db: Database.Database, more: number): void =>
   void db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + more}`);
 
 // Records the outcome of a write without waiting for it.
 function follow(written: Promise<unknown>): { readonly outcome: string } {
-  const seen = { outcome: 'none' };
+  const state = { outcome: 'none' };
   written.then(
-    () => (seen.outcome = 'stored'),
-    () => (seen.outcome = 'refused'),
+    () => (state.outcome = 'stored'),
+    () => (state.outcome = 'refused'),
   );
-  return seen;
+  return state;
 }
 
 const expectRefused = (store: Store): Promise<void> =>
   expect(put(store, makeJob(99))).rejects.toBeInstanceOf(StorageError);
 
 // Makes the disk of the store refuse changes. The returned function repairs the disk.
-async function refusing(bench: StoreBench, code = 'SQLITE_FULL'): Promise<() => void> {
-  const heal = bench.fail('COMMIT', code);
-  const healProbe = bench.fail('CREATE TABLE storage_probe', code);
-  await expectRefused(bench.store);
+async function refuseWrites(fixture: StoreFixture, code = 'SQLITE_FULL'): Promise<() => void> {
+  const repair = fixture.fail('COMMIT', code);
+  const repairProbe = fixture.fail('CREATE TABLE storage_probe', code);
+  await expectRefused(fixture.store);
   return () => {
-    heal();
-    healProbe();
+    repair();
+    repairProbe();
   };
 }
 
 describe('a disk that refuses changes', () => {
   test.each(refusingCodes)('rolls the whole group back on %s, effects included', async code => {
-    const { store, db, fail } = openBench();
-    const heal = fail('COMMIT', code);
+    const { store, db, fail } = openStoreFixture();
+    const repair = fail('COMMIT', code);
     let effects = 0;
     const group = await Promise.allSettled([
       store.write(tx => {
@@ -64,27 +64,27 @@ describe('a disk that refuses changes', () => {
       }),
       put(store, makeJob(2)),
     ]);
-    heal();
+    repair();
     for (const result of group) expect(result).toMatchObject({ reason: expect.any(StorageError) });
     expect([effects, store.pendingJobs(), db.inTransaction]).toEqual([0, [], false]);
   });
 
   test('refuses all writes and allows reads until a probe succeeds', async () => {
-    const bench = openBench();
-    const { store, clock } = bench;
+    const fixture = openStoreFixture();
+    const { store, clock } = fixture;
     await put(store, makeJob(1));
     expect(store.acceptsWrites()).toBe(true);
-    const heal = await refusing(bench);
-    heal();
+    const repair = await refuseWrites(fixture);
+    repair();
     expect(store.acceptsWrites()).toBe(false);
-    let ran = false;
-    const late = store.write(() => {
-      ran = true;
+    let hasRun = false;
+    const lateWrite = store.write(() => {
+      hasRun = true;
     });
-    await expect(late).rejects.toBeInstanceOf(StorageError);
+    await expect(lateWrite).rejects.toBeInstanceOf(StorageError);
     await clock.advance(4_999);
     await expectRefused(store);
-    expect([ran, store.pendingJobs()]).toEqual([false, [makeJob(1)]]);
+    expect([hasRun, store.pendingJobs()]).toEqual([false, [makeJob(1)]]);
     await clock.advance(1);
     expect(store.acceptsWrites()).toBe(true);
     await put(store, makeJob(2));
@@ -92,37 +92,37 @@ describe('a disk that refuses changes', () => {
   });
 
   test('refuses queued commands of the same turn without running them', async () => {
-    const { store, fail } = openBench();
+    const { store, fail } = openStoreFixture();
     fail('COMMIT', 'SQLITE_FULL');
     const first = follow(put(store, makeJob(1)));
-    let ran = false;
-    const inner: { readonly outcome: string }[] = [];
+    let hasRun = false;
+    const nestedWrites: { readonly outcome: string }[] = [];
     await expect(
       store.write(() => {
         // Issues a write for the next transaction, which the disk refuses.
-        inner.push(
+        nestedWrites.push(
           follow(
             store.write(() => {
-              ran = true;
+              hasRun = true;
             }),
           ),
         );
       }),
     ).rejects.toBeInstanceOf(StorageError);
     await new Promise(setImmediate);
-    expect([first.outcome, inner[0]?.outcome, ran]).toEqual(['refused', 'refused', false]);
+    expect([first.outcome, nestedWrites[0]?.outcome, hasRun]).toEqual(['refused', 'refused', false]);
   });
 
   test('probes a refusing disk every 5 s, and logs the start and the end', async () => {
-    const bench = openBench();
-    const { store, clock, logged } = bench;
-    const heal = await refusing(bench, 'SQLITE_IOERR_WRITE');
+    const fixture = openStoreFixture();
+    const { store, clock, logged } = fixture;
+    const repair = await refuseWrites(fixture, 'SQLITE_IOERR_WRITE');
     for (let seconds = 0; seconds < 60; seconds += 5) {
       await clock.advance(5_000);
       await expectRefused(store);
     }
     expect(logged).toEqual(['store.refusing']);
-    heal();
+    repair();
     await clock.advance(5_000);
     await put(store, makeJob(1));
     expect(logged).toEqual(['store.refusing', 'store.recovered']);
@@ -131,8 +131,8 @@ describe('a disk that refuses changes', () => {
   });
 
   test('notifies all recovery listeners on each recovery', async () => {
-    const bench = openBench();
-    const { store, clock, logged } = bench;
+    const fixture = openStoreFixture();
+    const { store, clock, logged } = fixture;
     const notified: string[] = [];
     store.onRecovery(() => {
       throw new Error('no');
@@ -141,10 +141,10 @@ describe('a disk that refuses changes', () => {
       void put(store, makeJob(notified.length + 1)).then(() => notified.push('stored'));
     });
     for (const times of [1, 2]) {
-      const heal = await refusing(bench);
+      const repair = await refuseWrites(fixture);
       await clock.advance(5_000);
       expect(notified).toHaveLength(times - 1);
-      heal();
+      repair();
       await clock.advance(5_000);
       expect(notified).toHaveLength(times);
     }
@@ -153,48 +153,50 @@ describe('a disk that refuses changes', () => {
   });
 
   test('keeps refusing while only a few bytes fit on the disk', async () => {
-    const { store, db, clock } = openBench();
+    const { store, db, clock } = openStoreFixture();
     await putWorkers(store, 'w_1');
     allowPages(db, 0);
-    await expect(store.write(tx => tx.insertJob(makeJob(1), big))).rejects.toBeInstanceOf(StorageError);
+    await expect(store.write(tx => tx.insertJob(makeJob(1), largePayload))).rejects.toBeInstanceOf(
+      StorageError,
+    );
     allowPages(db, 20);
     await clock.advance(5_000);
     await expectRefused(store);
     allowPages(db, 1_000);
     await clock.advance(5_000);
-    await store.write(tx => tx.insertJob(makeJob(1), big));
+    await store.write(tx => tx.insertJob(makeJob(1), largePayload));
     const tables = db.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%probe%'").pluck();
     expect([store.workers().length, tables.get(), db.inTransaction]).toEqual([1, 0, false]);
   });
 
   test('leaves no transaction open after a failed probe', async () => {
-    const bench = openBench();
-    const { db, clock, store } = bench;
-    const heal = await refusing(bench);
+    const fixture = openStoreFixture();
+    const { db, clock, store } = fixture;
+    const repair = await refuseWrites(fixture);
     await clock.advance(5_000);
     expect(db.inTransaction).toBe(false);
-    heal();
-    const healDrop = bench.fail('DROP TABLE storage_probe', 'SQLITE_FULL');
+    repair();
+    const repairDrop = fixture.fail('DROP TABLE storage_probe', 'SQLITE_FULL');
     await clock.advance(5_000);
     await expectRefused(store);
-    healDrop();
+    repairDrop();
     await clock.advance(5_000);
     await put(store, makeJob(1));
   });
 
   test('stops probing when the store is closed', async () => {
-    const bench = openBench();
-    const heal = await refusing(bench);
-    await bench.store.close();
-    heal();
-    await bench.clock.advance(60_000);
-    expect(bench.logged).toEqual(['store.refusing']);
-    expect(openBench(bench.file).store.pendingJobs()).toEqual([]);
+    const fixture = openStoreFixture();
+    const repair = await refuseWrites(fixture);
+    await fixture.store.close();
+    repair();
+    await fixture.clock.advance(60_000);
+    expect(fixture.logged).toEqual(['store.refusing']);
+    expect(openStoreFixture(fixture.file).store.pendingJobs()).toEqual([]);
   });
 });
 
 test('fails a group, but does not refuse later writes, while another program holds the lock', async () => {
-  const { store, logged, file } = openBench();
+  const { store, logged, file } = openStoreFixture();
   const other = new Database(file);
   other.exec('BEGIN IMMEDIATE');
   await expect(put(store, makeJob(1))).rejects.toBeInstanceOf(StorageError);
@@ -205,11 +207,11 @@ test('fails a group, but does not refuse later writes, while another program hol
 
 describe('fatal errors of the disk', () => {
   test.each(fatalCodes)('stops and answers nothing after %s', async code => {
-    const { store, clock, logged, fatal, fail } = openBench();
-    const heal = fail('COMMIT', code);
+    const { store, clock, logged, fatal, fail } = openStoreFixture();
+    const repair = fail('COMMIT', code);
     const group = [follow(put(store, makeJob(1))), follow(put(store, makeJob(2)))];
     await clock.settle();
-    heal();
+    repair();
     group.push(follow(put(store, makeJob(3))));
     await clock.advance(60_000);
     expect(group.map(({ outcome }) => outcome)).toEqual(['none', 'none', 'none']);
@@ -218,15 +220,15 @@ describe('fatal errors of the disk', () => {
   });
 
   test('detects a fatal error during a probe', async () => {
-    const bench = openBench();
-    await refusing(bench);
-    bench.fail('CREATE TABLE storage_probe', 'SQLITE_IOERR_FSYNC');
-    await bench.clock.advance(60_000);
-    expect([bench.logged, bench.fatal.length]).toEqual([['store.refusing', 'store.fatal'], 1]);
+    const fixture = openStoreFixture();
+    await refuseWrites(fixture);
+    fixture.fail('CREATE TABLE storage_probe', 'SQLITE_IOERR_FSYNC');
+    await fixture.clock.advance(60_000);
+    expect([fixture.logged, fixture.fatal.length]).toEqual([['store.refusing', 'store.fatal'], 1]);
   });
 
   test('detects a fatal error during a rollback', async () => {
-    const { store, clock, fatal, fail } = openBench();
+    const { store, clock, fatal, fail } = openStoreFixture();
     fail('COMMIT', 'SQLITE_FULL');
     fail('ROLLBACK', 'SQLITE_IOERR_FSYNC');
     const written = follow(put(store, makeJob(1)));
@@ -235,18 +237,18 @@ describe('fatal errors of the disk', () => {
   });
 
   test('does not write to the database after a fatal error, not even when closing', async () => {
-    const bench = openBench();
-    const { store, file } = bench;
+    const fixture = openStoreFixture();
+    const { store, file } = fixture;
     await put(store, makeJob(1));
-    const heal = bench.fail('COMMIT', 'SQLITE_IOERR_FSYNC');
+    const repair = fixture.fail('COMMIT', 'SQLITE_IOERR_FSYNC');
     void put(store, makeJob(2));
-    await bench.clock.settle();
-    heal();
+    await fixture.clock.settle();
+    repair();
     const before = [file, `${file}-wal`].map(name => readFileSync(name));
     await store.close();
     expect([file, `${file}-wal`].map(name => readFileSync(name))).toEqual(before);
-    bench.db.close();
-    expect(openBench(file).store.job(jobId('j_1'))).toEqual(makeJob(1));
+    fixture.db.close();
+    expect(openStoreFixture(file).store.job(jobId('j_1'))).toEqual(makeJob(1));
   });
 
   test.skipIf(process.platform === 'win32').each([
@@ -259,13 +261,13 @@ describe('fatal errors of the disk', () => {
         renameSync(`${file}.copy`, file);
       },
     ],
-  ])('stops writing when the database file is %s', async (_what, take) => {
-    const { store, file, clock, fatal, logged } = openBench();
+  ])('stops writing when the database file is %s', async (_what, removeFile) => {
+    const { store, file, clock, fatal, logged } = openStoreFixture();
     await put(store, makeJob(1));
-    take(file);
-    const late = follow(put(store, makeJob(2)));
+    removeFile(file);
+    const lateWrite = follow(put(store, makeJob(2)));
     await clock.settle();
-    expect(late.outcome).toBe('none');
+    expect(lateWrite.outcome).toBe('none');
     expect(fatal).toEqual([expect.objectContaining({ code: 'SQLITE_READONLY_DBMOVED' })]);
     expect(logged).toEqual(['store.fatal']);
   });
@@ -281,14 +283,14 @@ describe('fatal errors of the disk', () => {
     await putWorkers(first, 'w_1');
     await put(first, makeJob(1));
     await first.close();
-    const bench = openBench(file);
+    const fixture = openStoreFixture(file);
     const root = Number(
-      bench.db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(table),
+      fixture.db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(table),
     );
-    scribble(file, (root - 1) * 4_096, Buffer.alloc(4_096, 0x5a));
-    expect(bench.store.workers()).toHaveLength(1);
-    expect(() => read(bench.store)).toThrow('malformed');
-    expect([bench.logged, bench.fatal.length]).toEqual([['store.fatal'], 1]);
+    overwriteBytes(file, (root - 1) * 4_096, Buffer.alloc(4_096, 0x5a));
+    expect(fixture.store.workers()).toHaveLength(1);
+    expect(() => read(fixture.store)).toThrow('malformed');
+    expect([fixture.logged, fixture.fatal.length]).toEqual([['store.fatal'], 1]);
   });
 });
 
@@ -299,7 +301,7 @@ describe('write-ahead log of the database', () => {
     );
 
   test('checkpoints the log before it grows long, and reuses it', async () => {
-    const { store, file, clock } = openBench();
+    const { store, file, clock } = openStoreFixture();
     for (let order = 1; order <= 80; order++) await write(store, order, 500_000);
     await clock.settle();
     expect(sizeOf(`${file}-wal`)).toBeLessThan(15_000_000);
@@ -307,7 +309,7 @@ describe('write-ahead log of the database', () => {
   });
 
   test('shrinks a log that grew during a long read', async () => {
-    const { store, file, clock } = openBench();
+    const { store, file, clock } = openStoreFixture();
     const reader = new Database(file, { readonly: true });
     onTestFinished(() => void reader.close());
     reader.exec('BEGIN');
@@ -326,21 +328,21 @@ describe('write-ahead log of the database', () => {
     ['SQLITE_IOERR_FSYNC', ['store.fatal'], 1],
     ['SQLITE_LOCKED', ['store.checkpoint_failed'], 0],
   ])('handles an error of a checkpoint: %s', async (code, events, fatal) => {
-    const bench = openBench();
-    bench.fail('PRAGMA wal_checkpoint(PASSIVE)', code);
-    await write(bench.store, 1, 13_000_000);
-    await bench.clock.settle();
-    expect([bench.logged, bench.fatal.length]).toEqual([events, fatal]);
+    const fixture = openStoreFixture();
+    fixture.fail('PRAGMA wal_checkpoint(PASSIVE)', code);
+    await write(fixture.store, 1, 13_000_000);
+    await fixture.clock.settle();
+    expect([fixture.logged, fixture.fatal.length]).toEqual([events, fatal]);
   });
 
   test('checkpoints the log when it closes, and detects a failed fsync', async () => {
-    const bench = openBench();
-    await write(bench.store, 1, 10);
-    bench.fail('PRAGMA wal_checkpoint(PASSIVE)', 'SQLITE_IOERR_FSYNC');
-    await bench.store.close();
-    expect(bench.fatal).toHaveLength(1);
-    expect(sizeOf(`${bench.file}-wal`)).toBeGreaterThan(0);
-    bench.db.close();
+    const fixture = openStoreFixture();
+    await write(fixture.store, 1, 10);
+    fixture.fail('PRAGMA wal_checkpoint(PASSIVE)', 'SQLITE_IOERR_FSYNC');
+    await fixture.store.close();
+    expect(fixture.fatal).toHaveLength(1);
+    expect(sizeOf(`${fixture.file}-wal`)).toBeGreaterThan(0);
+    fixture.db.close();
   });
 });
 

@@ -44,12 +44,12 @@ export function describeEvents(open: OpenStore): void {
 
     test('leaves no gap for a failed command', async () => {
       const store = open();
-      const failed = store.write(tx => {
+      const failedWrite = store.write(tx => {
         tx.appendEvent(fact, at(1));
         throw new Error('no');
       });
       const next = store.write(tx => tx.appendEvent(fact, at(2)).seq);
-      await expect(failed).rejects.toThrow('no');
+      await expect(failedWrite).rejects.toThrow('no');
       expect(await next).toBe(1);
     });
 

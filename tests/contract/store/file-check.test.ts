@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { findDamage } from '../../../main/store/db/file-check.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
-import { newFile, scribble, sizeOf } from './bench.ts';
+import { newFile, overwriteBytes, sizeOf } from './bench.ts';
 import { makeJob, putWorkers, quietDeps } from './builders.ts';
 
 const pageBytes = 4_096;
@@ -14,7 +14,7 @@ const frameBytes = 24 + pageBytes;
 const frameAt = (index: number): number => 32 + index * frameBytes;
 
 // Returns the content of all files in the folder.
-const everythingIn = (file: string): Record<string, string> =>
+const hashFiles = (file: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(dirname(file)).map(name => [
       name,
@@ -26,9 +26,9 @@ const everythingIn = (file: string): Record<string, string> =>
 
 // Checks a database file, and expects that all files stay unchanged.
 function check(file: string): string | null {
-  const before = everythingIn(file);
+  const before = hashFiles(file);
   const damage = findDamage(file);
-  expect(everythingIn(file)).toEqual(before);
+  expect(hashFiles(file)).toEqual(before);
   return damage;
 }
 
@@ -97,10 +97,10 @@ describe('findDamage on intact files', () => {
   });
 
   test('accepts a log that a power cut truncated at any length', async () => {
-    const whole = await database('killed');
-    const bytes = readFileSync(`${whole}-wal`);
+    const intact = await database('killed');
+    const bytes = readFileSync(`${intact}-wal`);
     const file = newFile();
-    copyFileSync(whole, file);
+    copyFileSync(intact, file);
     for (let length = 0; length < bytes.length; length += 1_777) {
       writeFileSync(`${file}-wal`, bytes.subarray(0, length));
       expect(check(file), `${length} bytes`).toBeNull();
@@ -110,7 +110,7 @@ describe('findDamage on intact files', () => {
   test('accepts a log with a hole in its last transaction after a power cut', async () => {
     const file = await database('killed');
     const frames = (sizeOf(`${file}-wal`) - 32) / frameBytes;
-    scribble(`${file}-wal`, frameAt(frames - 2), Buffer.alloc(frameBytes));
+    overwriteBytes(`${file}-wal`, frameAt(frames - 2), Buffer.alloc(frameBytes));
     expect(check(file)).toBeNull();
     expect(jobsIn(file)).toBe(8);
   });
@@ -126,12 +126,14 @@ describe('findDamage on intact files', () => {
 
 describe('findDamage on damaged files', () => {
   test('detects an overwritten page anywhere in the database', async () => {
-    const whole = await database('closed');
+    const intact = await database('closed');
     const file = newFile();
-    for (let at = 0; at < sizeOf(whole); at += pageBytes) {
-      copyFileSync(whole, file);
-      scribble(file, at, Buffer.alloc(pageBytes, 0x5a));
-      expect(check(file), `page at ${at}`).toMatch(at === 0 ? /^is not a database$/ : /^is damaged: ./);
+    for (let offset = 0; offset < sizeOf(intact); offset += pageBytes) {
+      copyFileSync(intact, file);
+      overwriteBytes(file, offset, Buffer.alloc(pageBytes, 0x5a));
+      expect(check(file), `page at ${offset}`).toMatch(
+        offset === 0 ? /^is not a database$/ : /^is damaged: ./,
+      );
     }
   });
 
@@ -140,16 +142,16 @@ describe('findDamage on damaged files', () => {
     ['a page', (size: number) => size - pageBytes],
     ['half of it', (size: number) => Math.floor(size / 2)],
     ['all but its header', () => 100],
-  ])('detects a database that lost %s', async (_what, keep) => {
+  ])('detects a database that lost %s', async (_what, newSize) => {
     const file = await database('closed');
-    truncateSync(file, keep(sizeOf(file)));
+    truncateSync(file, newSize(sizeOf(file)));
     expect(check(file)).toMatch(/^(is damaged: .|was cut off)/);
   });
 
   test.each([
     ['a byte', 1],
     ['a page', pageBytes],
-  ])('detects a database with a log that lost %s', async (_what, lost) => {
+  ])('detects a database with a log that lost %s', async (_what, lostBytes) => {
     const file = await database('closed');
     const store = openSqliteStore(file, quietDeps());
     await putWorkers(store, 'w_2');
@@ -158,7 +160,7 @@ describe('findDamage on damaged files', () => {
     copyFileSync(`${file}-wal`, `${copy}-wal`);
     await store.close();
     expect(check(copy)).toBeNull();
-    truncateSync(copy, sizeOf(copy) - lost);
+    truncateSync(copy, sizeOf(copy) - lostBytes);
     expect(check(copy)).toMatch(/^(is damaged: .|was cut off)/);
   });
 
@@ -185,10 +187,10 @@ describe('findDamage on damaged files', () => {
     ['the header of its first page', 32 + 10],
     ['its first page', 32 + 24 + 100],
     ['the page of a commit in the middle', frameAt(12) + 2_000],
-  ])('detects a log with a changed byte in %s', async (_what, at) => {
+  ])('detects a log with a changed byte in %s', async (_what, offset) => {
     const file = await database('killed');
-    const was = readFileSync(`${file}-wal`)[at] ?? 0;
-    scribble(`${file}-wal`, at, Buffer.from([was ^ 1]));
+    const originalByte = readFileSync(`${file}-wal`)[offset] ?? 0;
+    overwriteBytes(`${file}-wal`, offset, Buffer.from([originalByte ^ 1]));
     expect(check(file)).toMatch(/^is damaged: its log \(-wal\) (has no valid header|misses \d+ commits)$/);
   });
 
@@ -207,9 +209,9 @@ describe('findDamage on files that it cannot judge', () => {
     const db = new Database(file);
     db.pragma('user_version = 99');
     db.close();
-    const before = everythingIn(file);
+    const before = hashFiles(file);
     expect(() => findDamage(file)).toThrow(/schema 99, and this version knows \d+/);
-    expect(everythingIn(file)).toEqual(before);
+    expect(hashFiles(file)).toEqual(before);
   });
 
   test('refuses a backup next to the log of another database', async () => {
@@ -222,11 +224,11 @@ describe('findDamage on files that it cannot judge', () => {
     copy.pragma('journal_mode = DELETE');
     copy.close();
     copyFileSync(`${killed}-wal`, `${backup}-wal`);
-    const before = everythingIn(backup);
+    const before = hashFiles(backup);
     expect(() => findDamage(backup)).toThrow(
       `the log ${backup}-wal belongs to another database than ${backup}`,
     );
-    expect(everythingIn(backup)).toEqual(before);
+    expect(hashFiles(backup)).toEqual(before);
     // An empty write-ahead log is harmless.
     truncateSync(`${backup}-wal`, 32);
     expect(check(backup)).toBeNull();

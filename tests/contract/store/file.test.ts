@@ -10,7 +10,7 @@ import type { Store } from '../../../main/orchestrator/ports/index.ts';
 import { StorageError } from '../../../main/store/db/group-commit.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { modesIn, newFile, openBench } from './bench.ts';
+import { modesIn, newFile, openStoreFixture } from './bench.ts';
 import {
   asLive,
   at,
@@ -24,7 +24,7 @@ import {
   workerId,
 } from './builders.ts';
 
-const windows = process.platform === 'win32';
+const isWindows = process.platform === 'win32';
 
 function open(file: string): Store {
   const store = openSqliteStore(file, quietDeps());
@@ -32,7 +32,7 @@ function open(file: string): Store {
   return store;
 }
 
-test.skipIf(windows)('creates database, WAL and shared memory readable only by their owner', async () => {
+test.skipIf(isWindows)('creates database, WAL and shared memory readable only by their owner', async () => {
   const folder = openFolder();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
@@ -44,7 +44,7 @@ test.skipIf(windows)('creates database, WAL and shared memory readable only by t
   });
 });
 
-test.skipIf(windows)('restricts the mode of a file that others could read', async () => {
+test.skipIf(isWindows)('restricts the mode of a file that others could read', async () => {
   const folder = openFolder();
   const file = join(folder, 'trainyard.db');
   await openSqliteStore(file, quietDeps()).close();
@@ -58,7 +58,7 @@ test.skipIf(windows)('restricts the mode of a file that others could read', asyn
 });
 
 test('commits with WAL and synchronous=FULL, also after the first write', async () => {
-  const { store, db } = openBench();
+  const { store, db } = openStoreFixture();
   await putWorkers(store, 'w_1');
   expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
   expect(db.pragma('synchronous', { simple: true })).toBe(2);
@@ -69,26 +69,26 @@ test('commits with WAL and synchronous=FULL, also after the first write', async 
 test('keeps WAL mode in the file for other programs', async () => {
   const file = newFile();
   await openSqliteStore(file, quietDeps()).close();
-  const other = new Database(file, { readonly: true });
-  expect(other.pragma('journal_mode', { simple: true })).toBe('wal');
-  other.close();
+  const otherConnection = new Database(file, { readonly: true });
+  expect(otherConnection.pragma('journal_mode', { simple: true })).toBe('wal');
+  otherConnection.close();
 });
 
 test('answers a write only after others can see the change', async () => {
   const file = newFile();
   const store = open(file);
-  const other = new Database(file, { readonly: true });
-  onTestFinished(() => void other.close());
-  const count = (): unknown => other.prepare('SELECT count(*) FROM workers').pluck().get();
-  const seen: unknown[] = [];
+  const otherConnection = new Database(file, { readonly: true });
+  onTestFinished(() => void otherConnection.close());
+  const count = (): unknown => otherConnection.prepare('SELECT count(*) FROM workers').pluck().get();
+  const counts: unknown[] = [];
   const written = store.write(tx => {
     tx.insertWorker(makeWorker(), 'hash');
-    tx.afterCommit(() => seen.push(count()));
-    seen.push(count());
+    tx.afterCommit(() => counts.push(count()));
+    counts.push(count());
   });
   expect(count()).toBe(0);
   await written;
-  expect(seen).toEqual([0, 1]);
+  expect(counts).toEqual([0, 1]);
 });
 
 test('returns everything again when the file is reopened', async () => {
@@ -105,14 +105,14 @@ test('returns everything again when the file is reopened', async () => {
     tx.appendEvent({ kind: 'worker', type: 'worker.back', workerId: workerId('w_1') }, at(3));
   });
   await first.close();
-  const again = open(file);
-  expect(again.workers()).toEqual([makeWorker()]);
-  expect(again.workerByTokenHash('new')?.id).toBe('w_1');
-  expect(again.liveJobs()).toEqual([{ ...running, progress: { step: 3 } }]);
-  expect(again.pendingJobs()).toEqual([waiting]);
-  expect(again.payload(jobId('j_1'))).toEqual(emptyPayload);
-  expect(again.eventsAfter(0, 9)).toMatchObject([{ seq: 1, type: 'worker.back' }]);
-  expect(await again.write(tx => tx.nextJobOrder())).toBe(3);
+  const reopened = open(file);
+  expect(reopened.workers()).toEqual([makeWorker()]);
+  expect(reopened.workerByTokenHash('new')?.id).toBe('w_1');
+  expect(reopened.liveJobs()).toEqual([{ ...running, progress: { step: 3 } }]);
+  expect(reopened.pendingJobs()).toEqual([waiting]);
+  expect(reopened.payload(jobId('j_1'))).toEqual(emptyPayload);
+  expect(reopened.eventsAfter(0, 9)).toMatchObject([{ seq: 1, type: 'worker.back' }]);
+  expect(await reopened.write(tx => tx.nextJobOrder())).toBe(3);
 });
 
 test('continues the event numbers even when every event was removed', async () => {
@@ -124,9 +124,9 @@ test('continues the event numbers even when every event was removed', async () =
   const first = open(file);
   expect([await append(first), await append(first)]).toEqual([1, 2]);
   await first.close();
-  const other = new Database(file);
-  other.exec('DELETE FROM events');
-  other.close();
+  const otherConnection = new Database(file);
+  otherConnection.exec('DELETE FROM events');
+  otherConnection.close();
   expect(await append(open(file))).toBe(3);
 });
 
@@ -140,8 +140,8 @@ test('keeps an answered write after kill -9', { timeout: 20_000 }, async () => {
     },
   );
   onTestFinished(() => void writer.kill('SIGKILL'));
-  const [said] = (await once(writer.stdout, 'data')) as [Buffer];
-  expect(said.toString()).toBe('stored\n');
+  const [output] = (await once(writer.stdout, 'data')) as [Buffer];
+  expect(output.toString()).toBe('stored\n');
   writer.kill('SIGKILL');
   const [, signal] = (await once(writer, 'exit')) as [number | null, string | null];
   expect(signal).toBe('SIGKILL');
@@ -149,15 +149,15 @@ test('keeps an answered write after kill -9', { timeout: 20_000 }, async () => {
 });
 
 test('refuses writes that do not fit on a full disk, and works afterwards', async () => {
-  const { store, db, clock } = openBench();
+  const { store, db, clock } = openStoreFixture();
   await putWorkers(store, 'w_1');
   db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true }))}`);
-  const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {} };
+  const largePayload = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {} };
   let effects = 0;
   const results = await Promise.allSettled([
     store.write(tx => tx.nextJobOrder()),
     store.write(tx => {
-      tx.insertJob(makeJob(1), big);
+      tx.insertJob(makeJob(1), largePayload);
       tx.afterCommit(() => effects++);
     }),
     store.write(tx => tx.nextJobOrder()),
@@ -172,12 +172,12 @@ test('refuses writes that do not fit on a full disk, and works afterwards', asyn
   expect([effects, store.pendingJobs(), store.workers().length]).toEqual([0, [], 1]);
   db.pragma('max_page_count = 1000000');
   await clock.advance(5_000);
-  await store.write(tx => tx.insertJob(makeJob(2), big));
+  await store.write(tx => tx.insertJob(makeJob(2), largePayload));
   expect(store.pendingJobs()).toEqual([makeJob(2)]);
 });
 
 test('rolls the whole group back when the commit fails', async () => {
-  const { store, db } = openBench();
+  const { store, db } = openStoreFixture();
   await putWorkers(store, 'w_1');
   let effects = 0;
   let rollbacks = 0;
@@ -204,17 +204,17 @@ test('rolls the whole group back when the commit fails', async () => {
 test('refuses a file with a future schema and leaves it unchanged', async () => {
   const file = newFile();
   await openSqliteStore(file, quietDeps()).close();
-  const newer = new Database(file);
-  newer.pragma('user_version = 99');
-  newer.exec('CREATE TABLE of_the_future (a)');
-  newer.close();
+  const newerDatabase = new Database(file);
+  newerDatabase.pragma('user_version = 99');
+  newerDatabase.exec('CREATE TABLE of_the_future (a)');
+  newerDatabase.close();
   expect(() => openSqliteStore(file, quietDeps())).toThrow(
     /schema 99, and this version knows \d+: start the newer version again, or use another --data-dir/,
   );
-  const after = new Database(file, { readonly: true });
-  expect(after.pragma('user_version', { simple: true })).toBe(99);
-  expect(after.prepare('SELECT count(*) FROM of_the_future').pluck().get()).toBe(0);
-  after.close();
+  const unchanged = new Database(file, { readonly: true });
+  expect(unchanged.pragma('user_version', { simple: true })).toBe(99);
+  expect(unchanged.prepare('SELECT count(*) FROM of_the_future').pluck().get()).toBe(0);
+  unchanged.close();
 });
 
 test.each([

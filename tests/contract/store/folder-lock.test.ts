@@ -18,11 +18,11 @@ const program = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
 interface Starter {
   readonly child: ChildProcess;
   next(): Promise<string>;
-  // Tells the process to take the lock. Resolves with its output.
+  // Makes the process try to lock the folder. Resolves with its output.
   go(): Promise<string>;
 }
 
-function start(folder: string): Starter {
+function startHolder(folder: string): Starter {
   const child = spawn(process.execPath, [program, folder, since], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -38,12 +38,12 @@ function start(folder: string): Starter {
 }
 
 function lock(folder: string) {
-  const held = lockFolder(folder, since);
-  onTestFinished(held.release);
-  return held;
+  const heldLock = lockFolder(folder, since);
+  onTestFinished(heldLock.release);
+  return heldLock;
 }
 
-function refusal(folder: string): string {
+function lockRefusal(folder: string): string {
   try {
     lockFolder(folder, since).release();
   } catch (cause) {
@@ -53,16 +53,16 @@ function refusal(folder: string): string {
   return 'none';
 }
 
-test('tells the second orchestrator who holds the folder, since when, and what to do', () => {
+test('tells the second orchestrator which process holds the folder, since when, and what to do', () => {
   const folder = openFolder();
-  const held = lock(folder);
-  expect(refusal(folder)).toBe(
+  const heldLock = lock(folder);
+  expect(lockRefusal(folder)).toBe(
     `The data folder ${folder} is in use by another orchestrator, process ${process.pid}, since ${since}: ` +
       'use or stop that one, or give this one another --data-dir',
   );
-  held.release();
-  held.release();
-  expect(refusal(folder)).toBe('none');
+  heldLock.release();
+  heldLock.release();
+  expect(lockRefusal(folder)).toBe('none');
 });
 
 test.skipIf(process.platform === 'win32')('creates its lock files readable only by their owner', () => {
@@ -75,7 +75,7 @@ test.skipIf(process.platform === 'win32')('creates its lock files readable only 
 
 test('gives the lock to exactly one of 50 processes that start together', { timeout: 60_000 }, async () => {
   const folder = openFolder();
-  const starters = Array.from({ length: 50 }, () => start(folder));
+  const starters = Array.from({ length: 50 }, () => startHolder(folder));
   for (const { next } of starters) expect(await next()).toBe('ready');
   const outputs = await Promise.all(starters.map(({ go }) => go()));
   expect(outputs.filter(line => line === 'won')).toHaveLength(1);
@@ -84,18 +84,18 @@ test('gives the lock to exactly one of 50 processes that start together', { time
 
 test('releases the lock when its holder is killed, and no longer names it', async () => {
   const folder = openFolder();
-  const first = start(folder);
+  const first = startHolder(folder);
   await first.next();
   expect(await first.go()).toBe('won');
-  expect(refusal(folder)).toContain(`process ${first.child.pid}, since ${since}`);
+  expect(lockRefusal(folder)).toContain(`process ${first.child.pid}, since ${since}`);
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
   // The lock file still names the killed holder, because the next holder has not written its name yet.
-  const left = readFileSync(join(folder, 'lock.json'), 'utf8');
-  const held = lock(folder);
-  writeFileSync(join(folder, 'lock.json'), left);
-  expect(refusal(folder)).toContain('another orchestrator, one that is just starting');
-  held.release();
+  const staleFile = readFileSync(join(folder, 'lock.json'), 'utf8');
+  const heldLock = lock(folder);
+  writeFileSync(join(folder, 'lock.json'), staleFile);
+  expect(lockRefusal(folder)).toContain('another orchestrator, one that is just starting');
+  heldLock.release();
 });
 
 test.each([
@@ -105,22 +105,22 @@ test.each([
   [JSON.stringify({ pid: 'x', host: 7 }), 'one that is just starting'],
   ['null', 'one that is just starting'],
   ['{"pid": 1', 'one that is just starting'],
-])('reads the holder from the lock file without trusting it: %s', (text, said) => {
+])('reads the holder from the lock file without trusting it: %s', (text, expectedHolder) => {
   const folder = openFolder();
   lock(folder);
   writeFileSync(join(folder, 'lock.json'), text);
-  expect(refusal(folder)).toContain(`another orchestrator, ${said}`);
+  expect(lockRefusal(folder)).toContain(`another orchestrator, ${expectedHolder}`);
 });
 
 test('keeps the lock although nothing in the program refers to it', () => {
   const folder = openFolder();
   setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collectGarbage = runInNewContext('gc') as () => void;
   lockFolder(folder, since);
-  for (let n = 0; n < 5; n++) collect();
-  expect(refusal(folder)).toContain(`process ${process.pid}`);
+  for (let n = 0; n < 5; n++) collectGarbage();
+  expect(lockRefusal(folder)).toContain(`process ${process.pid}`);
   process.listeners('exit').at(-1)?.(0);
-  expect(refusal(folder)).toBe('none');
+  expect(lockRefusal(folder)).toBe('none');
 });
 
 test('refuses a lock file that is not a database by its name', () => {

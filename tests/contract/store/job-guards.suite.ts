@@ -21,14 +21,14 @@ export function describeJobGuards(open: OpenStore): void {
       ['another status', job => asLive(job, 'dispatched')],
       ['another attempt', job => ({ ...asLive(job, 'running'), attempt: makeAttempt(job.id, { n: 2 }) })],
       ['no attempt', job => job],
-    ])('refuses to replace a job that is expected to have %s', async (_what, known) => {
+    ])('refuses to replace a job that is expected to have %s', async (_what, expectedState) => {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
       const running = asLive(job, 'running');
       await put(store, job, running);
-      const wanted = asEnded(asLive(job, 'running'), 'completed');
-      expect(await store.write(tx => tx.replaceJob(known(job), wanted))).toBe(false);
+      const replacement = asEnded(asLive(job, 'running'), 'completed');
+      expect(await store.write(tx => tx.replaceJob(expectedState(job), replacement))).toBe(false);
       expect([store.job(job.id), store.attempts(job.id)]).toEqual([running, [running.attempt]]);
     });
 
@@ -53,10 +53,10 @@ export function describeJobGuards(open: OpenStore): void {
   });
 
   describe('constraints of the jobs schema', () => {
-    const ways = finalStatuses.flatMap(from =>
+    const statusPairs = finalStatuses.flatMap(from =>
       (['pending', 'running', ...finalStatuses] as const).map(to => [from, to] as const),
     );
-    test.each(ways)(
+    test.each(statusPairs)(
       'refuses to change an ended job from %s to %s, unless they are the same',
       async (from, to) => {
         const store = open();
@@ -65,8 +65,8 @@ export function describeJobGuards(open: OpenStore): void {
         const running = asLive(job, 'running');
         const ended = asEnded(running, from);
         await put(store, job, running, ended);
-        const alive = { pending: asRequeued(running), running };
-        const next = to === 'pending' || to === 'running' ? alive[to] : asEnded(running, to);
+        const liveStates = { pending: asRequeued(running), running };
+        const next = to === 'pending' || to === 'running' ? liveStates[to] : asEnded(running, to);
         const change = store.write(tx => tx.replaceJob(ended, next));
         if (from === to) expect(await change).toBe(true);
         else await expect(change).rejects.toThrow('an ended job does not change its status');
@@ -125,11 +125,11 @@ export function describeJobGuards(open: OpenStore): void {
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
       const live = asLive(job, 'running');
-      const again = asRequeued(live);
-      await put(store, job, live, again);
-      const twice = { ...live, attempt: makeAttempt(job.id, { id: 'a_other' as never }) };
-      await expect(store.write(tx => tx.replaceJob(again, twice))).rejects.toThrow('UNIQUE');
-      expect(store.job(job.id)).toEqual(again);
+      const requeued = asRequeued(live);
+      await put(store, job, live, requeued);
+      const sameNumber = { ...live, attempt: makeAttempt(job.id, { id: 'a_other' as never }) };
+      await expect(store.write(tx => tx.replaceJob(requeued, sameNumber))).rejects.toThrow('UNIQUE');
+      expect(store.job(job.id)).toEqual(requeued);
     });
   });
 }

@@ -108,12 +108,12 @@ function describeShapes(open: OpenStore): void {
       const job = makeJob(1);
       const running = asLive(job, 'running');
       const stopping: Job = { ...running, status: 'cancelling', stop: { why, since: at(8) } };
-      const again: Job = { ...stopping, stop: { why: 'cancel', since: at(9) } };
+      const stoppedAgain: Job = { ...stopping, stop: { why: 'cancel', since: at(9) } };
       await put(store, job, running, stopping);
       expect(store.job(job.id)).toEqual(stopping);
-      expect(await store.write(tx => tx.replaceJob(stopping, again))).toBe(true);
-      expect([store.job(job.id), store.liveJobOf(workerId('w_1'))]).toEqual([again, again]);
-      await store.write(tx => tx.replaceJob(again, asEnded(running, 'cancelled')));
+      expect(await store.write(tx => tx.replaceJob(stopping, stoppedAgain))).toBe(true);
+      expect([store.job(job.id), store.liveJobOf(workerId('w_1'))]).toEqual([stoppedAgain, stoppedAgain]);
+      await store.write(tx => tx.replaceJob(stoppedAgain, asEnded(running, 'cancelled')));
       expect(store.job(job.id)).toEqual(asEnded(running, 'cancelled'));
     });
 
@@ -129,12 +129,12 @@ function describeShapes(open: OpenStore): void {
         await putWorkers(store, 'w_1');
         const job = makeJob(1);
         const live = asLive(job, 'running');
-        const again = asRequeued(live, {
+        const requeued = asRequeued(live, {
           attempt: { ...live.attempt, end: makeEnd({ outcome, charged, cause: 'worker_lost' }) },
         });
-        await put(store, job, live, again);
-        expect(store.job(job.id)).toEqual(again);
-        expect(store.attempts(job.id)).toEqual([again.attempt]);
+        await put(store, job, live, requeued);
+        expect(store.job(job.id)).toEqual(requeued);
+        expect(store.attempts(job.id)).toEqual([requeued.attempt]);
       },
     );
 
@@ -142,14 +142,14 @@ function describeShapes(open: OpenStore): void {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
-      const once = asLive(job, 'running');
-      const again = asRequeued(once);
+      const firstLive = asLive(job, 'running');
+      const requeued = asRequeued(firstLive);
       const second = makeAttempt(job.id, { n: 2, workerId: workerId('w_2') });
-      const running: Job = { ...once, status: 'running', attempt: second };
-      await put(store, job, once, again, running);
+      const running: Job = { ...firstLive, status: 'running', attempt: second };
+      await put(store, job, firstLive, requeued, running);
       const late = { at: at(50), status: 'completed', exitCode: 0 } as const;
-      await store.write(tx => tx.setLateResult(once.attempt.id, late));
-      expect(store.attempts(job.id)).toEqual([{ ...again.attempt, late }, second]);
+      await store.write(tx => tx.setLateResult(firstLive.attempt.id, late));
+      expect(store.attempts(job.id)).toEqual([{ ...requeued.attempt, late }, second]);
       await store.write(tx => tx.replaceJob(running, asEnded(running, 'completed')));
       expect(store.attempts(job.id)[0]?.late).toEqual(late);
     });
@@ -173,13 +173,13 @@ function describeShapes(open: OpenStore): void {
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
       const live = asLive(job, 'running');
-      const again = asRequeued(live);
-      await put(store, job, live, again);
+      const requeued = asRequeued(live);
+      await put(store, job, live, requeued);
       const late = { at: at(50), status: 'failed', exitCode: null } as const;
       await store.write(tx => tx.setLateResult(live.attempt.id, late));
-      const back: Job = { ...live, attempt: { ...live.attempt, late } };
-      expect(await store.write(tx => tx.replaceJob(again, back))).toBe(true);
-      expect(store.job(job.id)).toEqual(back);
+      const reopened: Job = { ...live, attempt: { ...live.attempt, late } };
+      expect(await store.write(tx => tx.replaceJob(requeued, reopened))).toBe(true);
+      expect(store.job(job.id)).toEqual(reopened);
     });
 
     test.each(finalStatuses)('stores how a %s job ended', async status => {
@@ -221,10 +221,10 @@ function describeShapes(open: OpenStore): void {
       const store = open();
       await putWorkers(store, 'w_1');
       const job = makeJob(1);
-      const again = asRequeued(asLive(job, 'running'), { retriesUsed: 1 });
-      await put(store, job, asLive(job, 'running'), again);
-      expect(store.job(job.id)).toEqual(again);
-      expect(store.pendingJobs()).toEqual([again]);
+      const requeued = asRequeued(asLive(job, 'running'), { retriesUsed: 1 });
+      await put(store, job, asLive(job, 'running'), requeued);
+      expect(store.job(job.id)).toEqual(requeued);
+      expect(store.pendingJobs()).toEqual([requeued]);
       expect(store.liveJobOf(workerId('w_1'))).toBeNull();
     });
 
@@ -232,11 +232,11 @@ function describeShapes(open: OpenStore): void {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
-      const once = asLive(job, 'running');
-      const again = asRequeued(once);
+      const firstLive = asLive(job, 'running');
+      const requeued = asRequeued(firstLive);
       const second = makeAttempt(job.id, { n: 2, workerId: workerId('w_2'), offeredAt: at(40) });
-      await put(store, job, once, again, { ...once, status: 'dispatched', attempt: second });
-      expect(store.attempts(job.id)).toEqual([again.attempt, second]);
+      await put(store, job, firstLive, requeued, { ...firstLive, status: 'dispatched', attempt: second });
+      expect(store.attempts(job.id)).toEqual([requeued.attempt, second]);
       expect(store.job(job.id)?.attempt).toEqual(second);
       expect([store.liveJobOf(workerId('w_1')), store.liveJobOf(workerId('w_2'))?.id]).toEqual([
         null,
@@ -356,12 +356,12 @@ function describeLists(open: OpenStore): void {
     for (const [index, priority] of priorities.entries())
       await put(store, withPriority(index + 21, priority));
     await put(store, { ...withPriority(30, 50), approval: 'wanted' });
-    const ahead = (job: PendingJob, limit: number): number[] => orders(store.pendingAhead(job, limit));
-    expect(ahead(withPriority(23, 10), 9)).toEqual([22, 25, 1, 21]);
-    expect(ahead(withPriority(23, 10), 3)).toEqual([22, 25, 1]);
-    expect(ahead(withPriority(23, 10), 1)).toEqual([22]);
-    expect(ahead(withPriority(22, 50), 9)).toEqual([]);
-    expect(ahead(withPriority(Number.MAX_SAFE_INTEGER, 0), 9)).toEqual([22, 25, 1, 21, 23, 24]);
+    const ordersAhead = (job: PendingJob, limit: number): number[] => orders(store.pendingAhead(job, limit));
+    expect(ordersAhead(withPriority(23, 10), 9)).toEqual([22, 25, 1, 21]);
+    expect(ordersAhead(withPriority(23, 10), 3)).toEqual([22, 25, 1]);
+    expect(ordersAhead(withPriority(23, 10), 1)).toEqual([22]);
+    expect(ordersAhead(withPriority(22, 50), 9)).toEqual([]);
+    expect(ordersAhead(withPriority(Number.MAX_SAFE_INTEGER, 0), 9)).toEqual([22, 25, 1, 21, 23, 24]);
   });
 
   test('counts only pending jobs for a position', async () => {

@@ -42,7 +42,7 @@ export function describeMetrics(open: OpenStore): void {
       expect(store.metricKeys(jobId('j_2'))).toEqual([]);
     });
 
-    test('removes all later pages when pages are written from a position on', async () => {
+    test('removes all later pages when it writes pages from a position on', async () => {
       const store = await withJobs();
       const put = (page: number, width: number, ...pages: (readonly Bucket[])[]) =>
         store.write(tx => tx.putSeries(run, 'loss', { page, width }, pages));

@@ -6,7 +6,7 @@ import { sampleQueries } from '../../../main/store/rows/artifact-rows.ts';
 import { alikeQuery } from '../../../main/store/rows/queue-rows.ts';
 import type { SqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { openBench } from './bench.ts';
+import { openStoreFixture } from './bench.ts';
 import { asEnded, asLive, at, emptyPayload, makeJob, makeWorker, workerId } from './builders.ts';
 import { schema1 } from './schema-1.ts';
 
@@ -43,13 +43,13 @@ const schemaOf = (file: string): readonly unknown[] =>
   connect(file).prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
 
 test('gives an older file the schema of a new one', () => {
-  const [old, fresh] = [openBench(writeOldFile()), openBench(newFile())];
-  expect(schemaOf(old.file)).toEqual(schemaOf(fresh.file));
-  expect(connect(old.file).pragma('integrity_check', { simple: true })).toBe('ok');
+  const [migrated, created] = [openStoreFixture(writeOldFile()), openStoreFixture(newFile())];
+  expect(schemaOf(migrated.file)).toEqual(schemaOf(created.file));
+  expect(connect(migrated.file).pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
 test('counts the jobs of an older file correctly', () => {
-  const { store } = openBench(writeOldFile());
+  const { store } = openStoreFixture(writeOldFile());
   expect(store.jobCounts()).toEqual({ pending: 1, blocked: 0, live: 1 });
   expect(store.countJobs()).toEqual(
     ['completed', 'pending', 'running'].map(status => ({ user: 'admin', status, count: 1 })),
@@ -68,7 +68,7 @@ describe.each([
   ];
 
   test.each(changes)('checks a row without a temporary table: %s', sql => {
-    const { file } = openBench(fileOf());
+    const { file } = openStoreFixture(fileOf());
     const opcodes = connect(file).prepare<[], { readonly opcode: string }>(`EXPLAIN ${sql}`).all();
     expect(opcodes.map(({ opcode }) => opcode)).not.toContain('OpenEphemeral');
   });
@@ -84,15 +84,15 @@ describe.each([
       "UPDATE jobs SET status = 'pending', ended_at = NULL WHERE id = 'j_1'",
     ],
   ])('refuses to write %s', async (_what, sql) => {
-    const { file, store } = openBench(fileOf());
-    if (store.job(makeJob(2).id) === null) await fill(store);
+    const { file, store } = openStoreFixture(fileOf());
+    if (store.job(makeJob(2).id) === null) await insertSampleJobs(store);
     expect(() => connect(file).exec(sql ?? '')).toThrow(
       /CHECK constraint failed|an ended job does not change/,
     );
   });
 
   test('refuses changes of the schema texts', () => {
-    const { db } = openBench(fileOf());
+    const { db } = openStoreFixture(fileOf());
     db.pragma('writable_schema = ON');
     expect(() => db.exec("UPDATE sqlite_schema SET sql = '' WHERE name = 'audit'")).toThrow(
       'may not be modified',
@@ -100,8 +100,8 @@ describe.each([
   });
 });
 
-test.each(Object.entries(sampleQueries))('lists samples without sorting them: %s', (_which, sql) => {
-  const { file } = openBench(newFile());
+test.each(Object.entries(sampleQueries))('lists samples by an index, without sorting: %s', (_which, sql) => {
+  const { file } = openStoreFixture(newFile());
   const plan = connect(file)
     .prepare<[object], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
     .all({ job: 'j_1', before: 9, limit: 9 });
@@ -110,8 +110,8 @@ test.each(Object.entries(sampleQueries))('lists samples without sorting them: %s
   ]);
 });
 
-test('finds alike jobs by an index, newest first without sorting', () => {
-  const { file } = openBench(newFile());
+test('finds similar jobs by an index, newest first, without sorting', () => {
+  const { file } = openStoreFixture(newFile());
   const plan = connect(file)
     .prepare<[object], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${alikeQuery}`)
     .all({ likeness: 'kohya|1', user: null });
@@ -123,7 +123,7 @@ test('finds alike jobs by an index, newest first without sorting', () => {
 test.each(Object.entries(openQueries))(
   'finds waiting children by an index, without sorting: %s',
   (_which, sql) => {
-    const { file } = openBench(newFile());
+    const { file } = openStoreFixture(newFile());
     const plan = connect(file)
       .prepare<[object], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
       .all({ root: 'j_1', on: 'end', parent: 'j_1', afterParent: '', afterChild: '', limit: 9 });
@@ -134,11 +134,11 @@ test.each(Object.entries(openQueries))(
 );
 
 // Stores the same jobs as in the older file.
-async function fill(store: SqliteStore): Promise<void> {
+async function insertSampleJobs(store: SqliteStore): Promise<void> {
   const [ended, running, pending] = [makeJob(1), makeJob(2), makeJob(3)];
   await store.write(tx => {
     tx.insertWorker(makeWorker({ id: workerId('w_1') }), 'hash');
-    for (const each of [ended, running, pending]) tx.insertJob(each, emptyPayload);
+    for (const newJob of [ended, running, pending]) tx.insertJob(newJob, emptyPayload);
     const live = asLive(ended, 'running');
     tx.replaceJob(ended, live);
     tx.replaceJob(live, asEnded(live, 'completed'));

@@ -196,7 +196,7 @@ describe('migrating the audit trail of the second schema version', () => {
     return rows;
   }
 
-  const written = sealedRows(5);
+  const sealed = sealedRows(5);
   const next = {
     at: at(9),
     type: 'queue.paused',
@@ -211,9 +211,9 @@ describe('migrating the audit trail of the second schema version', () => {
     });
 
   test('keeps every row with its number and hash, and appends rows about the queue', async () => {
-    const store = open(fileWith(written));
-    expect(store.audit.after(0, 9)).toEqual(written);
-    expect(store.audit.list(auditFilter({ targetId: 'j_4', limit: 9 })).rows).toEqual([written[3]]);
+    const store = open(fileWith(sealed));
+    expect(store.audit.after(0, 9)).toEqual(sealed);
+    expect(store.audit.list(auditFilter({ targetId: 'j_4', limit: 9 })).rows).toEqual([sealed[3]]);
     const book = bookOf(store.audit);
     expect(await book.verify(wholeTrail)).toMatchObject({ valid: true, checked: 5, first_bad: null });
     await store.write(tx => tx.appendAudit(next));
@@ -223,12 +223,12 @@ describe('migrating the audit trail of the second schema version', () => {
 
   test('still detects that the newest rows were cut off, and does not reuse their numbers', async () => {
     const store = open(
-      fileWith(written, db => {
+      fileWith(sealed, db => {
         db.exec('DROP TRIGGER audit_rows_are_kept; DELETE FROM audit WHERE seq > 3;');
       }),
     );
     expect(store.audit.lastSeq()).toBe(5);
-    expect(store.audit.after(0, 9)).toEqual(written.slice(0, 3));
+    expect(store.audit.after(0, 9)).toEqual(sealed.slice(0, 3));
     const book = bookOf(store.audit);
     expect((await book.verify(wholeTrail)).valid).toBe(false);
     await store.write(tx => tx.appendAudit(next));
@@ -251,16 +251,16 @@ describe('migrating the audit trail of the second schema version', () => {
       'INSERT OR REPLACE INTO audit SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, \'{"x":1}\', hash FROM audit WHERE seq = 2',
     ],
   ])('refuses SQL statements that %s', (_what, sql) => {
-    const file = fileWith(written);
+    const file = fileWith(sealed);
     const store = open(file);
     const db = new Database(file);
     onTestFinished(() => void db.close());
     expect(() => db.exec(sql)).toThrow('the audit trail is only ever appended to');
-    expect(store.audit.after(0, 9)).toEqual(written);
+    expect(store.audit.after(0, 9)).toEqual(sealed);
   });
 
   test('removes the temporary tables of the migration', () => {
-    const file = fileWith(written);
+    const file = fileWith(sealed);
     open(file);
     const db = new Database(file, { readonly: true });
     onTestFinished(() => void db.close());

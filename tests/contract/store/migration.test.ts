@@ -51,7 +51,7 @@ function writeOldFile(fill: (old: ReturnType<typeof oldFile>) => void): string {
 }
 
 function oldFile(db: Database.Database) {
-  const put = (table: string, row: Readonly<Record<string, unknown>>): void => {
+  const insert = (table: string, row: Readonly<Record<string, unknown>>): void => {
     const names = Object.keys(row);
     db.prepare(
       `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(name => `@${name}`).join(', ')})`,
@@ -62,12 +62,12 @@ function oldFile(db: Database.Database) {
     db,
     worker(id: string, changes: Readonly<Record<string, unknown>> = {}): void {
       const base = { id, name: id, type: 'persistent', labels: '{}', token_hash: `hash-of-${id}` };
-      put('workers', { ...base, created_at: at(0), served: 0, ...changes });
+      insert('workers', { ...base, created_at: at(0), served: 0, ...changes });
     },
     job(id: string, status: string, attempts: readonly OldAttempt[] = [], used = 0): void {
       order += 1;
       const isFinal = ['completed', 'failed', 'cancelled'].includes(status);
-      put('jobs', {
+      insert('jobs', {
         id,
         ord: order,
         status,
@@ -84,9 +84,9 @@ function oldFile(db: Database.Database) {
         cause: status === 'failed' ? 'trainer_exit' : null,
         error: status === 'failed' ? 'boom' : null,
       });
-      put('payloads', { job_id: id, config: '{"lr":1}', dataloader: '[{"id":"x"}]' });
+      insert('payloads', { job_id: id, config: '{"lr":1}', dataloader: '[{"id":"x"}]' });
       for (const [index, { worker, started, ended, outcome, cause }] of attempts.entries()) {
-        put('attempts', {
+        insert('attempts', {
           id: `a_${id}_${index + 1}`,
           job_id: id,
           n: index + 1,
@@ -103,7 +103,7 @@ function oldFile(db: Database.Database) {
       }
     },
     event(fact: object): void {
-      put('events', { at: at(5), fact: JSON.stringify(fact) });
+      insert('events', { at: at(5), fact: JSON.stringify(fact) });
     },
   };
 }
@@ -217,8 +217,8 @@ describe('migrating jobs', () => {
     expect(job?.attempt === null).toBe(status === 'pending');
     expect(job?.attempt?.end === null).toBe(status !== 'pending' && !isFinal);
     expect(store.payload(jobId('j_1'))).toEqual({ config: { lr: 1 }, dataloader: [{ id: 'x' }], files: {} });
-    const shown = store.jobs({ ...everyJob, statuses: [status], limit: 9, offset: 0 });
-    expect(shown).toEqual([job]);
+    const listed = store.jobs({ ...everyJob, statuses: [status], limit: 9, offset: 0 });
+    expect(listed).toEqual([job]);
   });
 
   test('gives a cancelling job the stop reason cancel', () => {
@@ -317,10 +317,10 @@ describe('migrating jobs', () => {
 
 test('adds a permanent fleet id and empty pool tables to an older database', async () => {
   const file = writeOldFile(({ worker }) => worker('w_1'));
-  const [first, twin] = [open(file), open(writeOldFile(({ worker }) => worker('w_1')))];
+  const [first, otherStore] = [open(file), open(writeOldFile(({ worker }) => worker('w_1')))];
   const id = first.fleetId();
   expect(id).toMatch(/^[a-z0-9]{8}$/);
-  expect(twin.fleetId()).not.toBe(id);
+  expect(otherStore.fleetId()).not.toBe(id);
   expect([first.pools(), first.openLaunches(), first.worker(workerId('w_1'))?.name]).toEqual([[], [], 'w_1']);
   await first.close();
   expect(open(file).fleetId()).toBe(id);
@@ -348,13 +348,13 @@ test('continues the event numbers and starts the audit trail', async () => {
 });
 
 test('migrates a file with running totals to the schema of a new file', () => {
-  const [old, fresh] = [join(openFolder(), 'trainyard.db'), join(openFolder(), 'trainyard.db')];
-  const db = new Database(old);
+  const [oldPath, newPath] = [join(openFolder(), 'trainyard.db'), join(openFolder(), 'trainyard.db')];
+  const db = new Database(oldPath);
   db.exec(readFileSync(join(import.meta.dirname, 'schema-running-totals.sql'), 'utf8'));
   db.close();
-  open(old);
-  open(fresh);
-  expect(schemaIn(old)).toEqual(schemaIn(fresh));
+  open(oldPath);
+  open(newPath);
+  expect(schemaIn(oldPath)).toEqual(schemaIn(newPath));
 });
 
 // Returns the tables, indexes and triggers of a file.

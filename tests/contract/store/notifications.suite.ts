@@ -49,11 +49,11 @@ export function describeNotifications(open: OpenStore): void {
     });
     return store;
   };
-  const next = (store: Store, channel = 'c1', now = at(9)) =>
+  const nextDeliveryId = (store: Store, channel = 'c1', now = at(9)) =>
     store.nextDelivery(channelId(channel), now)?.id ?? null;
 
   describe('stored notifications', () => {
-    test('keep channels and rules in the order of their creation after a change', async () => {
+    test('lists channels and rules in the order of their creation after a change', async () => {
       const store = await withDeliveries();
       const changed = { ...makeChannel('c1'), name: 'team' };
       await store.write(tx => {
@@ -68,7 +68,7 @@ export function describeNotifications(open: OpenStore): void {
       expect(store.notificationRules()).toEqual([]);
     });
 
-    test('store one delivery for each channel and occasion', async () => {
+    test('stores one delivery for each channel and occasion', async () => {
       const store = await withDeliveries(
         makeDelivery('d1', { occasion: 'event:1' }),
         makeDelivery('d2', { occasion: 'event:1' }),
@@ -77,22 +77,22 @@ export function describeNotifications(open: OpenStore): void {
       expect(store.deliveries(null, 9).map(({ id }) => id)).toEqual(['d3', 'd1']);
     });
 
-    test('deliver in order for each subject, and let other subjects pass', async () => {
+    test('returns deliveries of the same subject in order, and does not delay other subjects', async () => {
       const first = makeDelivery('d1', { dueAt: at(50) });
       const store = await withDeliveries(first, makeDelivery('d2'), makeDelivery('d3', { subject: 'j2' }));
-      expect(next(store)).toBe('d3');
+      expect(nextDeliveryId(store)).toBe('d3');
       expect(store.nextDueAt()).toBe(at(1));
       await store.write(tx => tx.updateDelivery(makeDelivery('d3', { subject: 'j2', state: 'delivered' })));
-      expect(next(store)).toBeNull();
-      expect(next(store, 'c2')).toBeNull();
-      expect(next(store, 'c1', at(50))).toBe('d1');
+      expect(nextDeliveryId(store)).toBeNull();
+      expect(nextDeliveryId(store, 'c2')).toBeNull();
+      expect(nextDeliveryId(store, 'c1', at(50))).toBe('d1');
       await store.write(tx => tx.updateDelivery({ ...first, state: 'failed' }));
-      expect(next(store)).toBe('d2');
+      expect(nextDeliveryId(store)).toBe('d2');
       expect(store.pendingDeliveries(channelId('c1'))).toBe(1);
       expect(store.deliveries('failed', 9)).toEqual([{ ...first, state: 'failed' }]);
     });
 
-    test('keep the newest ended deliveries and all pending ones', async () => {
+    test('keeps the newest ended deliveries and all pending ones', async () => {
       const ended = ['d1', 'd2', 'd3'].map(id => makeDelivery(id, { state: 'delivered' }));
       const store = await withDeliveries(makeDelivery('d0'), ...ended);
       await store.write(tx => tx.trimDeliveries(2));
@@ -101,7 +101,7 @@ export function describeNotifications(open: OpenStore): void {
       expect(store.deliveries(null, 9)).toHaveLength(3);
     });
 
-    test('disappear with their channel', async () => {
+    test('removes the rules and deliveries of a removed channel', async () => {
       const store = await withDeliveries(makeDelivery('d1'));
       await store.write(tx => tx.removeChannel(channelId('c1')));
       expect(store.channels().map(({ id }) => id)).toEqual(['c2']);

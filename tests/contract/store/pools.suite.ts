@@ -55,7 +55,7 @@ const makeLaunch = (id: string, changes: Partial<Launch> = {}): Launch => ({
   ...changes,
 });
 
-const ended = (id: string, from: number, to: number, changes: Partial<Launch> = {}): Launch =>
+const makeEndedLaunch = (id: string, from: number, to: number, changes: Partial<Launch> = {}): Launch =>
   makeLaunch(id, { state: 'ended', outcome: 'finished', startedAt: at(from), endedAt: at(to), ...changes });
 
 export function describePools(open: OpenStore): void {
@@ -103,8 +103,8 @@ export function describePools(open: OpenStore): void {
 
     test('refuses two pools with the same name', async () => {
       const store = await withPools();
-      const twin = makePool('gpu', { id: poolId('p_twin') });
-      await expect(store.write(tx => tx.insertPool(twin))).rejects.toThrow('UNIQUE');
+      const sameName = makePool('gpu', { id: poolId('p_twin') });
+      await expect(store.write(tx => tx.insertPool(sameName))).rejects.toThrow('UNIQUE');
       await expect(store.write(tx => tx.updatePool(makePool('big', { name: 'gpu' })))).rejects.toThrow(
         'UNIQUE',
       );
@@ -112,11 +112,11 @@ export function describePools(open: OpenStore): void {
     });
 
     test('removes a pool together with its launches, and no others', async () => {
-      const kept = makeLaunch('l2', { poolId: poolId('p_big') });
-      const store = await withPools(ended('l1', 1, 2), kept);
+      const otherLaunch = makeLaunch('l2', { poolId: poolId('p_big') });
+      const store = await withPools(makeEndedLaunch('l1', 1, 2), otherLaunch);
       await store.write(tx => tx.removePool(poolId('p_gpu')));
       expect(store.pools().map(({ name }) => name)).toEqual(['big']);
-      expect([store.launch(launchId('l1')), store.launch(launchId('l2'))]).toEqual([null, kept]);
+      expect([store.launch(launchId('l1')), store.launch(launchId('l2'))]).toEqual([null, otherLaunch]);
     });
   });
 
@@ -133,22 +133,22 @@ export function describePools(open: OpenStore): void {
     test('lists launches that have not ended, in the order in which they were ordered', async () => {
       const store = await withPools(
         makeLaunch('l3'),
-        ended('l2', 1, 2),
+        makeEndedLaunch('l2', 1, 2),
         makeLaunch('l1', { poolId: poolId('p_big') }),
       );
       const openIds = () => store.openLaunches().map(({ id }) => id);
       expect(openIds()).toEqual(['l3', 'l1']);
-      const over = ended('l3', 5, 6);
-      await store.write(tx => tx.updateLaunch(over));
+      const endedLaunch = makeEndedLaunch('l3', 5, 6);
+      await store.write(tx => tx.updateLaunch(endedLaunch));
       expect(openIds()).toEqual(['l1']);
-      expect(store.launch(over.id)).toEqual(over);
+      expect(store.launch(endedLaunch.id)).toEqual(endedLaunch);
     });
 
     test('lists the launches of a pool newest first, up to a limit', async () => {
       const store = await withPools(
         makeLaunch('l1'),
         makeLaunch('l2', { poolId: poolId('p_big') }),
-        ended('l3', 1, 2),
+        makeEndedLaunch('l3', 1, 2),
         makeLaunch('l4'),
       );
       const ids = (limit: number) => store.launchesOf(poolId('p_gpu'), limit).map(({ id }) => id);
@@ -159,12 +159,12 @@ export function describePools(open: OpenStore): void {
 
     test('requires an existing pool and a worker that no other launch has', async () => {
       const store = await withPools(makeLaunch('l1'));
-      const put = (launch: Launch) => store.write(tx => tx.insertLaunch(launch));
-      await expect(put(makeLaunch('l2'))).rejects.toThrow('FOREIGN');
-      await expect(put(makeLaunch('l2', { workerId: workerId('w_l1') }))).rejects.toThrow('UNIQUE');
+      const insertLaunch = (launch: Launch) => store.write(tx => tx.insertLaunch(launch));
+      await expect(insertLaunch(makeLaunch('l2'))).rejects.toThrow('FOREIGN');
+      await expect(insertLaunch(makeLaunch('l2', { workerId: workerId('w_l1') }))).rejects.toThrow('UNIQUE');
       await store.write(tx => tx.insertWorker(makeWorker({ id: workerId('w_l2') }), 'hash-2'));
-      await expect(put(makeLaunch('l2', { poolId: poolId('p_none') }))).rejects.toThrow('FOREIGN');
-      await expect(put(makeLaunch('l1', { workerId: workerId('w_l2') }))).rejects.toThrow('UNIQUE');
+      await expect(insertLaunch(makeLaunch('l2', { poolId: poolId('p_none') }))).rejects.toThrow('FOREIGN');
+      await expect(insertLaunch(makeLaunch('l1', { workerId: workerId('w_l2') }))).rejects.toThrow('UNIQUE');
     });
 
     test('keeps a launch when its worker is deleted', async () => {
@@ -174,7 +174,11 @@ export function describePools(open: OpenStore): void {
     });
 
     test('trims launches that ended before a time, but none that has not ended', async () => {
-      const store = await withPools(ended('l1', 1, 9), ended('l2', 1, 10), makeLaunch('l3'));
+      const store = await withPools(
+        makeEndedLaunch('l1', 1, 9),
+        makeEndedLaunch('l2', 1, 10),
+        makeLaunch('l3'),
+      );
       await store.write(tx => tx.trimLaunches(at(10)));
       expect(store.launchesOf(poolId('p_gpu'), 9).map(({ id }) => id)).toEqual(['l3', 'l2']);
     });
@@ -182,7 +186,7 @@ export function describePools(open: OpenStore): void {
     test('drops the changes of a launch when the write fails', async () => {
       const store = await withPools(makeLaunch('l1'));
       const failing = store.write(tx => {
-        tx.updateLaunch(ended('l1', 1, 2));
+        tx.updateLaunch(makeEndedLaunch('l1', 1, 2));
         throw new Error('too late');
       });
       await expect(failing).rejects.toThrow('too late');
@@ -196,27 +200,27 @@ export function describePools(open: OpenStore): void {
 
     test('counts all GPUs of all machines from start to end of a launch', async () => {
       const store = await withPools(
-        ended('l1', 10, 20, { nodes: 2, gpus: 4 }),
-        ended('l2', 10, 11),
-        ended('l3', 10, 20, { gpus: 0 }),
-        ended('l4', 10, 15, { poolId: poolId('p_big'), gpus: 8 }),
+        makeEndedLaunch('l1', 10, 20, { nodes: 2, gpus: 4 }),
+        makeEndedLaunch('l2', 10, 11),
+        makeEndedLaunch('l3', 10, 20, { gpus: 0 }),
+        makeEndedLaunch('l4', 10, 15, { poolId: poolId('p_big'), gpus: 8 }),
       );
       expect(gpuSeconds(store, 0, 100)).toEqual({ p_gpu: 81, p_big: 40 });
     });
 
     test('counts launches that never joined, and running ones until now', async () => {
       const store = await withPools(
-        ended('l1', 10, 20, { outcome: 'never_joined' }),
+        makeEndedLaunch('l1', 10, 20, { outcome: 'never_joined' }),
         makeLaunch('l2', { state: 'running', startedAt: at(30), gpus: 2 }),
       );
       expect(gpuSeconds(store, 0, 40)).toEqual({ p_gpu: 30 });
-      await store.write(tx => tx.updateLaunch(ended('l2', 30, 31, { gpus: 2 })));
+      await store.write(tx => tx.updateLaunch(makeEndedLaunch('l2', 30, 31, { gpus: 2 })));
       expect(gpuSeconds(store, 0, 40)).toEqual({ p_gpu: 12 });
     });
 
     test('counts only GPU time between the two given times', async () => {
       const store = await withPools(
-        ended('l1', 10, 30),
+        makeEndedLaunch('l1', 10, 30),
         makeLaunch('l2', { state: 'running', startedAt: at(20) }),
       );
       expect(gpuSeconds(store, 25, 40)).toEqual({ p_gpu: 20 });

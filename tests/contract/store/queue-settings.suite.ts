@@ -39,11 +39,11 @@ export function describeQueueSettings(open: OpenStore): void {
         maxLocalJobs: 1,
       };
       await store.write(tx => tx.setQueueSettings(before));
-      const failed = store.write(tx => {
+      const failedWrite = store.write(tx => {
         tx.setQueueSettings({ ...before, maxRunning: 9 });
         throw new Error('no');
       });
-      await expect(failed).rejects.toThrow('no');
+      await expect(failedWrite).rejects.toThrow('no');
       expect(store.queueSettings()).toEqual(before);
     });
   });

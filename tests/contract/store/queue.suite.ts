@@ -29,7 +29,7 @@ const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order
 
 const ranked = (order: number, rank: Partial<PendingJob['rank']>, more: Partial<PendingJob> = {}) =>
   makeJob(order, { rank: { ...makeJob(order).rank, ...rank }, ...more });
-const named = (order: number, configName: string): PendingJob =>
+const withConfigName = (order: number, configName: string): PendingJob =>
   makeJob(order, { spec: { ...makeJob(order).spec, configName } });
 
 export function describeQueue(open: OpenStore): void {
@@ -67,11 +67,11 @@ function describeFilters(open: OpenStore): void {
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
       const first = asLive(job, 'running');
-      const back = asRequeued(first);
-      await put(store, job, first, back);
+      const requeued = asRequeued(first);
+      await put(store, job, first, requeued);
       expect(orders(store.jobs(filter({ workerId: workerId('w_1') })))).toEqual([1]);
       const second = { ...makeAttempt(job.id, { n: 2 }), workerId: workerId('w_2') };
-      await store.write(tx => tx.replaceJob(back, asLive(back, 'running', second)));
+      await store.write(tx => tx.replaceJob(requeued, asLive(requeued, 'running', second)));
       expect(orders(store.jobs(filter({ workerId: workerId('w_1') })))).toEqual([1]);
       expect(orders(store.jobs(filter({ workerId: workerId('w_2') })))).toEqual([1]);
     });
@@ -91,11 +91,11 @@ function describeFilters(open: OpenStore): void {
       ['Übung', [5]],
       ['ÜBUNG', [5]],
       ['', [1, 2, 3, 4, 5]],
-    ])('finds jobs with %j in their id or config name in any case', async (text, found) => {
+    ])('finds jobs with %j in their id or config name in any case', async (text, expectedOrders) => {
       const store = open();
       const names = ['portrait-v2', 'my-Portrait', '100% wool', 'a_b', 'Übung 1'];
-      for (const [index, name] of names.entries()) await put(store, named(index + 1, name));
-      expect(orders(store.jobs(filter({ search: parseSearch(text) }))).toReversed()).toEqual(found);
+      for (const [index, name] of names.entries()) await put(store, withConfigName(index + 1, name));
+      expect(orders(store.jobs(filter({ search: parseSearch(text) }))).toReversed()).toEqual(expectedOrders);
     });
 
     test('filters jobs that need approval', async () => {
@@ -113,13 +113,13 @@ function describeFilters(open: OpenStore): void {
       await put(store, makeJob(1, { user: 'bob', approval: 'wanted' }));
       await put(store, makeJob(2, { user: 'ada', approval: 'wanted' }));
       await put(store, makeJob(3, { user: 'bob' }));
-      const wanted = {
+      const combined = {
         user: 'bob',
         blocked: true,
         statuses: ['pending'],
         search: parseSearch('inline'),
       } as const;
-      expect(orders(store.jobs(filter(wanted)))).toEqual([1]);
+      expect(orders(store.jobs(filter(combined)))).toEqual([1]);
     });
   });
 
@@ -130,15 +130,15 @@ function describeFilters(open: OpenStore): void {
       for (let n = 0; n < count; n++) await put(store, makeJob((newest += 1)));
     };
     await add(25);
-    const seen: number[] = [];
+    const listedOrders: number[] = [];
     for (let after: JobPlace | null = null; ; ) {
       const page = orders(store.jobs(filter({ after, limit: 10 })));
-      seen.push(...page);
+      listedOrders.push(...page);
       if (page.length < 10) break;
       after = store.jobPlace(jobId(`j_${page.at(-1)}`), 'submitted');
       await add(3);
     }
-    expect(seen).toEqual(Array.from({ length: 25 }, (_, index) => 25 - index));
+    expect(listedOrders).toEqual(Array.from({ length: 25 }, (_, index) => 25 - index));
   });
 }
 
@@ -232,16 +232,21 @@ function describeEnds(open: OpenStore): void {
     test('removes a job with its attempts and config, and nothing else', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
-      const [gone, stays] = [makeJob(1), makeJob(2)];
-      await put(store, gone, asLive(gone, 'running'), asEnded(asLive(gone, 'running'), 'completed'));
-      await put(store, stays, asLive(stays, 'running', { workerId: workerId('w_2') }));
-      await store.write(tx => tx.removeJob(gone.id));
-      expect(store.job(gone.id)).toBeNull();
-      expect(store.payload(gone.id)).toBeNull();
-      expect(store.attempts(gone.id)).toEqual([]);
+      const [removedJob, otherJob] = [makeJob(1), makeJob(2)];
+      await put(
+        store,
+        removedJob,
+        asLive(removedJob, 'running'),
+        asEnded(asLive(removedJob, 'running'), 'completed'),
+      );
+      await put(store, otherJob, asLive(otherJob, 'running', { workerId: workerId('w_2') }));
+      await store.write(tx => tx.removeJob(removedJob.id));
+      expect(store.job(removedJob.id)).toBeNull();
+      expect(store.payload(removedJob.id)).toBeNull();
+      expect(store.attempts(removedJob.id)).toEqual([]);
       expect(orders(store.jobs(filter()))).toEqual([2]);
-      expect(store.payload(stays.id)).toEqual(emptyPayload);
-      expect(store.attempts(stays.id)).toHaveLength(1);
+      expect(store.payload(otherJob.id)).toEqual(emptyPayload);
+      expect(store.attempts(otherJob.id)).toHaveLength(1);
       expect(store.worker(workerId('w_1'))).not.toBeNull();
     });
   });
@@ -261,17 +266,17 @@ function describeEnds(open: OpenStore): void {
     ]);
   });
 
-  test('finds the newest completed jobs that are alike, of one user or of all', async () => {
+  test('finds the newest completed jobs with the same likeness, of one user or of all users', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
-    const ran = async (
+    const putEndedRun = async (
       order: number,
       likeness: string | null,
       status: 'completed' | 'failed',
       user = 'ada',
     ) => {
-      const made = makeJob(order, { user });
-      const job = likeness === null ? made : { ...made, spec: { ...made.spec, likeness } };
+      const newJob = makeJob(order, { user });
+      const job = likeness === null ? newJob : { ...newJob, spec: { ...newJob.spec, likeness } };
       const live = asLive(job, 'running', { startedAt: at(order) });
       const end = makeEnd({ at: at(order + 5), outcome: status });
       await put(store, job, live, {
@@ -280,11 +285,11 @@ function describeEnds(open: OpenStore): void {
       });
       expect(store.job(job.id)?.spec).toEqual(job.spec);
     };
-    for (let order = 1; order <= 10; order++) await ran(order, 'flux', 'completed');
-    await ran(11, 'sdxl', 'completed');
-    await ran(12, null, 'completed');
-    await ran(13, 'flux', 'failed');
-    await ran(14, 'flux', 'completed', 'bob');
+    for (let order = 1; order <= 10; order++) await putEndedRun(order, 'flux', 'completed');
+    await putEndedRun(11, 'sdxl', 'completed');
+    await putEndedRun(12, null, 'completed');
+    await putEndedRun(13, 'flux', 'failed');
+    await putEndedRun(14, 'flux', 'completed', 'bob');
     const ids = (user: string | null) => store.alikeJobs('flux', user).map(({ id }) => id);
     expect(ids(null)).toEqual([14, 10, 9, 8, 7, 6, 5, 4].map(order => makeJob(order).id));
     expect(ids('bob')).toEqual([makeJob(14).id]);
@@ -297,7 +302,12 @@ function describeEnds(open: OpenStore): void {
     const none = { completed: 0, failed: 0, cancelled: 0, averageWaitMs: null, averageRunMs: null };
     expect(store.jobTimes(0)).toEqual(none);
     await putWorkers(store, 'w_1');
-    const ran = async (order: number, started: number, ended: number, status: 'completed' | 'failed') => {
+    const putEndedRun = async (
+      order: number,
+      started: number,
+      ended: number,
+      status: 'completed' | 'failed',
+    ) => {
       const job = makeJob(order, { queuedAt: at(0) });
       const live = asLive(job, 'running', { startedAt: at(started) });
       const end = makeEnd({ at: at(ended), outcome: status });
@@ -306,8 +316,8 @@ function describeEnds(open: OpenStore): void {
         attempt: { ...live.attempt, end },
       });
     };
-    await ran(1, 10, 20, 'completed');
-    await ran(2, 20, 50, 'failed');
+    await putEndedRun(1, 10, 20, 'completed');
+    await putEndedRun(2, 20, 50, 'failed');
     await putEnded(store, 3, at(60));
     expect(store.jobTimes(at(20))).toEqual({
       completed: 1,
@@ -323,7 +333,7 @@ function describeEnds(open: OpenStore): void {
   });
 }
 
-const needing = (order: number, gpuCount: number, devices: readonly number[] | null = null): PendingJob => {
+const withGpus = (order: number, gpuCount: number, devices: readonly number[] | null = null): PendingJob => {
   const { spec } = makeJob(order);
   return makeJob(order, { spec: { ...spec, devices, requirements: { ...spec.requirements, gpuCount } } });
 };
@@ -360,10 +370,10 @@ function describeLine(open: OpenStore): void {
     expect(store.queuedJobs(10)).toEqual(['j_6', 'j_3', 'j_1', 'j_5', 'j_2', 'j_4']);
     const inOrder = [3, 1, 5, 2, 4].map(order => ranked(order, { turn: turns[order - 1] ?? 0 }));
     expect(inOrder.map(job => store.position(job))).toEqual([2, 3, 4, 5, 6]);
-    for (const [place, job] of inOrder.entries()) {
-      expect(orders(store.pendingAhead(job, 9))).toEqual([6, ...orders(inOrder.slice(0, place))]);
-      expect(store.neighbours(job, 'before', 2)).toEqual(inOrder.slice(0, place).toReversed().slice(0, 2));
-      expect(store.neighbours(job, 'after', 2)).toEqual(inOrder.slice(place + 1, place + 3));
+    for (const [index, job] of inOrder.entries()) {
+      expect(orders(store.pendingAhead(job, 9))).toEqual([6, ...orders(inOrder.slice(0, index))]);
+      expect(store.neighbours(job, 'before', 2)).toEqual(inOrder.slice(0, index).toReversed().slice(0, 2));
+      expect(store.neighbours(job, 'after', 2)).toEqual(inOrder.slice(index + 1, index + 3));
     }
     expect(orders(store.pendingJobs())).toEqual([6, 3, 1, 7, 5, 2, 4]);
   });
@@ -374,7 +384,7 @@ function describeLine(open: OpenStore): void {
     const { requirements } = makeJob(1).spec;
     const demanding = { ...requirements, gpuCount: 2, labels: { site: 'attic' } };
     const second = makeAttempt(jobId('j_3'), { n: 2, workerId: workerId('w_2') });
-    const again = asLive(makeJob(3), 'running', second);
+    const secondRun = asLive(makeJob(3), 'running', second);
     await put(store, makeJob(1, { user: 'bob' }));
     await put(
       store,
@@ -385,12 +395,12 @@ function describeLine(open: OpenStore): void {
       makeJob(3),
       asLive(makeJob(3), 'running'),
       asRequeued(asLive(makeJob(3), 'running')),
-      again,
-      asRequeued(again),
+      secondRun,
+      asRequeued(secondRun),
     );
     await put(store, makeJob(4), asLive(makeJob(4), 'running'));
     await putEnded(store, 5, at(9));
-    const facts = {
+    const placement = {
       requirements,
       user: 'ada',
       team: null,
@@ -403,25 +413,25 @@ function describeLine(open: OpenStore): void {
       unmet: 0,
     };
     expect(store.waitingJobs().toSorted((a, b) => a.order - b.order)).toEqual([
-      { ...facts, id: 'j_1', order: 1, user: 'bob' },
-      { ...facts, id: 'j_2', order: 2, level: 30, approval: 'wanted', requirements: demanding },
-      { ...facts, id: 'j_3', order: 3, avoid: 'w_2', notBefore: at(30), lastCause: 'worker_lost' },
+      { ...placement, id: 'j_1', order: 1, user: 'bob' },
+      { ...placement, id: 'j_2', order: 2, level: 30, approval: 'wanted', requirements: demanding },
+      { ...placement, id: 'j_3', order: 3, avoid: 'w_2', notBefore: at(30), lastCause: 'worker_lost' },
     ]);
   });
 
   test('groups pending jobs with the same requirements behind the first one', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
-    for (const [order, gpus] of [1, 8, 1, 8, 8, 2].entries()) await put(store, needing(order + 1, gpus));
-    await put(store, { ...needing(7, 4), approval: 'wanted' });
-    await put(store, needing(8, 16), asLive(needing(8, 16), 'running'));
+    for (const [order, gpus] of [1, 8, 1, 8, 8, 2].entries()) await put(store, withGpus(order + 1, gpus));
+    await put(store, { ...withGpus(7, 4), approval: 'wanted' });
+    await put(store, withGpus(8, 16), asLive(withGpus(8, 16), 'running'));
     const kinds = store.waitingKinds(10, null);
     expect(kinds.map(({ first, count }) => [first, count])).toEqual([
       ['j_1', 2],
       ['j_2', 3],
       ['j_6', 1],
     ]);
-    expect(kinds[1]?.requirements).toEqual(needing(2, 8).spec.requirements);
+    expect(kinds[1]?.requirements).toEqual(withGpus(2, 8).spec.requirements);
     expect(store.waitingKinds(1, null)).toHaveLength(1);
   });
 
@@ -429,37 +439,37 @@ function describeLine(open: OpenStore): void {
     const store = open();
     await putWorkers(store, 'w_1');
     const local = (order: number): PendingJob => {
-      const job = needing(order, 1);
+      const job = withGpus(order, 1);
       return { ...job, spec: { ...job.spec, requirements: { ...job.spec.requirements, target: 'local' } } };
     };
     await put(store, local(1));
     await put(store, local(2));
-    await put(store, needing(3, 1));
+    await put(store, withGpus(3, 1));
     await put(store, { ...local(4), approval: 'wanted' });
     await put(store, local(5), asLive(local(5), 'running'));
     expect(store.pendingLocally()).toBe(2);
   });
 
-  test('adds up GPU time within a period, whatever the jobs became', async () => {
+  test('adds up GPU time within a period, whether jobs completed, run or were requeued', async () => {
     const store = open();
     expect(store.gpuMs(at(0), at(100))).toBe(0);
     await putWorkers(store, 'w_1', 'w_2', 'w_3');
     // Two GPUs from second 10 to second 20.
-    const done = asLive(needing(1, 2), 'running', { startedAt: at(10) });
-    await put(store, needing(1, 2), done, {
-      ...asEnded(done, 'completed', { endedAt: at(20) }),
-      attempt: { ...done.attempt, end: makeEnd({ at: at(20) }) },
+    const completedRun = asLive(withGpus(1, 2), 'running', { startedAt: at(10) });
+    await put(store, withGpus(1, 2), completedRun, {
+      ...asEnded(completedRun, 'completed', { endedAt: at(20) }),
+      attempt: { ...completedRun.attempt, end: makeEnd({ at: at(20) }) },
     });
     // One GPU, which the config names, from second 30 until now.
-    await put(store, needing(2, 0, [3]), asLive(needing(2, 0, [3]), 'running', { startedAt: at(30) }));
+    await put(store, withGpus(2, 0, [3]), asLive(withGpus(2, 0, [3]), 'running', { startedAt: at(30) }));
     // Four GPUs from second 40 to second 50. That attempt has ended, and the job is pending again.
-    const lost = asLive(needing(3, 4), 'running', { startedAt: at(40), workerId: workerId('w_2') });
-    await put(store, needing(3, 4), lost, {
-      ...asRequeued(lost),
-      attempt: { ...lost.attempt, end: makeEnd({ at: at(50), outcome: 'requeued' }) },
+    const lostRun = asLive(withGpus(3, 4), 'running', { startedAt: at(40), workerId: workerId('w_2') });
+    await put(store, withGpus(3, 4), lostRun, {
+      ...asRequeued(lostRun),
+      attempt: { ...lostRun.attempt, end: makeEnd({ at: at(50), outcome: 'requeued' }) },
     });
     // No GPU time, because the job was offered but never started.
-    await put(store, needing(4, 8), asLive(needing(4, 8), 'dispatched', { workerId: workerId('w_3') }));
+    await put(store, withGpus(4, 8), asLive(withGpus(4, 8), 'dispatched', { workerId: workerId('w_3') }));
     const seconds = (since: number, now: number): number => store.gpuMs(at(since), at(now)) / 1_000;
     expect(seconds(0, 100)).toBe(2 * 10 + 70 + 4 * 10);
     expect(seconds(15, 100)).toBe(2 * 5 + 70 + 4 * 10);

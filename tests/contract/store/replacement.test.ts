@@ -11,13 +11,13 @@ import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
 import { testSeal } from '../../support/seal.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
-import { newFile, scribble } from './bench.ts';
+import { newFile, overwriteBytes } from './bench.ts';
 import { makeJob, put, putWorkers, quietDeps } from './builders.ts';
 import { schema1 } from './schema-1.ts';
 
 const clock = createVirtualClock();
 
-interface Bench {
+interface Fixture {
   readonly file: string;
   readonly store: Store;
   readonly backup: string;
@@ -29,32 +29,32 @@ interface Bench {
 }
 
 // The backup contains one worker. The database contains a second worker and a job.
-async function openBench(): Promise<Bench> {
+async function openFixture(): Promise<Fixture> {
   const file = newFile();
   const folder = openBackupFolder(file, clock);
   const store = openSqliteStore(file, quietDeps());
   onTestFinished(() => store.close());
   await putWorkers(store, 'w_first');
-  const made = await folder.add(
+  const backupFile = await folder.add(
     'manual',
     copy => store.copyTo(copy, new AbortController().signal),
     new AbortController().signal,
   );
   await putWorkers(store, 'w_last');
   await put(store, makeJob(1));
-  const backup = made.slice(folder.path.length + 1);
+  const backup = backupFile.slice(folder.path.length + 1);
   const causes: string[] = [];
   const log = {
     ...quietDeps().log,
     error: (_event: string, fields = {}) => void causes.push(inspect(fields)),
   };
-  const parts = { file, folder, store: { clock, seal: testSeal }, log, lastEvent: 5_000_000_000 };
+  const deps = { file, folder, store: { clock, seal: testSeal }, log, lastEvent: 5_000_000_000 };
   return {
     file,
     store,
     backup,
     causes,
-    prepare: (name = backup) => prepareReplacement(parts, name),
+    prepare: (name = backup) => prepareReplacement(deps, name),
     plant(write) {
       const name = backupName('manual', 77, clock.wall());
       write(join(folder.path, name));
@@ -74,8 +74,8 @@ const restoredFact: AuditFact = {
   details: {},
 };
 
-async function ready(bench: Bench, name?: string): Promise<Replacement> {
-  const outcome = await bench.prepare(name);
+async function prepareOrThrow(fixture: Fixture, name?: string): Promise<Replacement> {
+  const outcome = await fixture.prepare(name);
   if (!outcome.ok) throw new Error(outcome.refusal.detail);
   onTestFinished(() => outcome.value.drop());
   return outcome.value;
@@ -89,46 +89,46 @@ function reopen(file: string): Store {
 
 describe('replacing the database with a backup', () => {
   test('prepares the backup next to the database, signs it, and replaces the database by a rename', async () => {
-    const bench = await openBench();
-    const replacement = await ready(bench);
+    const fixture = await openFixture();
+    const replacement = await prepareOrThrow(fixture);
     expect(replacement.backup).toMatchObject({
-      name: bench.backup,
+      name: fixture.backup,
       kind: 'manual',
     } satisfies Partial<Backup>);
     expect(replacement.backup.bytes).toBeGreaterThan(0);
     // The prepared backup is not in use yet.
-    expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
-    await bench.store.close();
+    expect(workersOf(fixture.store)).toEqual(['w_first', 'w_last']);
+    await fixture.store.close();
     await replacement.sign(() => restoredFact);
     replacement.replaceDatabase();
-    const store = reopen(bench.file);
+    const store = reopen(fixture.file);
     expect(workersOf(store)).toEqual(['w_first']);
     expect(store.liveJobs()).toEqual([]);
     expect(store.audit.row(store.audit.lastSeq())).toMatchObject({ type: 'audit.restored', actor_id: 'ada' });
-    expect(leftovers(bench.file)).toEqual([]);
+    expect(leftovers(fixture.file)).toEqual([]);
   });
 
   test('continues after the highest event number of both databases', async () => {
-    const bench = await openBench();
-    const replacement = await ready(bench);
-    await bench.store.close();
+    const fixture = await openFixture();
+    const replacement = await prepareOrThrow(fixture);
+    await fixture.store.close();
     await replacement.sign(() => restoredFact);
     replacement.replaceDatabase();
-    expect(reopen(bench.file).eventRange().last).toBeGreaterThan(5_000_000_000);
+    expect(reopen(fixture.file).eventRange().last).toBeGreaterThan(5_000_000_000);
   });
 
   test('migrates a backup of an older version before it replaces the database', async () => {
-    const bench = await openBench();
-    const name = bench.plant(file => {
+    const fixture = await openFixture();
+    const name = fixture.plant(file => {
       const db = new Database(file);
       db.exec(schema1);
       db.pragma('user_version = 1');
       db.close();
     });
-    const replacement = await ready(bench, name);
-    await bench.store.close();
+    const replacement = await prepareOrThrow(fixture, name);
+    await fixture.store.close();
     replacement.replaceDatabase();
-    expect(workersOf(reopen(bench.file))).toEqual([]);
+    expect(workersOf(reopen(fixture.file))).toEqual([]);
   });
 });
 
@@ -141,9 +141,9 @@ describe('unusable backups', () => {
     '.',
     '/etc/passwd',
   ])('returns backup_not_found for the name "%s"', async name => {
-    const bench = await openBench();
-    expect(await bench.prepare(name)).toMatchObject({ ok: false, refusal: { code: 'backup_not_found' } });
-    expect(leftovers(bench.file)).toEqual([]);
+    const fixture = await openFixture();
+    expect(await fixture.prepare(name)).toMatchObject({ ok: false, refusal: { code: 'backup_not_found' } });
+    expect(leftovers(fixture.file)).toEqual([]);
   });
 
   test.each<[string, (file: string, whole: string) => void, RegExp, RegExp?]>([
@@ -162,7 +162,7 @@ describe('unusable backups', () => {
       'a damaged backup',
       (file, whole) => {
         copyFileSync(whole, file);
-        scribble(file, 4_096, Buffer.alloc(16_384, 0x5a));
+        overwriteBytes(file, 4_096, Buffer.alloc(16_384, 0x5a));
       },
       /damaged/,
     ],
@@ -187,49 +187,50 @@ describe('unusable backups', () => {
       /it could not be read.*The log has more/,
       /JSON/,
     ],
-  ])('refuses %s and changes nothing', async (_what, plant, says, logged) => {
-    const bench = await openBench();
-    const whole = join(dirname(bench.file), 'backups', bench.backup);
-    const name = bench.plant(file => plant(file, whole));
-    const outcome = await bench.prepare(name);
+  ])('refuses %s and changes nothing', async (_what, plant, detailPattern, causePattern) => {
+    const fixture = await openFixture();
+    const whole = join(dirname(fixture.file), 'backups', fixture.backup);
+    const name = fixture.plant(file => plant(file, whole));
+    const outcome = await fixture.prepare(name);
     expect(outcome).toMatchObject({
       ok: false,
-      refusal: { code: 'backup_unusable', detail: expect.stringMatching(says) },
+      refusal: { code: 'backup_unusable', detail: expect.stringMatching(detailPattern) },
     });
-    expect(JSON.stringify(outcome)).not.toContain(dirname(bench.file));
-    expect(bench.causes).toEqual(logged === undefined ? [] : [expect.stringMatching(logged)]);
-    expect(leftovers(bench.file)).toEqual([]);
-    expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
+    expect(JSON.stringify(outcome)).not.toContain(dirname(fixture.file));
+    expect(fixture.causes).toEqual(causePattern === undefined ? [] : [expect.stringMatching(causePattern)]);
+    expect(leftovers(fixture.file)).toEqual([]);
+    expect(workersOf(fixture.store)).toEqual(['w_first', 'w_last']);
   });
 
   test('refuses a backup that cannot be copied, and names the file only in the log', async () => {
-    const bench = await openBench();
-    const name = bench.plant(file => mkdirSync(file));
-    const outcome = await bench.prepare(name);
+    const fixture = await openFixture();
+    const name = fixture.plant(file => mkdirSync(file));
+    const outcome = await fixture.prepare(name);
     expect(outcome).toMatchObject({ ok: false, refusal: { code: 'storage' } });
-    expect(JSON.stringify(outcome)).not.toContain(dirname(bench.file));
-    expect(bench.causes).toEqual([expect.stringContaining(join(dirname(bench.file), 'backups', name))]);
+    expect(JSON.stringify(outcome)).not.toContain(dirname(fixture.file));
+    expect(fixture.causes).toEqual([expect.stringContaining(join(dirname(fixture.file), 'backups', name))]);
   });
 
   test('refuses to replace the database while another program uses it', async () => {
-    const bench = await openBench();
-    const replacement = await ready(bench);
-    const other = new Database(bench.file);
+    const fixture = await openFixture();
+    const replacement = await prepareOrThrow(fixture);
+    const other = new Database(fixture.file);
     onTestFinished(() => void other.close());
     other.prepare('SELECT count(*) FROM workers').get();
-    await bench.store.close();
+    await fixture.store.close();
     expect(() => replacement.replaceDatabase()).toThrow(/locked by another program/);
     other.close();
-    expect(workersOf(reopen(bench.file))).toEqual(['w_first', 'w_last']);
+    expect(workersOf(reopen(fixture.file))).toEqual(['w_first', 'w_last']);
   });
 });
 
 test('overwrites the leftovers of an interrupted replacement', async () => {
-  const bench = await openBench();
-  for (const suffix of ['', '-wal', '-shm']) writeFileSync(`${bench.file}.restoring${suffix}`, 'half of it');
-  const replacement = await ready(bench);
+  const fixture = await openFixture();
+  for (const suffix of ['', '-wal', '-shm'])
+    writeFileSync(`${fixture.file}.restoring${suffix}`, 'half of it');
+  const replacement = await prepareOrThrow(fixture);
   replacement.drop();
-  expect(leftovers(bench.file)).toEqual([]);
-  expect(existsSync(bench.file)).toBe(true);
-  expect(readFileSync(bench.file).length).toBeGreaterThan(0);
+  expect(leftovers(fixture.file)).toEqual([]);
+  expect(existsSync(fixture.file)).toBe(true);
+  expect(readFileSync(fixture.file).length).toBeGreaterThan(0);
 });

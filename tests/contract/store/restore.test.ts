@@ -18,7 +18,7 @@ import { type DataStore, openDataStore } from '../../../main/store/data-store.ts
 import { openBackupFolder } from '../../../main/store/backups/backups.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
-import { listingLog, newFile, scribble } from './bench.ts';
+import { listingLog, newFile, overwriteBytes } from './bench.ts';
 import { makeJob, makeWorker, put, putWorkers, quietDeps, workerId } from './builders.ts';
 import { testSeal } from '../../support/seal.ts';
 
@@ -30,14 +30,14 @@ interface Opened extends DataStore {
 
 function open(file: string): Opened {
   const logged: string[] = [];
-  const opened = openDataStore(file, {
+  const dataStore = openDataStore(file, {
     clock: createVirtualClock(),
     log: listingLog(logged),
     seal: testSeal,
     onFatal: () => {},
   });
-  onTestFinished(() => opened.store.close());
-  return { ...opened, logged };
+  onTestFinished(() => dataStore.store.close());
+  return { ...dataStore, logged };
 }
 
 // Creates a database with backups. Each backup has one worker more than the previous one. The database has one more
@@ -57,7 +57,7 @@ async function database({ backups }: { readonly backups: number }): Promise<stri
   return file;
 }
 
-const damage = (file: string): void => scribble(file, 4_096, Buffer.alloc(8_192, 0x5a));
+const damage = (file: string): void => overwriteBytes(file, 4_096, Buffer.alloc(8_192, 0x5a));
 const backupsOf = (file: string): readonly string[] =>
   readdirSync(join(dirname(file), 'backups')).map(name => join(dirname(file), 'backups', name));
 const workersIn = ({ store }: DataStore): readonly string[] => store.workers().map(({ id }) => id);
@@ -74,25 +74,25 @@ describe('restoring a damaged database', () => {
     const file = await database({ backups: 2 });
     damage(file);
     writeFileSync(`${file}-wal`, 'its log');
-    const was = readFileSync(file);
-    const opened = open(file);
-    const aside = `${file}.damaged-${noonName}`;
-    expect(opened.restored).toEqual({
+    const damagedBytes = readFileSync(file);
+    const dataStore = open(file);
+    const setAsidePath = `${file}.damaged-${noonName}`;
+    expect(dataStore.restored).toEqual({
       damage: expect.stringContaining('is damaged: '),
-      setAside: aside,
+      setAside: setAsidePath,
       salvagedRows: 0,
       backup: backupsOf(file).at(-1),
       backupAt: Date.UTC(2026, 0, 1, 12),
     });
-    expect(opened.logged).toEqual(['store.restored']);
-    expect(workersIn(opened)).toEqual(['w_1', 'w_2']);
-    expect(readFileSync(aside).equals(was)).toBe(true);
-    expect(readFileSync(`${aside}-wal`, 'utf8')).toBe('its log');
-    await opened.store.write(tx => tx.insertWorker(makeWorker({ id: workerId('w_new') }), 'new'));
-    await opened.store.close();
-    const again = open(file);
-    expect(again.restored).toBeNull();
-    expect(workersIn(again)).toEqual(['w_1', 'w_2', 'w_new']);
+    expect(dataStore.logged).toEqual(['store.restored']);
+    expect(workersIn(dataStore)).toEqual(['w_1', 'w_2']);
+    expect(readFileSync(setAsidePath).equals(damagedBytes)).toBe(true);
+    expect(readFileSync(`${setAsidePath}-wal`, 'utf8')).toBe('its log');
+    await dataStore.store.write(tx => tx.insertWorker(makeWorker({ id: workerId('w_new') }), 'new'));
+    await dataStore.store.close();
+    const reopened = open(file);
+    expect(reopened.restored).toBeNull();
+    expect(workersIn(reopened)).toEqual(['w_1', 'w_2', 'w_new']);
   });
 
   test('restores the database with a mode for its owner only', async () => {
@@ -111,9 +111,9 @@ describe('restoring a damaged database', () => {
     db.pragma('user_version = 99');
     db.close();
     truncateSync(file, 5_000);
-    const opened = open(file);
-    expect(workersIn(opened)).toEqual(['w_1']);
-    expect(opened.logged).toEqual(['backup.unusable', 'backup.unusable', 'store.restored']);
+    const dataStore = open(file);
+    expect(workersIn(dataStore)).toEqual(['w_1']);
+    expect(dataStore.logged).toEqual(['backup.unusable', 'backup.unusable', 'store.restored']);
   });
 
   test('gives each damaged database that it sets aside a name of its own', async () => {
@@ -129,13 +129,13 @@ describe('restoring a damaged database', () => {
   test.each([
     ['is missing', (file: string) => rmSync(file)],
     ['is empty', (file: string) => truncateSync(file, 0)],
-  ])('restores a database that %s while backups exist', async (what, ruin) => {
+  ])('restores a database that %s while backups exist', async (what, damageFile) => {
     const file = await database({ backups: 1 });
-    ruin(file);
-    const opened = open(file);
-    expect(opened.restored?.damage).toBe(what);
-    expect(opened.restored?.setAside).toBe(what === 'is empty' ? `${file}.damaged-${noonName}` : null);
-    expect(workersIn(opened)).toEqual(['w_1']);
+    damageFile(file);
+    const dataStore = open(file);
+    expect(dataStore.restored?.damage).toBe(what);
+    expect(dataStore.restored?.setAside).toBe(what === 'is empty' ? `${file}.damaged-${noonName}` : null);
+    expect(workersIn(dataStore)).toEqual(['w_1']);
   });
 
   test.each([
@@ -183,7 +183,7 @@ describe('audit trail of a damaged database', () => {
     const page = edit(file, db =>
       db.prepare<[], number>("SELECT rootpage FROM sqlite_schema WHERE name = 'jobs'").pluck().get(),
     );
-    scribble(file, ((page ?? 0) - 1) * 4_096, Buffer.alloc(4_096, 0x5a));
+    overwriteBytes(file, ((page ?? 0) - 1) * 4_096, Buffer.alloc(4_096, 0x5a));
     return { file, rows };
   }
 
@@ -236,18 +236,18 @@ describe('interrupted restore', () => {
 
   test.each(steps.map(([what], index) => [what, index + 1] as const))(
     'completes a restore that was interrupted after %s',
-    async (_what, done) => {
+    async (_what, completedSteps) => {
       const file = await database({ backups: 1 });
       damage(file);
       writeFileSync(`${file}-wal`, 'its log');
-      for (const [, step] of steps.slice(0, done)) step(file);
-      const opened = open(file);
-      expect(workersIn(opened)).toEqual(['w_1']);
+      for (const [, step] of steps.slice(0, completedSteps)) step(file);
+      const dataStore = open(file);
+      expect(workersIn(dataStore)).toEqual(['w_1']);
       expect(existsSync(`${file}.restoring`)).toBe(false);
       // The damaged files are kept.
-      const kept = readdirSync(dirname(file)).filter(name => name.includes('.damaged-'));
-      expect(kept.filter(name => name.endsWith('-wal'))).toHaveLength(1);
-      expect(kept.filter(name => !name.endsWith('-wal'))).toHaveLength(1);
+      const damagedFiles = readdirSync(dirname(file)).filter(name => name.includes('.damaged-'));
+      expect(damagedFiles.filter(name => name.endsWith('-wal'))).toHaveLength(1);
+      expect(damagedFiles.filter(name => !name.endsWith('-wal'))).toHaveLength(1);
     },
   );
 });
@@ -279,9 +279,9 @@ describe('event numbers after a restore', () => {
   test.each([
     ['restored', (file: string) => damage(file)],
     ['copied over the database by hand', (file: string) => copyFileSync(backupsOf(file)[0] ?? '', file)],
-  ])('reuses no event numbers after a backup was %s', async (_what, act) => {
+  ])('reuses no event numbers after a backup was %s', async (_what, breakFile) => {
     const file = await databaseWithEvents();
-    act(file);
+    breakFile(file);
     const { store } = open(file);
     // The numbers start after the lost events, so a client that received any of them must read everything again.
     expect([store.eventRange(), store.eventsAfter(0, 9)]).toEqual([
@@ -308,6 +308,6 @@ describe('event numbers after a restore', () => {
 
 test('keeps an intact database unchanged', async () => {
   const file = await database({ backups: 1 });
-  const opened = open(file);
-  expect([opened.restored, opened.logged, workersIn(opened)]).toEqual([null, [], ['w_1', 'w_last']]);
+  const dataStore = open(file);
+  expect([dataStore.restored, dataStore.logged, workersIn(dataStore)]).toEqual([null, [], ['w_1', 'w_last']]);
 });

@@ -33,22 +33,22 @@ function change(tx: Tx, order: number, worker: number, what: string): void {
   if (what === 'late' && job.attempt !== null)
     tx.setLateResult(job.attempt.id, { at: at(5), status: 'failed', exitCode: 1 });
   if (what === 'remove' && 'endedAt' in job) tx.removeJob(id);
-  const next = what === 'go on' ? nextOf(tx, job, workerOf) : null;
+  const next = what === 'go on' ? nextState(tx, job, workerOf) : null;
   if (next !== null) tx.replaceJob(job, next);
 }
 
-function nextOf(tx: Tx, job: Job, worker: (typeof workers)[number]): Job | null {
+function nextState(tx: Tx, job: Job, worker: (typeof workers)[number]): Job | null {
   if (job.status === 'pending')
     return tx.liveJobOf(worker) === null ? asLive(job, 'dispatched', { workerId: worker }) : null;
   if (job.status === 'dispatched') return asLive(job, 'running', { startedAt: at(3) });
   return 'endedAt' in job ? null : asEnded(job, 'completed');
 }
 
-const newcomer = workerId('w_3');
+const newWorkerId = workerId('w_3');
 
 function changeWorker(tx: Tx, n: number, what: string): void {
-  if (what === 'insert worker' && tx.worker(newcomer) === null)
-    tx.insertWorker(makeWorker({ id: newcomer, name: newcomer, createdAt: at(-1) }), 'hash of another');
+  if (what === 'insert worker' && tx.worker(newWorkerId) === null)
+    tx.insertWorker(makeWorker({ id: newWorkerId, name: newWorkerId, createdAt: at(-1) }), 'hash of another');
   const [id] = workers.slice(n);
   const worker = id === undefined ? null : tx.worker(id);
   if (worker === null) return;
@@ -80,27 +80,27 @@ const Command = fc.record({
   isTakenBack: fc.boolean(),
 });
 
-const refused = new Error('taken back');
+const rollback = new Error('the command is rolled back');
 
 async function run(
   store: SqliteStore,
-  { steps, isTakenBack }: typeof Command extends fc.Arbitrary<infer C> ? C : never,
+  { steps, isTakenBack: isRolledBack }: typeof Command extends fc.Arbitrary<infer C> ? C : never,
 ) {
   const answer = store.write(tx => {
     for (const { order, worker, what } of steps) {
       change(tx, order, worker, what);
-      // Each token belongs to one worker, so give no token that another worker has.
+      // A token belongs to one worker, so do not rotate to a token that another worker has.
       if (what !== 'rotate' || tx.workerByTokenHash('hash 2') === null) changeWorker(tx, worker, what);
       readAll(tx);
     }
-    if (isTakenBack) throw refused;
+    if (isRolledBack) throw rollback;
   });
-  await answer.catch((cause: unknown) => expect(cause).toBe(refused));
+  await answer.catch((cause: unknown) => expect(cause).toBe(rollback));
 }
 
-type Looks = Pick<Tx, 'job' | 'payload' | 'liveJobOf' | 'worker' | 'workers' | 'workerByTokenHash'>;
+type Reader = Pick<Tx, 'job' | 'payload' | 'liveJobOf' | 'worker' | 'workers' | 'workerByTokenHash'>;
 
-const readAll = (read: Looks) => ({
+const readAll = (read: Reader) => ({
   jobs: orders.map(order => read.job(makeJob(order).id)),
   payloads: orders.map(order => read.payload(makeJob(order).id)),
   held: workers.map(read.liveJobOf),
@@ -121,8 +121,8 @@ test('returns the same from memory as from the file after any commits and rollba
           await store.write(tx =>
             workers.forEach((id, n) => tx.insertWorker(makeWorker({ id, name: id }), hashes[n] ?? '')),
           );
-          for (const together of turns) {
-            await Promise.all(together.map(command => run(store, command)));
+          for (const concurrentCommands of turns) {
+            await Promise.all(concurrentCommands.map(command => run(store, command)));
             const stored = { ...createJobRows(other), ...createWorkerRows(other) };
             expect(readAll(store)).toEqual(readAll(stored));
             expect(await store.write(tx => tx.nextJobOrder())).toBe(stored.nextJobOrder());
@@ -153,9 +153,9 @@ test('neither writes nor rereads a worker that has not changed', async () => {
   onTestFinished(() => store.close());
   const worker = makeWorker({ labels: { team: 'nlp' }, served: true });
   await store.write(tx => tx.insertWorker(worker, 'hash'));
-  const known = store.worker(worker.id);
+  const cachedWorker = store.worker(worker.id);
   await store.write(tx => tx.updateWorker({ ...worker, labels: { team: 'nlp' } }));
-  expect(store.worker(worker.id)).toBe(known);
+  expect(store.worker(worker.id)).toBe(cachedWorker);
   await store.write(tx => tx.updateWorker({ ...worker, strikes: [makeJob(1).id] }));
   expect(store.worker(worker.id)).toEqual({ ...worker, strikes: ['j_1'] });
 });
@@ -170,9 +170,9 @@ test('drops an old token even if the worker was read before', async () => {
   await store.write(tx => tx.setTokenHash(id, 'hash 2', true));
   const refusedDrop = store.write(tx => {
     tx.dropOldToken(id);
-    throw refused;
+    throw rollback;
   });
-  await expect(refusedDrop).rejects.toBe(refused);
+  await expect(refusedDrop).rejects.toBe(rollback);
   expect(store.workerByTokenHash('hash')?.id).toBe(id);
   expect(await drop()).toBe(true);
   expect(store.workerByTokenHash('hash')).toBe(null);
@@ -181,9 +181,9 @@ test('drops an old token even if the worker was read before', async () => {
       tx.setTokenHash(id, 'hash 3', true);
       tx.setTokenHash(id, 'hash 4', false);
       tx.dropOldToken(id);
-      throw refused;
+      throw rollback;
     }),
-  ).rejects.toBe(refused);
+  ).rejects.toBe(rollback);
   expect(await drop()).toBe(false);
 });
 
@@ -198,8 +198,8 @@ test('returns current jobs when there are more than the cache holds', async () =
     for (const job of jobs.filter(({ order }) => order % 500 === 0))
       tx.setProgress(job.id, { step: job.order, total_steps: 9_000 });
   });
-  const some = jobs.filter(({ order }) => order % 250 === 0);
-  expect(some.map(({ id }) => store.job(id)?.progress?.step)).toEqual(
-    some.map(({ order }) => (order % 500 === 0 ? order : undefined)),
+  const sampled = jobs.filter(({ order }) => order % 250 === 0);
+  expect(sampled.map(({ id }) => store.job(id)?.progress?.step)).toEqual(
+    sampled.map(({ order }) => (order % 500 === 0 ? order : undefined)),
   );
 });

@@ -25,11 +25,11 @@ const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
   ...changes,
 });
 const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
-const named = (order: number, configName: string, more: Partial<PendingJob> = {}): PendingJob =>
+const withConfigName = (order: number, configName: string, more: Partial<PendingJob> = {}): PendingJob =>
   makeJob(order, { ...more, spec: { ...makeJob(order).spec, configName } });
-const described = (order: number, about: JobAbout): PendingJob =>
+const withAbout = (order: number, about: JobAbout): PendingJob =>
   makeJob(order, { spec: { ...makeJob(order).spec, configName: `demo-${order}`, about } });
-const found = (store: Store, text: string): number[] =>
+const search = (store: Store, text: string): number[] =>
   orders(store.jobs(filter({ search: parseSearch(text), isDescending: false })));
 
 const putWorker = (store: Store, id: string, name: string): Promise<void> =>
@@ -42,64 +42,64 @@ export function describeSearch(open: OpenStore): void {
       const [first, second] = ['w_1', 'w_2'].map(workerId) as [WorkerId, WorkerId];
       for (const id of [first, second]) await putWorker(store, id, id);
       const live = asLive(makeJob(1), 'running', { workerId: first });
-      const moved = makeAttempt(live.id, { n: 2, workerId: second });
-      await put(store, makeJob(1), live, asRequeued(live), { ...live, attempt: moved });
+      const secondAttempt = makeAttempt(live.id, { n: 2, workerId: second });
+      await put(store, makeJob(1), live, asRequeued(live), { ...live, attempt: secondAttempt });
       await put(store, makeJob(2));
-      const on = (id: WorkerId): number[] => orders(store.jobs(filter({ workerId: id })));
-      expect([on(first), on(second)]).toEqual([[1], [1]]);
+      const ordersOnWorker = (id: WorkerId): number[] => orders(store.jobs(filter({ workerId: id })));
+      expect([ordersOnWorker(first), ordersOnWorker(second)]).toEqual([[1], [1]]);
     });
 
     test('finds jobs by config name, user, error and worker name', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'Rig-Nord');
-      await put(store, named(1, 'flux portrait', { user: 'Ada' }));
-      const failed = named(2, 'sdxl', { user: 'bob' });
+      await put(store, withConfigName(1, 'flux portrait', { user: 'Ada' }));
+      const failed = withConfigName(2, 'sdxl', { user: 'bob' });
       const running = asLive(failed, 'running');
       await put(store, failed, running, asEnded(running, 'failed', { error: 'CUDA out of memory' }));
-      expect(found(store, 'FLUX ada')).toEqual([1]);
-      expect(found(store, '"flux portrait"')).toEqual([1]);
-      expect(found(store, 'portrait flux')).toEqual([1]);
-      expect(found(store, 'cuda')).toEqual([2]);
-      expect(found(store, 'nord')).toEqual([2]);
-      expect(found(store, 'flux cuda')).toEqual([]);
+      expect(search(store, 'FLUX ada')).toEqual([1]);
+      expect(search(store, '"flux portrait"')).toEqual([1]);
+      expect(search(store, 'portrait flux')).toEqual([1]);
+      expect(search(store, 'cuda')).toEqual([2]);
+      expect(search(store, 'nord')).toEqual([2]);
+      expect(search(store, 'flux cuda')).toEqual([]);
       await store.write(tx => tx.removeWorker(workerId('w_1')));
-      expect(found(store, 'nord')).toEqual([2]);
+      expect(search(store, 'nord')).toEqual([2]);
     });
 
     test('finds a word that is part of another search word, in any order', async () => {
       const store = open();
-      await put(store, named(1, 'flux portrait'));
-      await put(store, named(2, 'flux'));
-      await put(store, named(3, 'port'));
-      expect(['port portrait', 'portrait port', 'portrait portrait'].map(text => found(store, text))).toEqual(
-        [[1], [1], [1]],
-      );
-      expect(found(store, 'port')).toEqual([1, 3]);
+      await put(store, withConfigName(1, 'flux portrait'));
+      await put(store, withConfigName(2, 'flux'));
+      await put(store, withConfigName(3, 'port'));
+      expect(
+        ['port portrait', 'portrait port', 'portrait portrait'].map(text => search(store, text)),
+      ).toEqual([[1], [1], [1]]);
+      expect(search(store, 'port')).toEqual([1, 3]);
     });
 
     test('finds jobs by name, and sorts them by the name that people see', async () => {
       const store = open();
       const about = { ...nothingAbout, name: 'Größe' };
-      await put(store, named(1, 'zeta'));
-      await put(store, described(2, about));
-      await put(store, named(3, 'alpha'));
-      expect(found(store, 'größe')).toEqual([2]);
-      expect(found(store, 'demo-2')).toEqual([2]);
+      await put(store, withConfigName(1, 'zeta'));
+      await put(store, withAbout(2, about));
+      await put(store, withConfigName(3, 'alpha'));
+      expect(search(store, 'größe')).toEqual([2]);
+      expect(search(store, 'demo-2')).toEqual([2]);
       expect(orders(store.jobs(filter({ sort: 'name', isDescending: false })))).toEqual([3, 2, 1]);
     });
 
     test('filters by group and by every tag, ignoring case', async () => {
       const store = open();
-      await put(store, described(1, { ...nothingAbout, tags: ['Base', 'ÜBER'], group: 'Lr-1' }));
-      await put(store, described(2, { ...nothingAbout, tags: ['base'], group: 'lr-2' }));
+      await put(store, withAbout(1, { ...nothingAbout, tags: ['Base', 'ÜBER'], group: 'Lr-1' }));
+      await put(store, withAbout(2, { ...nothingAbout, tags: ['base'], group: 'lr-2' }));
       await put(store, makeJob(3));
-      expect(found(store, 'tag:base')).toEqual([1, 2]);
-      expect(found(store, 'tag:base tag:über')).toEqual([1]);
-      expect(found(store, 'tag:bas')).toEqual([]);
-      expect(found(store, 'tag:b_se')).toEqual([]);
-      expect(found(store, 'group:lr-1')).toEqual([1]);
-      expect(found(store, 'group:lr-*')).toEqual([1, 2]);
-      expect(found(store, 'group:lr-1 group:LR-2 tag:über')).toEqual([1]);
+      expect(search(store, 'tag:base')).toEqual([1, 2]);
+      expect(search(store, 'tag:base tag:über')).toEqual([1]);
+      expect(search(store, 'tag:bas')).toEqual([]);
+      expect(search(store, 'tag:b_se')).toEqual([]);
+      expect(search(store, 'group:lr-1')).toEqual([1]);
+      expect(search(store, 'group:lr-*')).toEqual([1, 2]);
+      expect(search(store, 'group:lr-1 group:LR-2 tag:über')).toEqual([1]);
     });
 
     test('finds a job by the name of the worker of its newest attempt only', async () => {
@@ -108,39 +108,39 @@ export function describeSearch(open: OpenStore): void {
       await putWorker(store, 'w_2', 'south');
       const job = makeJob(1);
       const first = asLive(job, 'running');
-      const again = asRequeued(first);
-      const second = { id: again.attempt?.id, n: 2, workerId: workerId('w_2') };
+      const requeued = asRequeued(first);
+      const second = { id: requeued.attempt?.id, n: 2, workerId: workerId('w_2') };
       const attempt = { ...first.attempt, ...second, id: `${first.attempt.id}_2` as typeof first.attempt.id };
-      await put(store, job, first, again, { ...asLive(again, 'running'), attempt });
-      expect(found(store, 'worker:north')).toEqual([]);
-      expect(found(store, 'north')).toEqual([]);
-      expect(found(store, 'worker:SOUTH')).toEqual([1]);
-      expect(found(store, 'worker:w_2')).toEqual([1]);
+      await put(store, job, first, requeued, { ...asLive(requeued, 'running'), attempt });
+      expect(search(store, 'worker:north')).toEqual([]);
+      expect(search(store, 'north')).toEqual([]);
+      expect(search(store, 'worker:SOUTH')).toEqual([1]);
+      expect(search(store, 'worker:w_2')).toEqual([1]);
     });
 
     test('ignores case beyond ASCII in every part of a job', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'Größe');
-      await put(store, named(1, 'Übung', { user: 'Ömer' }));
-      const failed = named(2, '画像');
+      await put(store, withConfigName(1, 'Übung', { user: 'Ömer' }));
+      const failed = withConfigName(2, '画像');
       const running = asLive(failed, 'running');
       await put(store, failed, running, asEnded(running, 'failed', { error: 'ÄRGER' }));
-      expect(found(store, 'übung ömer')).toEqual([1]);
-      expect(found(store, 'ärger 画像')).toEqual([2]);
-      expect(found(store, 'größe')).toEqual([2]);
-      expect(found(store, 'übung ärger')).toEqual([]);
+      expect(search(store, 'übung ömer')).toEqual([1]);
+      expect(search(store, 'ärger 画像')).toEqual([2]);
+      expect(search(store, 'größe')).toEqual([2]);
+      expect(search(store, 'übung ärger')).toEqual([]);
     });
 
     test('supports * as a wildcard in user names, and no other pattern', async () => {
       const store = open();
       for (const [index, user] of ['ci', 'ci-2', 'c_i', 'CI%', 'Ünal'].entries())
         await put(store, makeJob(index + 1, { user }));
-      expect(found(store, 'user:ci')).toEqual([1]);
-      expect(found(store, 'user:ci*')).toEqual([1, 2, 4]);
-      expect(found(store, 'user:c_i')).toEqual([3]);
-      expect(found(store, 'user:*%')).toEqual([4]);
-      expect(found(store, 'user:ünal')).toEqual([5]);
-      expect(found(store, 'user:ci user:c_i')).toEqual([1, 3]);
+      expect(search(store, 'user:ci')).toEqual([1]);
+      expect(search(store, 'user:ci*')).toEqual([1, 2, 4]);
+      expect(search(store, 'user:c_i')).toEqual([3]);
+      expect(search(store, 'user:*%')).toEqual([4]);
+      expect(search(store, 'user:ünal')).toEqual([5]);
+      expect(search(store, 'user:ci user:c_i')).toEqual([1, 3]);
     });
 
     test('filters by several states, and distinguishes blocked from pending', async () => {
@@ -150,11 +150,11 @@ export function describeSearch(open: OpenStore): void {
       await put(store, makeJob(2, { approval: 'wanted' }));
       await put(store, makeJob(3), asLive(makeJob(3), 'dispatched'));
       await put(store, makeJob(4), asEnded(makeJob(4), 'failed'));
-      expect(found(store, 'state:pending')).toEqual([1]);
-      expect(found(store, 'state:blocked')).toEqual([2]);
-      expect(found(store, 'state:blocked,failed')).toEqual([2, 4]);
-      expect(found(store, 'state:starting state:pending')).toEqual([1, 3]);
-      expect(found(store, 'state:nonsense')).toEqual([]);
+      expect(search(store, 'state:pending')).toEqual([1]);
+      expect(search(store, 'state:blocked')).toEqual([2]);
+      expect(search(store, 'state:blocked,failed')).toEqual([2, 4]);
+      expect(search(store, 'state:starting state:pending')).toEqual([1, 3]);
+      expect(search(store, 'state:nonsense')).toEqual([]);
     });
 
     test('counts matching jobs by status, with and without conditions', async () => {
@@ -162,41 +162,41 @@ export function describeSearch(open: OpenStore): void {
       const statuses: readonly JobStatus[] = ['pending', ...liveStatuses, ...finalStatuses];
       for (const [index, status] of statuses.entries()) {
         await putWorker(store, `w_${index}`, `rig-${index}`);
-        const job = named(index + 1, index % 2 === 0 ? 'even' : 'odd');
-        const live = liveStatuses.find(each => each === status);
-        const final = finalStatuses.find(each => each === status);
+        const job = withConfigName(index + 1, index % 2 === 0 ? 'even' : 'odd');
+        const live = liveStatuses.find(onePerStatus => onePerStatus === status);
+        const final = finalStatuses.find(onePerStatus => onePerStatus === status);
         const running = asLive(job, live ?? 'running', { workerId: workerId(`w_${index}`) });
         if (status === 'pending') await put(store, job);
         else await put(store, job, running, ...(final === undefined ? [] : [asEnded(running, final)]));
       }
       await put(store, makeJob(90, { approval: 'wanted' }));
-      const counted = (text: string, changes: Partial<JobFilter> = {}) =>
+      const countMatches = (text: string, changes: Partial<JobFilter> = {}) =>
         Object.fromEntries(
           store
             .countFound(filter({ search: parseSearch(text), ...changes }))
             .filter(({ count }) => count > 0)
             .map(({ status, approval, count }) => [`${status} ${approval ?? ''}`.trim(), count]),
         );
-      const each = Object.fromEntries(statuses.map(status => [status, 1]));
-      expect(counted('')).toEqual({ ...each, 'pending wanted': 1 });
-      expect(counted('state:failed')).toEqual(counted(''));
-      expect(counted('even')).toEqual(
+      const onePerStatus = Object.fromEntries(statuses.map(status => [status, 1]));
+      expect(countMatches('')).toEqual({ ...onePerStatus, 'pending wanted': 1 });
+      expect(countMatches('state:failed')).toEqual(countMatches(''));
+      expect(countMatches('even')).toEqual(
         Object.fromEntries(statuses.filter((_, index) => index % 2 === 0).map(status => [status, 1])),
       );
-      expect(Object.keys(counted('', { includeFinal: false })).toSorted()).toEqual(
+      expect(Object.keys(countMatches('', { includeFinal: false })).toSorted()).toEqual(
         ['pending', 'pending wanted', ...liveStatuses].toSorted(),
       );
     });
   });
 
   describe('sorting jobs', () => {
-    async function putVaried(store: Store): Promise<void> {
+    async function putVariedJobs(store: Store): Promise<void> {
       for (const id of [1, 2, 3]) await putWorker(store, `w_${id}`, ['zeta', 'Alpha', 'beta'][id - 1] ?? '');
-      await put(store, named(1, 'beta'));
+      await put(store, withConfigName(1, 'beta'));
       const ranked = { ...makeJob(2).rank, priority: 30, level: 30 };
-      await put(store, named(2, 'Alpha', { rank: ranked, approval: 'wanted' }));
+      await put(store, withConfigName(2, 'Alpha', { rank: ranked, approval: 'wanted' }));
       for (const order of [3, 4, 5]) {
-        const job = named(order, order === 3 ? 'alpha' : 'gamma');
+        const job = withConfigName(order, order === 3 ? 'alpha' : 'gamma');
         const running = asLive(job, 'running', { workerId: workerId(`w_${order - 2}`) });
         const steps = order === 5 ? [running, asEnded(running, 'completed', { endedAt: at(9) })] : [running];
         await put(store, job, ...steps);
@@ -218,17 +218,17 @@ export function describeSearch(open: OpenStore): void {
       'sorts jobs by %s with unknown values last, and pages by cursor',
       async (sort, ascending, descending) => {
         const store = open();
-        await putVaried(store);
+        await putVariedJobs(store);
         for (const isDescending of [false, true]) {
-          const walked: number[] = [];
+          const pagedOrders: number[] = [];
           for (let after: JobPlace | null = null; ; ) {
             const [job] = store.jobs(filter({ sort, isDescending, after, limit: 1 }));
             if (job === undefined) break;
-            walked.push(job.order);
+            pagedOrders.push(job.order);
             after = store.jobPlace(job.id, sort);
           }
-          expect(walked).toEqual(isDescending ? descending : ascending);
-          expect(orders(store.jobs(filter({ sort, isDescending })))).toEqual(walked);
+          expect(pagedOrders).toEqual(isDescending ? descending : ascending);
+          expect(orders(store.jobs(filter({ sort, isDescending })))).toEqual(pagedOrders);
         }
       },
     );

@@ -13,7 +13,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type DataStore, openDataStore } from '../../../main/store/data-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
-import { listingLog, newFile, scribble } from './bench.ts';
+import { listingLog, newFile, overwriteBytes } from './bench.ts';
 import { makeJob, put, putWorkers } from './builders.ts';
 import { createStopMark } from '../../../main/store/db/file-check.ts';
 
@@ -26,18 +26,18 @@ interface Opened extends DataStore {
 
 function open(file: string): Opened {
   const prepare = vi.spyOn(Database.prototype, 'prepare');
-  const parts = { clock: createVirtualClock(), log: listingLog([]), seal: testSeal, onFatal: () => {} };
+  const deps = { clock: createVirtualClock(), log: listingLog([]), seal: testSeal, onFatal: () => {} };
   try {
-    const opened = openDataStore(file, parts);
-    onTestFinished(() => opened.store.close());
-    return { ...opened, isChecked: prepare.mock.calls.some(([sql]) => sql === checkQuery) };
+    const dataStore = openDataStore(file, deps);
+    onTestFinished(() => dataStore.store.close());
+    return { ...dataStore, isChecked: prepare.mock.calls.some(([sql]) => sql === checkQuery) };
   } finally {
     prepare.mockRestore();
   }
 }
 
 // Creates a database with a backup, as an orderly stop leaves it.
-async function stopped(): Promise<string> {
+async function createStoppedDatabase(): Promise<string> {
   const file = newFile();
   const { store, backups } = open(file);
   await putWorkers(store, 'w_1');
@@ -48,13 +48,13 @@ async function stopped(): Promise<string> {
 }
 
 // Rewrites a file with the same bytes, which changes only its times.
-const rewrite = (file: string): void => scribble(file, 0, readFileSync(file).subarray(0, 16));
+const rewrite = (file: string): void => overwriteBytes(file, 0, readFileSync(file).subarray(0, 16));
 
 // Opens the store after its last backup has failed.
 async function afterFailedBackup(): Promise<
   Pick<DataStore, 'store' | 'backups'> & { readonly file: string }
 > {
-  const file = await stopped();
+  const file = await createStoppedDatabase();
   const { store, backups } = open(file);
   const folder = join(dirname(file), 'backups');
   renameSync(folder, `${folder}.away`);
@@ -67,7 +67,7 @@ async function afterFailedBackup(): Promise<
 
 describe('check of the database at the start', () => {
   test('skips the check after an orderly stop', async () => {
-    const { isChecked, restored, store } = open(await stopped());
+    const { isChecked, restored, store } = open(await createStoppedDatabase());
     expect(isChecked).toBe(false);
     expect(restored).toBeNull();
     expect(store.jobCounts().pending).toBe(1);
@@ -93,7 +93,7 @@ describe('check of the database at the start', () => {
       },
     ],
   ])('checks the database when %s', async (_when, change) => {
-    const file = await stopped();
+    const file = await createStoppedDatabase();
     change(file);
     const { isChecked, store } = open(file);
     expect(isChecked).toBe(true);
@@ -101,13 +101,13 @@ describe('check of the database at the start', () => {
   });
 
   test('detects damage that happened right after the stop', async () => {
-    const file = await stopped();
-    scribble(file, 4_096, Buffer.alloc(8_192, 0x5a));
+    const file = await createStoppedDatabase();
+    overwriteBytes(file, 4_096, Buffer.alloc(8_192, 0x5a));
     expect(open(file).restored?.damage).toContain('is damaged');
   });
 
   test('trusts a mark only once, so that a start after a crash checks', async () => {
-    const file = await stopped();
+    const file = await createStoppedDatabase();
     const mark = createStopMark(file);
     expect(mark.take()).toBe(true);
     expect(mark.take()).toBe(false);
@@ -116,8 +116,8 @@ describe('check of the database at the start', () => {
 });
 
 describe('mark of an orderly stop', () => {
-  test('writes no mark while a log was not copied', async () => {
-    const file = await stopped();
+  test('writes no mark while a write-ahead log exists that was not copied', async () => {
+    const file = await createStoppedDatabase();
     createStopMark(file).take();
     writeFileSync(`${file}-wal`, 'what was not copied');
     createStopMark(file).leave();
@@ -125,7 +125,7 @@ describe('mark of an orderly stop', () => {
   });
 
   test('writes no mark when the last backup failed', async () => {
-    const file = await stopped();
+    const file = await createStoppedDatabase();
     const { store, backups } = open(file);
     const folder = join(dirname(file), 'backups');
     rmSync(folder, { recursive: true });
@@ -139,8 +139,8 @@ describe('mark of an orderly stop', () => {
 
   test('writes no mark when the stop interrupts the backup after a failed one', async () => {
     const { file, store, backups } = await afterFailedBackup();
-    const [later] = await Promise.allSettled([backups.make('manual'), store.close()]);
-    expect(later.status).toBe('rejected');
+    const [secondBackup] = await Promise.allSettled([backups.make('manual'), store.close()]);
+    expect(secondBackup.status).toBe('rejected');
     expect(open(file).isChecked).toBe(true);
   });
 
@@ -151,8 +151,8 @@ describe('mark of an orderly stop', () => {
     expect(open(file).isChecked).toBe(false);
   });
 
-  test('stops although no mark can be written', async () => {
-    const file = await stopped();
+  test('closes the store although no mark can be written', async () => {
+    const file = await createStoppedDatabase();
     const { store } = open(file);
     mkdirSync(`${file}-stopped`);
     await store.close();

@@ -5,19 +5,19 @@ import { openFolder } from '../../support/fleet-bench.ts';
 import { type OpenStore, quietDeps } from './builders.ts';
 import { describeStore } from './store.suite.ts';
 
-const opened =
-  (place: () => string): OpenStore =>
+const opener =
+  (path: () => string): OpenStore =>
   () => {
-    const store = openSqliteStore(place(), quietDeps());
+    const store = openSqliteStore(path(), quietDeps());
     onTestFinished(() => store.close());
     return store;
   };
 
 describeStore(
   'a store in memory',
-  opened(() => ':memory:'),
+  opener(() => ':memory:'),
 );
 describeStore(
   'a store in a file',
-  opened(() => join(openFolder(), 'trainyard.db')),
+  opener(() => join(openFolder(), 'trainyard.db')),
 );

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { timelineSql } from '../../../main/store/rows/timeline-rows.ts';
 import type { TimelineFilter } from '../../../main/orchestrator/ports/index.ts';
-import { openBench, type StoreBench } from './bench.ts';
+import { openStoreFixture, type StoreFixture } from './bench.ts';
 import { asLive, at, makeJob, put, putWorkers, workerId } from './builders.ts';
 
-const jobs = 100_000;
-const everything: TimelineFilter = {
+const jobCount = 100_000;
+const everyAttempt: TimelineFilter = {
   from: at(0),
-  to: at(2 * jobs),
+  to: at(2 * jobCount),
   user: null,
   jobId: null,
   workerId: null,
@@ -15,13 +15,13 @@ const everything: TimelineFilter = {
 };
 
 // Stores 100,000 jobs with an attempt of ten seconds each, one per second, on 50 workers. Every thousandth job is Bob's.
-async function openFull(): Promise<StoreBench> {
-  const bench = openBench();
-  await putWorkers(bench.store, ...Array.from({ length: 50 }, (_, n) => `w_${n}`));
+async function openWithManyJobs(): Promise<StoreFixture> {
+  const fixture = openStoreFixture();
+  await putWorkers(fixture.store, ...Array.from({ length: 50 }, (_, n) => `w_${n}`));
   const first = makeJob(1);
-  await put(bench.store, first, asLive(first, 'running', { offeredAt: at(0) }));
-  bench.db.exec(`
-    WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${jobs})
+  await put(fixture.store, first, asLive(first, 'running', { offeredAt: at(0) }));
+  fixture.db.exec(`
+    WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${jobCount})
     INSERT INTO jobs (id, ord, config_name, user, ended_at, queued_at, status, requirements, priority, max_retries,
       not_before, retries_used, attempt_n)
     SELECT 'j_' || i, i, 'inline', iif(i % 1000 = 0, 'bob', 'ada'), ${at(0)} + i * 1000, ${at(0)}, 'completed',
@@ -31,41 +31,46 @@ async function openFull(): Promise<StoreBench> {
     SELECT 'a_' || id, id, 1, 'w_' || (ord % 50), ended_at - 10000, ended_at - 9000, ended_at, 'completed', 1
     FROM jobs WHERE ord > 1;
   `);
-  return bench;
+  return fixture;
 }
 
-const idsIn = ({ store }: StoreBench, filter: Partial<TimelineFilter>): readonly string[] =>
-  store.attemptsWithin({ ...everything, ...filter }).map(({ job }) => job.id);
+const idsIn = ({ store }: StoreFixture, filter: Partial<TimelineFilter>): readonly string[] =>
+  store.attemptsWithin({ ...everyAttempt, ...filter }).map(({ job }) => job.id);
 
 test('finds the attempts within a range among 100,000 jobs', async () => {
-  const bench = await openFull();
-  expect(idsIn(bench, {})).toHaveLength(2_001);
-  expect(idsIn(bench, {}).slice(0, 3)).toEqual(['j_1', 'j_100000', 'j_99999']);
-  expect(idsIn(bench, { limit: 1 })).toEqual(['j_1']);
+  const fixture = await openWithManyJobs();
+  expect(idsIn(fixture, {})).toHaveLength(2_001);
+  expect(idsIn(fixture, {}).slice(0, 3)).toEqual(['j_1', 'j_100000', 'j_99999']);
+  expect(idsIn(fixture, { limit: 1 })).toEqual(['j_1']);
   // An attempt that touches an end of the range is outside.
-  expect(idsIn(bench, { from: at(500), to: at(502) })).toEqual([
+  expect(idsIn(fixture, { from: at(500), to: at(502) })).toEqual([
     'j_1',
     ...Array.from({ length: 11 }, (_, n) => `j_${511 - n}`),
   ]);
-  expect(idsIn(bench, { from: at(-9), to: at(0) })).toEqual(
+  expect(idsIn(fixture, { from: at(-9), to: at(0) })).toEqual(
     Array.from({ length: 8 }, (_, n) => `j_${9 - n}`),
   );
-  expect(idsIn(bench, { user: 'bob' })).toHaveLength(100);
-  expect(idsIn(bench, { user: 'nobody' })).toEqual([]);
-  expect(idsIn(bench, { workerId: workerId('w_7'), to: at(100) })).toEqual(['j_107', 'j_57', 'j_7']);
-  expect(idsIn(bench, { workerId: workerId('w_none') })).toEqual([]);
-  expect(idsIn(bench, { jobId: makeJob(77).id })).toEqual(['j_77']);
-  expect(idsIn(bench, { jobId: makeJob(77).id, to: at(60) })).toEqual([]);
-  expect(idsIn(bench, { jobId: makeJob(77).id, user: 'bob' })).toEqual([]);
+  expect(idsIn(fixture, { user: 'bob' })).toHaveLength(100);
+  expect(idsIn(fixture, { user: 'nobody' })).toEqual([]);
+  expect(idsIn(fixture, { workerId: workerId('w_7'), to: at(100) })).toEqual(['j_107', 'j_57', 'j_7']);
+  expect(idsIn(fixture, { workerId: workerId('w_none') })).toEqual([]);
+  expect(idsIn(fixture, { jobId: makeJob(77).id })).toEqual(['j_77']);
+  expect(idsIn(fixture, { jobId: makeJob(77).id, to: at(60) })).toEqual([]);
+  expect(idsIn(fixture, { jobId: makeJob(77).id, user: 'bob' })).toEqual([]);
 });
 
-test.each(Object.entries(timelineSql))('reads no table without an index for: %s', async (_name, sql) => {
-  const { db } = openBench();
-  const steps = db
-    .prepare<[object], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
-    .all({ ...everything, id: 'w_1' })
-    .map(({ detail }) => detail);
-  const unindexed = steps.filter(step => /^SCAN (a|n|j|jobs|attempts|attempt_nodes)\b(?!.*INDEX)/.test(step));
-  expect(unindexed).toEqual([]);
-  expect(steps.join('\n')).toMatch(/SEARCH (a|n) USING/);
-});
+test.each(Object.entries(timelineSql))(
+  'uses an index for every table in the query %s',
+  async (_name, sql) => {
+    const { db } = openStoreFixture();
+    const steps = db
+      .prepare<[object], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all({ ...everyAttempt, id: 'w_1' })
+      .map(({ detail }) => detail);
+    const unindexed = steps.filter(step =>
+      /^SCAN (a|n|j|jobs|attempts|attempt_nodes)\b(?!.*INDEX)/.test(step),
+    );
+    expect(unindexed).toEqual([]);
+    expect(steps.join('\n')).toMatch(/SEARCH (a|n) USING/);
+  },
+);

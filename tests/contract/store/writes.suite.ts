@@ -63,28 +63,28 @@ export function describeWrites(open: OpenStore): void {
     test('runs each command and its effects in the async context of its caller', async () => {
       const store = open();
       const caller = new AsyncLocalStorage<string>();
-      const seen: (string | undefined)[] = [];
-      const note = (): void => void seen.push(caller.getStore());
+      const contexts: (string | undefined)[] = [];
+      const recordContext = (): void => void contexts.push(caller.getStore());
       const command = () =>
         store.write(tx => {
-          note();
-          tx.afterCommit(note);
+          recordContext();
+          tx.afterCommit(recordContext);
         });
       await Promise.all([caller.run('a', command), caller.run('b', command), command()]);
-      expect(seen).toEqual(['a', 'b', undefined, 'a', 'b', undefined]);
+      expect(contexts).toEqual(['a', 'b', undefined, 'a', 'b', undefined]);
     });
 
     test('shows each command the changes of the previous ones', async () => {
       const store = open();
       void put(store, makeJob(1));
-      const [seen, later] = await Promise.all([
+      const [firstCount, secondCount] = await Promise.all([
         store.write(tx => tx.pendingJobs().length),
         store.write(tx => {
           tx.insertJob(makeJob(2), emptyPayload);
           return tx.pendingJobs().length;
         }),
       ]);
-      expect([seen, later]).toEqual([1, 2]);
+      expect([firstCount, secondCount]).toEqual([1, 2]);
     });
 
     test.each<[string, (read: Read) => unknown, unknown]>([
@@ -101,31 +101,35 @@ export function describeWrites(open: OpenStore): void {
       ['the attempts', read => read.attempts(jobId('j_1')), []],
     ])('shows an inserted job in later reads of the same command: %s', async (_what, read, expected) => {
       const store = open();
-      const found = await store.write(tx => {
+      const results = await store.write(tx => {
         tx.insertJob(makeJob(1), emptyPayload);
         return [read(tx), read(store)];
       });
-      expect([...found, read(store)]).toEqual([expected, expected, expected]);
+      expect([...results, read(store)]).toEqual([expected, expected, expected]);
     });
 
     test('stores a job that is inserted and dispatched in one command, or nothing if it fails', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);
-      const given = asLive(job, 'dispatched');
-      const enter = (isTakenBack: boolean) =>
+      const dispatched = asLive(job, 'dispatched');
+      const insertAndDispatch = (isRolledBack: boolean) =>
         store.write(tx => {
           tx.insertJob(job, { config: { steps: 3 }, dataloader: null, files: {} });
-          expect(tx.replaceJob(job, given)).toBe(true);
+          expect(tx.replaceJob(job, dispatched)).toBe(true);
           expect(tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId('w_2') }))).toBe(false);
-          if (isTakenBack) throw new Error('no');
+          if (isRolledBack) throw new Error('no');
         });
-      await expect(enter(true)).rejects.toThrow('no');
+      await expect(insertAndDispatch(true)).rejects.toThrow('no');
       expect([store.job(job.id), store.liveJobs(), store.payload(job.id)]).toEqual([null, [], null]);
-      await enter(false);
-      expect([store.job(job.id), store.liveJobs(), store.pendingJobs()]).toEqual([given, [given], []]);
+      await insertAndDispatch(false);
+      expect([store.job(job.id), store.liveJobs(), store.pendingJobs()]).toEqual([
+        dispatched,
+        [dispatched],
+        [],
+      ]);
       expect([store.attempts(job.id), store.payload(job.id)?.config]).toEqual([
-        [given.attempt],
+        [dispatched.attempt],
         { steps: 3 },
       ]);
     });
@@ -196,13 +200,13 @@ export function describeWrites(open: OpenStore): void {
 
     test('accepts a write from a command for the next transaction', async () => {
       const store = open();
-      const inner: Promise<void>[] = [];
+      const nestedWrites: Promise<void>[] = [];
       await store.write(tx => {
-        inner.push(put(store, makeJob(2)));
+        nestedWrites.push(put(store, makeJob(2)));
         tx.insertJob(makeJob(1), emptyPayload);
         expect(tx.job(jobId('j_2'))).toBeNull();
       });
-      await Promise.all(inner);
+      await Promise.all(nestedWrites);
       expect(store.pendingJobs()).toHaveLength(2);
     });
   });
@@ -210,14 +214,14 @@ export function describeWrites(open: OpenStore): void {
   describe('effects of commands', () => {
     test('shows an effect the committed state', async () => {
       const store = open();
-      let seen: unknown = null;
+      let seenJob: unknown = null;
       await store.write(tx => {
         tx.insertJob(makeJob(1), emptyPayload);
         tx.afterCommit(() => {
-          seen = store.job(jobId('j_1'));
+          seenJob = store.job(jobId('j_1'));
         });
       });
-      expect(seen).toEqual(makeJob(1));
+      expect(seenJob).toEqual(makeJob(1));
     });
 
     test('runs the other effects and answers when one effect throws', async () => {
@@ -238,29 +242,29 @@ export function describeWrites(open: OpenStore): void {
   describe('closing the store', () => {
     test('completes and answers queued writes, effects included', async () => {
       const store = open();
-      let effect = false;
+      let hasEffectRun = false;
       const written = store.write(tx => {
         tx.insertJob(makeJob(1), emptyPayload);
         tx.afterCommit(() => {
-          effect = true;
+          hasEffectRun = true;
         });
         return tx.pendingJobs().length;
       });
       await store.close();
       expect(await written).toBe(1);
-      expect(effect).toBe(true);
+      expect(hasEffectRun).toBe(true);
     });
 
     test('refuses every write after closing', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await store.close();
-      let ran = false;
-      const late = store.write(() => {
-        ran = true;
+      let hasRun = false;
+      const lateWrite = store.write(() => {
+        hasRun = true;
       });
-      await expect(late).rejects.toThrow('the store is closed');
-      expect(ran).toBe(false);
+      await expect(lateWrite).rejects.toThrow('the store is closed');
+      expect(hasRun).toBe(false);
     });
 
     test('allows a store to be closed twice', async () => {
