@@ -80,7 +80,7 @@ async function startTraining(partition: string, config: { readonly seconds: numb
     fleet,
     pool,
     job,
-    saidBy: reportedEvents,
+    reportedEvents,
     waitForReport,
     finish: () => writeFileSync(`${report}.done`, ''),
   };
@@ -96,13 +96,7 @@ const isGone = (pid: number | undefined): boolean => {
 };
 
 test('trains one job on two nodes of one allocation as one distributed training', async () => {
-  const {
-    fleet,
-    pool,
-    job,
-    saidBy: reportedEvents,
-    waitForReport,
-  } = await startTraining('gpu', { seconds: 2 });
+  const { fleet, pool, job, reportedEvents, waitForReport } = await startTraining('gpu', { seconds: 2 });
   expect(await fleet.job(job)).toMatchObject({ num_nodes: 2 });
   await waitForReport('met', 2);
   expect(await fleet.jobIn(job, 'completed', 60_000)).toMatchObject({ attempt: 1 });
@@ -124,13 +118,11 @@ test('trains one job on two nodes of one allocation as one distributed training'
 }, 120_000);
 
 test('fails the attempt on both nodes when one of them fails, and retries in a new allocation', async () => {
-  const {
-    fleet,
-    job,
-    saidBy: reportedEvents,
-    waitForReport,
-    finish,
-  } = await startTraining('gpu', { seconds: 300 }, { retry_on: ['trainer_exit', 'trainer_signal'] });
+  const { fleet, job, reportedEvents, waitForReport, finish } = await startTraining(
+    'gpu',
+    { seconds: 300 },
+    { retry_on: ['trainer_exit', 'trainer_signal'] },
+  );
   await waitForReport('met', 2);
   const [first, second] = reportedEvents('started');
   process.kill(second?.pid ?? 0, 'SIGKILL');
@@ -146,7 +138,7 @@ test('fails the attempt on both nodes when one of them fails, and retries in a n
 }, 150_000);
 
 test('stops both nodes when the job is cancelled', async () => {
-  const { fleet, job, saidBy: reportedEvents, waitForReport } = await startTraining('gpu', { seconds: 300 });
+  const { fleet, job, reportedEvents, waitForReport } = await startTraining('gpu', { seconds: 300 });
   await waitForReport('met', 2);
   valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
   await fleet.jobIn(job, 'cancelled', 30_000);
@@ -155,7 +147,7 @@ test('stops both nodes when the job is cancelled', async () => {
 }, 90_000);
 
 test('saves on the first node before both nodes are preempted, and resumes from that checkpoint', async () => {
-  const { fleet, job, saidBy: reportedEvents, waitForReport } = await startTraining('low', { seconds: 60 });
+  const { fleet, job, reportedEvents, waitForReport } = await startTraining('low', { seconds: 60 });
   await waitForReport('met', 2);
   const rival = (
     await lab.slurm('sbatch', '--parsable', '-p', 'top', '-N', '2', '--exclusive', '--wrap=sleep 60')

@@ -18,7 +18,7 @@ const endless = {
 };
 const $requests = { save: { signal: 'SIGUSR1' }, sample: { file: 'sample.now' } };
 
-const refused = (code: string) => ({ ok: false, failure: { problem: { status: 409, code } } });
+const expectedRefusal = (code: string) => ({ ok: false, failure: { problem: { status: 409, code } } });
 
 test('passes requests for samples and checkpoints to the trainer, also after the worker restarts', async () => {
   const server = await startTestServer();
@@ -26,10 +26,10 @@ test('passes requests for samples and checkpoints to the trainer, also after the
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const stateHome = temporaryFolder();
   const args = ['--name', 'rig-1', '--persistent', '--verbose', '--trainer', digitsTrainer];
-  const start = (): Program => startWorker({ url: server.url, token, args, stateHome });
-  const ask = (job: string, what: RequestKind) =>
+  const startRig = (): Program => startWorker({ url: server.url, token, args, stateHome });
+  const requestAction = (job: string, what: RequestKind) =>
     server.admin.call(queueApi.ask, { params: { id: job }, body: { what } });
-  const first = start();
+  const first = startRig();
   await server.watch.worker(id, 'idle');
   const job = await server.submit({ config: { ...endless, $requests } });
   await first.waitForLine(/^\| training from the beginning/);
@@ -55,9 +55,9 @@ test('passes requests for samples and checkpoints to the trainer, also after the
 
   first.kill('SIGKILL');
   await first.exited;
-  const second = start();
+  const second = startRig();
   await second.waitForLine(/^Connected/);
-  await vi.waitFor(async () => valueOf(await ask(job, 'save')), { timeout: 10_000 });
+  await vi.waitFor(async () => valueOf(await requestAction(job, 'save')), { timeout: 10_000 });
   await second.waitForLine(new RegExp(`^Asked the trainer of job ${job} to save \\(SIGUSR1\\)`));
   const [, checkpoint = ''] = await second.waitForLine(/^\| saved (checkpoint-\d{6}\.bin) as asked/);
   await second.waitForLine(new RegExp(`^\\| uploaded ${checkpoint}`));
@@ -71,8 +71,8 @@ test('passes requests for samples and checkpoints to the trainer, also after the
 
   valueOf(await server.admin.call(queueApi.cancel, { params: { id: job } }));
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'cancelled', attempt: 1 });
-  expect(await ask(job, 'save')).toMatchObject(refused('job_not_running'));
+  expect(await requestAction(job, 'save')).toMatchObject(expectedRefusal('job_not_running'));
   const withoutRequests = await server.submit({ config: endless });
   await server.watch.job(withoutRequests, 'running');
-  expect(await ask(withoutRequests, 'save')).toMatchObject(refused('request_unknown'));
+  expect(await requestAction(withoutRequests, 'save')).toMatchObject(expectedRefusal('request_unknown'));
 }, 60_000);

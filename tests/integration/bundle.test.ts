@@ -68,21 +68,21 @@ describe('the bundled worker', () => {
     onTestFinished(() => server.close());
     onTestFinished(() => endTrainings(folder));
     const { id, token } = await server.createWorker({ name: 'rig-1' });
-    const joining = (): Program => {
+    const startJoining = (): Program => {
       const worker = start(['--orchestrator-url', server.url, '--name', 'rig-1'], {
         SIMPLETUNER_WORKER_TOKEN: token,
       });
       onTestFinished(() => worker.kill('SIGKILL'));
       return worker;
     };
-    const first = joining();
+    const first = startJoining();
     await server.watch.worker(id, 'idle');
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 3 } });
     await server.watch.job(job, 'running');
     const [, pid] = await first.waitForLine(/^Job .* runs: .*\(pid (\d+)\)/);
     first.kill('SIGKILL');
     await first.exited;
-    const second = joining();
+    const second = startJoining();
     await second.waitForLine(new RegExp(`^Job .* goes on: .*\\(pid ${pid}\\)`));
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     expect((await second.exited).code).toBe(0);
@@ -92,15 +92,18 @@ describe('the bundled worker', () => {
 /** The command line as it is installed: without this checkout, except for one compiled package. */
 describe('the built command line', () => {
   const folder = temporaryFolder();
-  const built = join(folder, 'main');
+  const builtFolder = join(folder, 'main');
   const dataDir = join(folder, 'data');
-  const start = (args: readonly string[], ofNode: readonly string[] = []): Program =>
-    startProgram([process.execPath, ...ofNode, join(built, 'cli.js'), ...args, '--data-dir', dataDir], {
-      cwd: folder,
-    });
+  const start = (args: readonly string[], nodeArgs: readonly string[] = []): Program =>
+    startProgram(
+      [process.execPath, ...nodeArgs, join(builtFolder, 'cli.js'), ...args, '--data-dir', dataDir],
+      {
+        cwd: folder,
+      },
+    );
 
   beforeAll(async () => {
-    const environments = { main: { build: { outDir: built } } };
+    const environments = { main: { build: { outDir: builtFolder } } };
     const builder = await createBuilder({ root, logLevel: 'error', environments });
     const { main } = builder.environments;
     if (main === undefined) throw new Error('vite.config.ts builds no command line');
@@ -119,8 +122,8 @@ describe('the built command line', () => {
     await server.waitForLine(/^\{"ready":true/);
     const workers = start(['workers', 'create', 'rig-1']);
     expect((await workers.exited).code).toBe(0);
-    const listed = start(['workers', 'list', '--json']);
-    await listed.waitForLine(/"rig-1"/);
+    const workerList = start(['workers', 'list', '--json']);
+    await workerList.waitForLine(/"rig-1"/);
     server.kill('SIGTERM');
     expect((await server.exited).code).toBe(0);
     expect(existsSync(join(dataDir, 'trainyard.db-stopped'))).toBe(true);
@@ -130,6 +133,6 @@ describe('the built command line', () => {
     const server = start(['server', '--port', '0'], asNode20);
     expect((await server.exited).code).toBe(2);
     expect(server.lines).toEqual([expect.stringMatching(refusal)]);
-    expect(readFileSync(join(built, 'cli.js'), 'utf8')).not.toMatch(/^import /m);
+    expect(readFileSync(join(builtFolder, 'cli.js'), 'utf8')).not.toMatch(/^import /m);
   });
 });

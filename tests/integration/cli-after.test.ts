@@ -24,11 +24,11 @@ describe('trainyard jobs submit --after', () => {
     expect(first).toMatchObject({ code: 0, err: '' });
     expect(first.out).toContain('Waits for flux-base (pending)');
     const upscaler = idIn(first.out);
-    const words = ['--after', base.slice(0, -1), '--after', base, '--after', upscaler];
-    const second = await submit('--name', 'report', ...words, '--after-on', 'end');
+    const args = ['--after', base.slice(0, -1), '--after', base, '--after', upscaler];
+    const second = await submit('--name', 'report', ...args, '--after-on', 'end');
     expect(second.out).toContain('Waits for 2 jobs: flux-base (pending), upscaler (pending)');
-    const shown = (await jobs('get', idIn(second.out))).out;
-    expect(shown).toMatch(
+    const details = (await jobs('get', idIn(second.out))).out;
+    expect(details).toMatch(
       new RegExp(`After +flux-base \\(${base}\\)  pending, any end\\n +upscaler \\(${upscaler}\\)`),
     );
     expect((await jobs('get', 'upscaler')).out).toMatch(/Then +report \(j_\w+\) {2}pending/);
@@ -36,19 +36,21 @@ describe('trainyard jobs submit --after', () => {
   });
 
   it('prints the wait in a dry run, and submits each job of a sweep with it', async () => {
-    const dry = await submit('--after', 'flux-base', '--dry-run');
-    expect(dry.out).toMatch(/Why +Waits for flux-base/);
-    const swept = await submit('--after', base, '--sweep', 'rank=1,2', '--json');
-    const { jobs: all } = JSON.parse(swept.out) as { readonly jobs: readonly { readonly job_id: string }[] };
-    const shown = await Promise.all(all.map(({ job_id: id }) => jobs('get', id)));
-    expect(shown.every(({ out }) => out.includes('Waits for flux-base'))).toBe(true);
+    const dryRun = await submit('--after', 'flux-base', '--dry-run');
+    expect(dryRun.out).toMatch(/Why +Waits for flux-base/);
+    const sweep = await submit('--after', base, '--sweep', 'rank=1,2', '--json');
+    const { jobs: sweepJobs } = JSON.parse(sweep.out) as {
+      readonly jobs: readonly { readonly job_id: string }[];
+    };
+    const details = await Promise.all(sweepJobs.map(({ job_id: id }) => jobs('get', id)));
+    expect(details.every(({ out }) => out.includes('Waits for flux-base'))).toBe(true);
   });
 
   it('takes files of jobs named by name or id, and waits for these jobs', async () => {
-    const named = await submit('--name', 'styled', '--input', 'lora=flux-base:checkpoint best');
-    expect(named).toMatchObject({ code: 0, err: '' });
-    expect(named.out).toContain('Waits for flux-base (pending)');
-    const words = [
+    const withInput = await submit('--name', 'styled', '--input', 'lora=flux-base:checkpoint best');
+    expect(withInput).toMatchObject({ code: 0, err: '' });
+    expect(withInput.out).toContain('Waits for flux-base (pending)');
+    const args = [
       '--input',
       `weights=${base}`,
       '--input',
@@ -56,9 +58,9 @@ describe('trainyard jobs submit --after', () => {
       '--after-on',
       'end',
     ];
-    const shown = (await jobs('get', idIn((await submit(...words)).out))).out;
-    expect(shown).toMatch(new RegExp(`After +flux-base \\(${base}\\)  pending, any end`));
-    expect(shown).toMatch(
+    const details = (await jobs('get', idIn((await submit(...args)).out))).out;
+    expect(details).toMatch(new RegExp(`After +flux-base \\(${base}\\)  pending, any end`));
+    expect(details).toMatch(
       new RegExp(`Inputs +weights  result of flux-base \\(${base}\\)\n +log  logs/train.txt of flux-base`),
     );
   });
@@ -74,8 +76,8 @@ describe('trainyard jobs submit --after', () => {
     [['--after', 'flux-base', '--after-on', 'luck'], 2, /success, end/],
     [['--after', 'flux-base', '--no-wait'], 7, /Waits for flux-base/],
   ])('refuses to submit with %j', async (args, code, text) => {
-    const refused = await submit(...args);
-    expect([refused.code, refused.out]).toEqual([code, '']);
-    expect(refused.err).toMatch(text);
+    const failedRun = await submit(...args);
+    expect([failedRun.code, failedRun.out]).toEqual([code, '']);
+    expect(failedRun.err).toMatch(text);
   });
 });

@@ -19,9 +19,9 @@ test('creates, lists and restores backups after a confirmation, and undoes the r
   const created = await run(['backup', 'create', '-o', 'name']);
   const name = created.out.trim();
   await server.createWorker({ name: 'rig-2' });
-  const refused = await run(['backup', 'restore', name], 'n');
-  expect(refused).toMatchObject({ code: 1, err: 'Cancelled: nothing was changed\n' });
-  expect(refused.questions.join('')).toContain(name);
+  const declined = await run(['backup', 'restore', name], 'n');
+  expect(declined).toMatchObject({ code: 1, err: 'Cancelled: nothing was changed\n' });
+  expect(declined.questions.join('')).toContain(name);
   const restored = await run(['backup', 'restore', name], 'y');
   expect(restored).toMatchObject({ code: 0, out: expect.stringContaining(name) });
   const [, saved = ''] = /trainyard backup restore (before-restore-\S+\.db)/.exec(restored.err) ?? [];
@@ -29,8 +29,8 @@ test('creates, lists and restores backups after a confirmation, and undoes the r
   expect((await run(['backup', 'list'])).out).toMatch(/before-restore-\S+ +restore/);
   const names = async () => (await run(['workers', 'list', '-o', 'name'])).out;
   expect(await names()).toBe('rig-1\n');
-  const undone = await run(['backup', 'restore', saved, '--yes', '--json']);
-  expect(JSON.parse(undone.out)).toMatchObject({ restored: { name: saved }, saved: { kind: 'restore' } });
+  const undoRun = await run(['backup', 'restore', saved, '--yes', '--json']);
+  expect(JSON.parse(undoRun.out)).toMatchObject({ restored: { name: saved }, saved: { kind: 'restore' } });
   expect((await names()).split('\n').toSorted()).toEqual(['', 'rig-1', 'rig-2']);
   expect(await run(['audit', 'verify'])).toMatchObject({ code: 0 });
 });
@@ -46,10 +46,10 @@ test('fails with a specific exit code and reason when a backup cannot be restore
   const { token } = valueOf(
     await server.admin.call(tokensApi.create, { body: { name: 'looks', permissions: ['queue.view'] } }),
   );
-  const asLooks = await runTrainyard(['backup', 'restore', name, '--yes', '--url', server.url], {
+  const runWithoutPermission = await runTrainyard(['backup', 'restore', name, '--yes', '--url', server.url], {
     env: { ADMIN_TOKEN: token },
   });
-  expect(asLooks).toMatchObject({ code: 3, err: expect.stringContaining('admin.tokens') });
+  expect(runWithoutPermission).toMatchObject({ code: 3, err: expect.stringContaining('admin.tokens') });
   writeFileSync(join(server.dataDir, 'backups', name), 'no database');
   expect(await run(['backup', 'restore', name, '--yes'])).toMatchObject({
     code: 7,

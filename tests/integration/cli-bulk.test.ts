@@ -136,9 +136,9 @@ describe('cancelling many jobs', () => {
 
   it('asks once before a bulk cancel on a terminal, and changes nothing after a no', async () => {
     await submit();
-    const no = await jobs(['cancel', '--all'], { answer: 'n' });
-    expect(no.questions).toEqual(['Cancel 1 job (1 pending)? [y/N] ']);
-    expect([no.code, await statuses()]).toEqual([1, ['pending']]);
+    const declined = await jobs(['cancel', '--all'], { answer: 'n' });
+    expect(declined.questions).toEqual(['Cancel 1 job (1 pending)? [y/N] ']);
+    expect([declined.code, await statuses()]).toEqual([1, ['pending']]);
     expect((await jobs(['cancel', '--all'], { answer: 'y' })).code).toBe(0);
     expect(await statuses()).toEqual(['cancelled']);
   });
@@ -168,11 +168,11 @@ describe('completion of jobs commands', () => {
     [['pur'], 'purge'],
   ])('completes values after jobs %j', async (words, expected) => {
     const { out } = await runTrainyard(['__complete', 'zsh', 'jobs', ...words]);
-    const found = out
+    const completions = out
       .split('\n')
       .slice(0, -2)
       .map(line => line.split('\t')[0]);
-    expect(found.join(' ')).toBe(expected);
+    expect(completions.join(' ')).toBe(expected);
   });
 });
 

@@ -7,7 +7,7 @@ import { openRig, startJob } from '../support/upload-bench.ts';
 
 let server: TestServer;
 let run: JobId;
-let waiting: JobId;
+let pendingJob: JobId;
 beforeAll(async () => {
   server = await startTestServer();
   const rig = await openRig(server);
@@ -19,7 +19,7 @@ beforeAll(async () => {
   await rig.report(job, 'running', { progress: { step: 40, total_steps: 100, loss: 0.123456 } });
   await rig.report(job, 'completed');
   run = job.jobId;
-  waiting = await server.submit({
+  pendingJob = await server.submit({
     config_name: 'high',
     config: { ...base, learning_rate: 3e-4 },
     dataloader: [{ id: 'flowers', repeats: 2 }],
@@ -54,20 +54,23 @@ test('prints the differing keys, status, step, loss and run time of each job', a
 });
 
 test('prints the comparison as JSON', async () => {
-  const answer: unknown = JSON.parse((await compare(run, waiting, '--json')).out);
+  const answer: unknown = JSON.parse((await compare(run, pendingJob, '--json')).out);
   expect(answer).toMatchObject({
     keys: ['learning_rate', 'optimizer', 'dataloader.0.id', 'dataloader.0.repeats'],
     jobs: [
       { job_id: run, status: 'completed', step: 40, loss: 0.123456, config: { learning_rate: 1e-4 } },
-      { job_id: waiting, status: 'pending', step: null, loss: null, run_s: 0 },
+      { job_id: pendingJob, status: 'pending', step: null, loss: null, run_s: 0 },
     ],
   });
 });
 
 test('reports that the configs are the same, if no key differs', async () => {
   const config = { learning_rate: 1e-4 };
-  const pair = [await server.submit({ config, gpu_count: 8 }), await server.submit({ config, gpu_count: 8 })];
-  const { code, err } = await compare(...pair);
+  const sameConfigJobs = [
+    await server.submit({ config, gpu_count: 8 }),
+    await server.submit({ config, gpu_count: 8 }),
+  ];
+  const { code, err } = await compare(...sameConfigJobs);
   expect({ code, err }).toEqual({ code: 0, err: 'The configs are the same\n' });
 });
 

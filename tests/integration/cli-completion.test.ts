@@ -34,25 +34,25 @@ async function run(shell: string, script: string): Promise<readonly string[]> {
 }
 
 /** Returns a script that sets the variables as Readline does while the user types the last word. */
-const typed = (...words: readonly string[]): string =>
-  `COMP_WORDS=(trainyard ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; ` +
+const readlineVariables = (...bracketedWords: readonly string[]): string =>
+  `COMP_WORDS=(trainyard ${bracketedWords.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${bracketedWords.length}; ` +
   `_trainyard trainyard; printf '[%s]' "\${COMPREPLY[@]}"; echo`;
 
 /** Returns the words in brackets, sorted. */
-const words = (line: string): readonly string[] =>
+const bracketedWords = (line: string): readonly string[] =>
   line.startsWith('[') ? line.slice(1, -1).split('][').toSorted() : [line];
 
 describe('__complete', () => {
   /** Returns the completions of the last word, including names from the orchestrator. */
-  const completed = async (...line: readonly string[]): Promise<readonly string[]> => {
-    const [typedLast = '', ...before] = line.toReversed();
-    const argv = [...before.toReversed(), '--data-dir', server.dataDir, typedLast];
+  const completeLast = async (...line: readonly string[]): Promise<readonly string[]> => {
+    const [lastWord = '', ...before] = line.toReversed();
+    const argv = [...before.toReversed(), '--data-dir', server.dataDir, lastWord];
     const { code, out } = await runTrainyard(['__complete', 'zsh', ...argv]);
     expect(code).toBe(0);
     return out
       .split('\n')
       .slice(0, -2)
-      .map(found => found.split('\t')[0] ?? '');
+      .map(completion => completion.split('\t')[0] ?? '');
   };
 
   test('completes only ids of jobs that the command applies to', async () => {
@@ -72,13 +72,13 @@ describe('__complete', () => {
       delete: [ended],
     };
     for (const [command, ids] of Object.entries(expected))
-      expect([command, await completed('jobs', command, '')]).toEqual([command, ids]);
-    expect(await completed('jobs', 'priority', waiting, 'u')).toEqual(['urgent']);
+      expect([command, await completeLast('jobs', command, '')]).toEqual([command, ids]);
+    expect(await completeLast('jobs', 'priority', waiting, 'u')).toEqual(['urgent']);
   });
 
   test('completes worker names as arguments and as option values', async () => {
     for (const command of ['label', 'rename', 'drain'])
-      expect(await completed('workers', command, 'rig')).toEqual(['rig-1']);
+      expect(await completeLast('workers', command, 'rig')).toEqual(['rig-1']);
     const before = ['jobs', 'list', '--data-dir', server.dataDir, '--worker'];
     const { out } = await runTrainyard(['__complete', 'zsh', ...before, 'big']);
     expect(out).toMatch(/^big rig\t/);
@@ -92,14 +92,14 @@ describe.skipIf(!isInstalled('bash'))('completion in bash', () => {
       'bash',
       [
         'source <(trainyard completion bash); complete -p trainyard',
-        typed('workers', 'drain', ...folder, ''),
-        typed('workers', 'drain', ...folder, 'big\\ r'),
-        typed('workers', 'create', 'x', '--type', '=', 'e'),
-        typed('jobs', 'submit', 'my'),
-        typed('server', '--data-dir', 'ri'),
+        readlineVariables('workers', 'drain', ...folder, ''),
+        readlineVariables('workers', 'drain', ...folder, 'big\\ r'),
+        readlineVariables('workers', 'create', 'x', '--type', '=', 'e'),
+        readlineVariables('jobs', 'submit', 'my'),
+        readlineVariables('server', '--data-dir', 'ri'),
       ].join('\n'),
     );
-    expect(lines.map(words)).toEqual([
+    expect(lines.map(bracketedWords)).toEqual([
       ['complete -F _trainyard trainyard'],
       ['big\\ rig', 'rig-1'],
       ['big\\ rig'],
@@ -112,7 +112,7 @@ describe.skipIf(!isInstalled('bash'))('completion in bash', () => {
   test('completes nothing in bash when no orchestrator runs', async () => {
     const lines = await run(
       'bash',
-      `source <(trainyard completion bash)\n${typed('workers', 'get', '--data-dir', '/nonexistent', '')}`,
+      `source <(trainyard completion bash)\n${readlineVariables('workers', 'get', '--data-dir', '/nonexistent', '')}`,
     );
     expect(lines).toEqual(['[]']);
   });

@@ -11,10 +11,10 @@ import { temporaryFolder } from '../support/processes.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 
 let server: TestServer;
-let here: string;
+let localFolder: string;
 beforeEach(async () => {
   server = await startTestServer();
-  here = temporaryFolder();
+  localFolder = temporaryFolder();
 });
 afterEach(() => server.close());
 
@@ -24,7 +24,7 @@ const data = (...argv: readonly string[]) => trainyard(['data', ...argv]);
 
 /** Creates a folder with images and captions. */
 function folder(name: string, files: Readonly<Record<string, string>>): string {
-  const path = join(here, name);
+  const path = join(localFolder, name);
   for (const [file, text] of Object.entries(files)) {
     mkdirSync(join(path, file, '..'), { recursive: true });
     writeFileSync(join(path, file), text);
@@ -55,7 +55,7 @@ describe('trainyard data', () => {
   });
 
   test("stores a dozen folders that are pushed in parallel, beyond the server's publish limit", async () => {
-    const names = Array.from({ length: 12 }, (_, at) => `set-${at}`);
+    const names = Array.from({ length: 12 }, (_, index) => `set-${index}`);
     const pushes = names.map(name => data('push', folder(name, { 'a.jpg': name })));
     for (const { code, err } of await Promise.all(pushes))
       expect([code, err]).toEqual([0, expect.anything()]);
@@ -69,8 +69,8 @@ describe('trainyard data', () => {
     expect((await data('prune', 'cats')).err).toContain('Nothing to remove');
     expect((await data('pin', 'cats', '--remove')).out).toMatch(/^Unpinned {2}cats@[0-9a-f]{12}\n$/);
     expect((await data('prune', 'cats', '--dry-run')).out).toContain('cats');
-    const asked = await trainyard(['data', 'prune', 'cats'], { answer: 'n' });
-    expect([asked.code, asked.questions]).toEqual([
+    const declined = await trainyard(['data', 'prune', 'cats'], { answer: 'n' });
+    expect([declined.code, declined.questions]).toEqual([
       1,
       ['Remove 1 dataset version? Files in no other version are deleted. [y/N] '],
     ]);
@@ -80,7 +80,7 @@ describe('trainyard data', () => {
   });
 
   test.each([
-    ['a missing folder', (): string => join(here, 'none'), 4, 'No file or folder'],
+    ['a missing folder', (): string => join(localFolder, 'none'), 4, 'No file or folder'],
     ['an empty folder', (): string => folder('empty', { '.DS_Store': '' }), 2, 'has no files'],
     [
       'a link that leads outside the folder',
@@ -92,10 +92,10 @@ describe('trainyard data', () => {
       2,
       'is a link to /etc, which is outside the folder',
     ],
-  ])('refuses to push %s, and stores nothing', async (_what, make, code, words) => {
-    const outcome = await data('push', make());
+  ])('refuses to push %s, and stores nothing', async (_what, createPath, code, message) => {
+    const outcome = await data('push', createPath());
     expect(outcome).toMatchObject({ code, out: '' });
-    expect(outcome.err).toContain(words);
+    expect(outcome.err).toContain(message);
     const { stored_bytes: stored } = valueOf(await server.admin.call(datasetsApi.list, { query: {} }));
     expect(stored).toBe(0);
   });
@@ -104,7 +104,7 @@ describe('trainyard data', () => {
     const large = 'x'.repeat(10_000_000);
     const path = folder('cats', { 'large.bin': large });
     const sha256 = createHash('sha256').update(large).digest('hex');
-    const begun = await fetch(`${server.url}/api/datasets/contents/${sha256}`, {
+    const partialUpload = await fetch(`${server.url}/api/datasets/contents/${sha256}`, {
       method: 'PUT',
       headers: {
         authorization: `Bearer ${server.adminToken}`,
@@ -112,18 +112,18 @@ describe('trainyard data', () => {
       },
       body: large.slice(0, 6_000_000),
     });
-    expect(begun.status).toBe(200);
+    expect(partialUpload.status).toBe(200);
     expect((await data('push', path, '-o', 'sent_bytes,bytes')).out).toBe('4000000\t10000000\n');
   });
 });
 
 describe('jobs submit with a local config', () => {
-  const submitted = async (out: string) => {
+  const readJobConfig = async (out: string) => {
     const id = JobId.parse(/j_\w+/.exec(out)?.[0]);
     return valueOf(await server.admin.call(queueApi.config, { params: { id } }));
   };
   const config = (name: string, value: object): string => {
-    const path = join(here, name);
+    const path = join(localFolder, name);
     writeFileSync(path, JSON.stringify(value));
     return path;
   };
@@ -144,12 +144,12 @@ describe('jobs submit with a local config', () => {
     const { datasets } = valueOf(await server.admin.call(datasetsApi.list, { query: {} }));
     expect(datasets).toMatchObject([{ name: 'cats', jobs: 1 }]);
     // The job keeps the path as the user wrote it.
-    expect((await submitted(out)).dataloader).toMatchObject([{ instance_data_dir: 'cats' }]);
+    expect((await readJobConfig(out)).dataloader).toMatchObject([{ instance_data_dir: 'cats' }]);
   });
 
   test('leaves paths unchanged when they do not exist here or with --no-data', async () => {
-    const away = await trainyard(['jobs', 'submit', simpletuner('/mnt/nas/cats')]);
-    expect(away).toMatchObject({
+    const remotePathRun = await trainyard(['jobs', 'submit', simpletuner('/mnt/nas/cats')]);
+    expect(remotePathRun).toMatchObject({
       code: 0,
       err: 'Data: /mnt/nas/cats is not on this machine; it must exist on the rig\n',
     });
@@ -171,10 +171,10 @@ describe('jobs submit with a local config', () => {
 
   test('accepts --data for a custom config, and rejects a path that does not exist', async () => {
     const path = folder('cats', cats);
-    const own = config('own.json', { images: path });
-    const outcome = await trainyard(['jobs', 'submit', own, '--data', path]);
+    const configPath = config('own.json', { images: path });
+    const outcome = await trainyard(['jobs', 'submit', configPath, '--data', path]);
     expect(outcome.err).toContain(`Data: ${path} (3 files`);
-    const missing = await trainyard(['jobs', 'submit', own, '--data', join(here, 'none')]);
+    const missing = await trainyard(['jobs', 'submit', configPath, '--data', join(localFolder, 'none')]);
     expect(missing).toMatchObject({ code: 2, out: '' });
     expect(missing.err).toContain('no such file or folder on this machine');
     const stored = await trainyard(['jobs', 'submit', 'stored-config', '--data', path]);

@@ -7,7 +7,7 @@ import { runTrainyard } from '../support/cli.ts';
 import { startServer, temporaryFolder } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';
 
-interface Found {
+interface CheckResult {
   readonly what: string;
   readonly result: string;
   readonly detail: string;
@@ -16,7 +16,7 @@ interface Found {
 async function doctor(dataDir: string, ...args: readonly string[]) {
   const { code, out, err } = await runTrainyard(['doctor', '--data-dir', dataDir, '--json', ...args]);
   expect(err).toBe('');
-  const checks = JSON.parse(out) as readonly Found[];
+  const checks = JSON.parse(out) as readonly CheckResult[];
   return {
     code,
     results: Object.fromEntries(checks.map(({ what, result }) => [what, result])),
@@ -28,7 +28,7 @@ test('passes every check on a running server, and reports each fault separately'
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { dataDir } = server;
-  const well = {
+  const healthy = {
     'Data folder': 'ok',
     Disk: 'ok',
     Lock: 'ok',
@@ -36,13 +36,13 @@ test('passes every check on a running server, and reports each fault separately'
     Orchestrator: 'ok',
     Token: 'ok',
   };
-  expect(await doctor(dataDir)).toMatchObject({ code: 0, results: well });
+  expect(await doctor(dataDir)).toMatchObject({ code: 0, results: healthy });
   const file = join(temporaryFolder(), 'token');
   writeFileSync(file, 'ta_wrong', { mode: 0o600 });
-  const stranger = await doctor(dataDir, '--token-file', file);
-  expect(stranger).toMatchObject({ code: 1, results: { ...well, Token: 'failed' } });
-  expect(stranger.about('Token')).toContain('Invalid token');
-  const made = await runTrainyard([
+  const wrongTokenRun = await doctor(dataDir, '--token-file', file);
+  expect(wrongTokenRun).toMatchObject({ code: 1, results: { ...healthy, Token: 'failed' } });
+  expect(wrongTokenRun.about('Token')).toContain('Invalid token');
+  const tokenRun = await runTrainyard([
     'tokens',
     'create',
     'nightly',
@@ -53,16 +53,16 @@ test('passes every check on a running server, and reports each fault separately'
     '--data-dir',
     dataDir,
   ]);
-  writeFileSync(file, made.out, { mode: 0o600 });
+  writeFileSync(file, tokenRun.out, { mode: 0o600 });
   const limited = await doctor(dataDir, '--token-file', file);
-  expect(limited).toMatchObject({ code: 0, results: well });
+  expect(limited).toMatchObject({ code: 0, results: healthy });
   expect(limited.about('Token')).toBe(
     'Valid. It lacks the permission admin.workers, which commands for workers need',
   );
   chmodSync(join(dataDir, 'audit-key'), 0o644);
-  const open = await doctor(dataDir);
-  expect(open).toMatchObject({ code: 1, results: { ...well, 'Data folder': 'failed' } });
-  expect(open.about('Data folder')).toContain(`chmod 600 ${join(dataDir, 'audit-key')}`);
+  const withoutServer = await doctor(dataDir);
+  expect(withoutServer).toMatchObject({ code: 1, results: { ...healthy, 'Data folder': 'failed' } });
+  expect(withoutServer.about('Data folder')).toContain(`chmod 600 ${join(dataDir, 'audit-key')}`);
   chmodSync(dataDir, 0o770);
   expect((await doctor(dataDir)).about('Data folder')).toContain(`chmod go-w ${dataDir}`);
 });
@@ -100,9 +100,9 @@ test('reports a killed server and whether its database is intact', async () => {
   });
   expect(killed.about('Orchestrator')).toMatch(/Connection refused\. Check the address and port/);
   writeFileSync(join(dataDir, 'trainyard.db'), 'something else');
-  const torn = await doctor(dataDir);
-  expect(torn.results).toMatchObject({ Database: 'failed' });
-  expect(torn.about('Database')).toContain('The next start of the server restores the last backup');
+  const damagedRun = await doctor(dataDir);
+  expect(damagedRun.results).toMatchObject({ Database: 'failed' });
+  expect(damagedRun.about('Database')).toContain('The next start of the server restores the last backup');
 });
 
 test('keeps the server running and logs the failure when its url file cannot be written', async () => {
@@ -139,18 +139,22 @@ test('writes a report with checks and settings to a new file, without tokens', a
 });
 
 test('skips the checks and explains how to start when there is no data folder', async () => {
-  const none = await doctor('/nonexistent/folder');
-  expect(none).toMatchObject({ code: 1, results: { 'Data folder': 'skipped', Token: 'skipped' } });
-  expect(none.about('Orchestrator')).toContain('Start one with "trainyard server"');
+  const withoutFolder = await doctor('/nonexistent/folder');
+  expect(withoutFolder).toMatchObject({ code: 1, results: { 'Data folder': 'skipped', Token: 'skipped' } });
+  expect(withoutFolder.about('Orchestrator')).toContain('Start one with "trainyard server"');
 });
 
 test('prints the server version when it is reachable, and exits with 0 otherwise', async () => {
   const server = await startTestServer();
-  const both = await runTrainyard(['version', '--url', server.url, '--json']);
+  const withServer = await runTrainyard(['version', '--url', server.url, '--json']);
   await server.close();
-  expect(both).toMatchObject({ code: 0, err: '' });
-  expect(JSON.parse(both.out)).toMatchObject({ version, server_version: version, server_url: server.url });
-  const alone = await runTrainyard(['version', '--url', server.url]);
-  expect(alone.code).toBe(0);
-  expect(alone.out).toMatch(/^Trainyard +\S+ on Node v.*\nOrchestrator +.*Connection refused/);
+  expect(withServer).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(withServer.out)).toMatchObject({
+    version,
+    server_version: version,
+    server_url: server.url,
+  });
+  const unreachableServer = await runTrainyard(['version', '--url', server.url]);
+  expect(unreachableServer.code).toBe(0);
+  expect(unreachableServer.out).toMatch(/^Trainyard +\S+ on Node v.*\nOrchestrator +.*Connection refused/);
 });

@@ -21,11 +21,11 @@ beforeEach(async () => {
 });
 
 async function postPoints({ jobId, attemptId }: JobOffer, points: readonly object[]): Promise<void> {
-  for (let at = 0; at < points.length; at += 500) {
+  for (let start = 0; start < points.length; start += 500) {
     const answer = await fetch(`${server.url}/api/workers/job/${jobId}/metrics`, {
       method: 'POST',
       headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
-      body: JSON.stringify({ attempt_id: attemptId, points: points.slice(at, at + 500) }),
+      body: JSON.stringify({ attempt_id: attemptId, points: points.slice(start, start + 500) }),
     });
     expect(answer.status).toBe(200);
   }
@@ -53,7 +53,7 @@ const exportJob = (job: string, args: readonly string[] = [], options?: CliOptio
     ],
     options,
   );
-const facts = (run: CliRun): object => ({ code: run.code, ...(JSON.parse(run.out) as object) });
+const summaryOf = (run: CliRun): object => ({ code: run.code, ...(JSON.parse(run.out) as object) });
 const onlyRun = () => {
   expect(mlflow.runs).toHaveLength(1);
   const [run] = mlflow.runs;
@@ -62,7 +62,7 @@ const onlyRun = () => {
 };
 
 /** Starts a job, and ends it after the test if the test does not. */
-async function start(config: Record<string, unknown> = {}): Promise<JobOffer> {
+async function startExportableJob(config: Record<string, unknown> = {}): Promise<JobOffer> {
   const job = await startJob(server, rig, { config });
   onTestFinished(async () => void (await rig.report(job, 'completed')));
   return job;
@@ -85,17 +85,19 @@ describe('a first export', () => {
       { n: 1_500, elapsed_ms: 15, values: { loss: null, gpu: 97 } },
     ]);
     await rig.report(job, 'failed', { cause: 'preempted', error: 'taken away' });
-    const again = await rig.nextOffer();
-    for (const status of ['starting', 'running']) await rig.report(again, status);
-    await postPoints(again, [{ n: 0, elapsed_ms: 100, step: 1_501, values: { loss: 0.25, 'bad:name)': 1 } }]);
+    const secondOffer = await rig.nextOffer();
+    for (const status of ['starting', 'running']) await rig.report(secondOffer, status);
+    await postPoints(secondOffer, [
+      { n: 0, elapsed_ms: 100, step: 1_501, values: { loss: 0.25, 'bad:name)': 1 } },
+    ]);
     const link = { kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/8k2v1q0x' };
-    await rig.report(again, 'completed', { links: [link] });
+    await rig.report(secondOffer, 'completed', { links: [link] });
 
     const before = Date.now();
     const run = await exportJob(job.jobId, ['--experiment', 'loras', '--json']);
     expect(run.err).toBe('');
     const received = onlyRun();
-    expect(facts(run)).toEqual({
+    expect(summaryOf(run)).toEqual({
       code: 0,
       job_id: job.jobId,
       experiment_id: '1',
@@ -132,25 +134,27 @@ describe('a first export', () => {
     expect(losses.map(({ step }) => step)).toEqual(Array.from({ length: 1_501 }, (_, n) => n + 1));
     expect(losses.at(0)?.value).toBe(1);
     expect(losses.at(-1)?.value).toBe(0.25);
-    expect(losses.every(({ timestamp }, at) => timestamp >= (losses[at - 1]?.timestamp ?? 0))).toBe(true);
+    expect(losses.every(({ timestamp }, start) => timestamp >= (losses[start - 1]?.timestamp ?? 0))).toBe(
+      true,
+    );
     expect(new Set(received.metrics.map(({ key }) => key))).toEqual(
       new Set(['loss', 'loss.val', 'gpu', 'bad_name_']),
     );
   });
 
   test('marks a job that still runs, and takes experiment and address from the environment', async () => {
-    const job = await start();
+    const job = await startExportableJob();
     const run = await runTrainyard(
       ['jobs', 'export', job.jobId, '--to', 'mlflow', '--data-dir', server.dataDir, '--json'],
       { env: { MLFLOW_TRACKING_URI: `${mlflow.url}/`, MLFLOW_EXPERIMENT_NAME: 'from env' } },
     );
-    expect(facts(run)).toMatchObject({ code: 0, created: true, new_values: 0 });
+    expect(summaryOf(run)).toMatchObject({ code: 0, created: true, new_values: 0 });
     expect([...mlflow.experiments.keys()]).toEqual(['from env']);
     expect(onlyRun()).toMatchObject({ status: 'RUNNING', end_time: null });
   });
 
   test('shows its progress on a terminal', async () => {
-    const job = await start();
+    const job = await startExportableJob();
     await postPoints(job, pointsTo(3));
     const run = await exportJob(job.jobId, [], { screen: { columns: 100, rows: 30 } });
     expect(run.err).toMatch(/reading curves.*100 %  sending values/s);
@@ -160,26 +164,29 @@ describe('a first export', () => {
 
 describe('a repeated export', () => {
   test('adds only new values, and keeps what people changed in MLflow', async () => {
-    const job = await start({ lr: 1 });
+    const job = await startExportableJob({ lr: 1 });
     await postPoints(job, pointsTo(700));
     await exportJob(job.jobId);
     const received = onlyRun();
     received.tags.set('mlflow.note.content', 'best so far');
-    expect(facts(await exportJob(job.jobId, ['--json']))).toMatchObject({
+    expect(summaryOf(await exportJob(job.jobId, ['--json']))).toMatchObject({
       created: false,
       new_params: 0,
       new_values: 0,
     });
     await postPoints(job, pointsTo(900, 700));
     await rig.report(job, 'completed');
-    expect(facts(await exportJob(job.jobId, ['--json']))).toMatchObject({ created: false, new_values: 400 });
+    expect(summaryOf(await exportJob(job.jobId, ['--json']))).toMatchObject({
+      created: false,
+      new_values: 400,
+    });
     expect(onlyRun().status).toBe('FINISHED');
     expect(received.metrics).toHaveLength(1_800);
     expect(received.tags.get('mlflow.note.content')).toBe('best so far');
   });
 
   test('continues an export that failed in the middle', async () => {
-    const job = await start({ lr: 1 });
+    const job = await startExportableJob({ lr: 1 });
     await postPoints(job, pointsTo(1_200));
     let batches = 0;
     mlflow.fail = (request, { metrics }) => {
@@ -187,18 +194,18 @@ describe('a repeated export', () => {
       batches += 1;
       return batches > 1 ? 400 : null;
     };
-    const failed = await exportJob(job.jobId);
-    expect(failed).toMatchObject({ code: 7, out: '' });
-    expect(failed.err).toBe('MLflow refused runs/log-batch (400): out of order\n');
+    const failedRun = await exportJob(job.jobId);
+    expect(failedRun).toMatchObject({ code: 7, out: '' });
+    expect(failedRun.err).toBe('MLflow refused runs/log-batch (400): out of order\n');
     mlflow.fail = () => null;
     expect((await exportJob(job.jobId)).code).toBe(0);
-    const seen = onlyRun().metrics.map(({ key, step }) => `${key} ${step}`);
-    expect(seen).toHaveLength(2_400);
-    expect(new Set(seen).size).toBe(2_400);
+    const metricSteps = onlyRun().metrics.map(({ key, step }) => `${key} ${step}`);
+    expect(metricSteps).toHaveLength(2_400);
+    expect(new Set(metricSteps).size).toBe(2_400);
   });
 
   test('repeats a request after a temporary failure of MLflow', async () => {
-    const job = await start();
+    const job = await startExportableJob();
     let failures = 2;
     mlflow.fail = () => (failures-- > 0 ? 503 : null);
     expect((await exportJob(job.jobId)).code).toBe(0);
@@ -217,13 +224,13 @@ describe('access to MLflow', () => {
       `Basic ${Buffer.from('ada:pä:ss').toString('base64')}`,
     ],
   ])('sends %s from the environment', async (_, env, expected) => {
-    const job = await start();
+    const job = await startExportableJob();
     mlflow.authorization = expected;
     expect(await exportJob(job.jobId, [], { env })).toMatchObject({ code: 0, err: '' });
   });
 
   test('explains how to authenticate, without showing the credentials', async () => {
-    const job = await start();
+    const job = await startExportableJob();
     mlflow.authorization = 'Bearer other';
     const run = await exportJob(job.jobId, [], { env: { MLFLOW_TRACKING_TOKEN: token } });
     expect(run).toMatchObject({ code: 3, out: '' });
@@ -239,10 +246,10 @@ describe('access to MLflow', () => {
     ['databricks', 'must have an address such as'],
     ['sqlite:///mlflow.db', 'must have an address such as'],
     ['', 'with --tracking-uri'],
-  ])('refuses the address %j before it reads the job', async (address, words) => {
+  ])('refuses the address %j before it reads the job', async (address, message) => {
     const run = await exportJob('j_none', ['--tracking-uri', address]);
     expect(run).toMatchObject({ code: 2, out: '' });
-    expect(run.err).toContain(words);
+    expect(run.err).toContain(message);
     expect(run.err).not.toContain('hunter2');
   });
 
@@ -252,26 +259,26 @@ describe('access to MLflow', () => {
     expect(run.err).toContain('Warning: the credentials for MLflow travel unencrypted');
   });
 
-  test('says when another program or nothing answers at the address', async () => {
-    const job = await start();
+  test('reports that another program or nothing answers at the address of MLflow', async () => {
+    const job = await startExportableJob();
     const page = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
     await new Promise(resolve => page.once('listening', resolve));
     const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
-    const other = await exportJob(job.jobId, ['--tracking-uri', url]);
-    expect(other).toMatchObject({
+    const htmlRun = await exportJob(job.jobId, ['--tracking-uri', url]);
+    expect(htmlRun).toMatchObject({
       code: 1,
       err: expect.stringContaining('did not answer as MLflow does (200)'),
     });
     await new Promise(resolve => page.close(resolve));
-    const none = await exportJob(job.jobId, ['--tracking-uri', url]);
-    expect(none).toMatchObject({
+    const unreachableRun = await exportJob(job.jobId, ['--tracking-uri', url]);
+    expect(unreachableRun).toMatchObject({
       code: 6,
       err: expect.stringContaining('cannot be reached: connection refused'),
     });
   });
 
   test('refuses a deleted experiment, and a job that has not started', async () => {
-    const job = await start();
+    const job = await startExportableJob();
     mlflow.experiments.set('trainyard', { id: '9', lifecycle_stage: 'deleted' });
     expect(await exportJob(job.jobId)).toMatchObject({
       code: 5,
@@ -284,10 +291,10 @@ describe('access to MLflow', () => {
   });
 
   test('exports without the config when the token may not see it', async () => {
-    const job = await start({ lr: 1 });
+    const job = await startExportableJob({ lr: 1 });
     const create = ['tokens', 'create', 'reader', '--allow', 'queue.view', '--data-dir', server.dataDir];
-    const made = await runTrainyard([...create, '--json']);
-    const { token: reader } = JSON.parse(made.out) as { readonly token: string };
+    const tokenRun = await runTrainyard([...create, '--json']);
+    const { token: reader } = JSON.parse(tokenRun.out) as { readonly token: string };
     const args = [
       'jobs',
       'export',

@@ -9,13 +9,13 @@ type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
 /** Answers each stream call with the next one of `streams`, and each list as empty. */
 async function startStub(...streams: readonly Answer[]) {
-  const rest = [...streams];
+  const remainingAnswers = [...streams];
   const server = createServer((request, response) => {
     if (request.url !== '/api/events') {
       response.end(JSON.stringify({ workers: [], total: 0, next_cursor: null, as_of_seq: 7 }));
       return;
     }
-    rest.shift()?.(response, request);
+    remainingAnswers.shift()?.(response, request);
   });
   await new Promise<void>(resolve => {
     server.listen(0, '127.0.0.1', resolve);
@@ -52,10 +52,10 @@ test('resumes the event stream after the last received event, and exits when it 
     (response, request) => {
       recordId(request);
       // Send an event of a newer version, then one event in two pieces, then close the connection.
-      const whole = `: open\n\n${frame({ seq: 8, kind: 'weather' })}${frame(event(9))}`;
-      response.write(whole.slice(0, -30));
+      const frames = `: open\n\n${frame({ seq: 8, kind: 'weather' })}${frame(event(9))}`;
+      response.write(frames.slice(0, -30));
       // Wait, so that the two pieces arrive separately.
-      setTimeout(() => response.write(whole.slice(-30), () => response.destroy()), 100);
+      setTimeout(() => response.write(frames.slice(-30), () => response.destroy()), 100);
     },
     (response, request) => {
       recordId(request);
@@ -80,11 +80,11 @@ test('closes an event stream that sends nothing', async () => {
 
 test('keeps an event stream open while it receives pings', async () => {
   const address = await startStub(response => {
-    let beats = 0;
+    let pings = 0;
     const timer = setInterval(() => {
-      beats += 1;
-      response.write(beats < 8 ? ': ping\n\n' : frame(event(1)));
-      if (beats === 8) clearInterval(timer);
+      pings += 1;
+      response.write(pings < 8 ? ': ping\n\n' : frame(event(1)));
+      if (pings === 8) clearInterval(timer);
     }, 250);
     response.on('close', () => clearInterval(timer));
   });

@@ -13,7 +13,7 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 import { type JobOffer, openRig, sha256, startJob, upload } from '../support/upload-bench.ts';
 
 const weights = new Uint8Array(randomBytes(300_000));
-const older = 'weights of step 100';
+const olderWeights = 'weights of step 100';
 const state = 'state of step 200';
 const manifest = JSON.stringify({
   files: [
@@ -38,7 +38,7 @@ beforeAll(async () => {
       status: 200,
     });
   };
-  await uploadFile(first, 'checkpoint-000100.bin', older);
+  await uploadFile(first, 'checkpoint-000100.bin', olderWeights);
   await uploadFile(first, 'samples/step_100_rose.png', 'no picture at all');
   await uploadFile(first, 'checkpoint-200/model.safetensors', weights);
   await uploadFile(first, 'checkpoint-200/state.json', state);
@@ -61,7 +61,7 @@ const jobs = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
   runTrainyard(['jobs', ...args, '--data-dir', server.dataDir], options);
 const download = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
   jobs(['download', job.jobId, ...args, '--to', folder], options);
-const filesIn = (): readonly string[] =>
+const listLocalFiles = (): readonly string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true, encoding: 'utf8' })
     .filter(entry => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
@@ -110,7 +110,7 @@ test('shows the checkpoint that an attempt continued from', async () => {
 test('downloads all files of a job, and skips them the second time', async () => {
   const run = await download([]);
   expect(run).toMatchObject({ code: 0 });
-  expect(filesIn()).toEqual([
+  expect(listLocalFiles()).toEqual([
     'checkpoint-000100.bin',
     'checkpoint-200/checkpoint-manifest.json',
     'checkpoint-200/model.safetensors',
@@ -120,14 +120,14 @@ test('downloads all files of a job, and skips them the second time', async () =>
   ]);
   expect(new Uint8Array(readFileSync(join(folder, 'checkpoint-200/model.safetensors')))).toEqual(weights);
   expect(run.out).toContain('downloaded');
-  const again = await download(['--json']);
-  const { files } = JSON.parse(again.out) as { readonly files: readonly { readonly outcome: string }[] };
+  const secondRun = await download(['--json']);
+  const { files } = JSON.parse(secondRun.out) as { readonly files: readonly { readonly outcome: string }[] };
   expect(new Set(files.map(({ outcome }) => outcome))).toEqual(new Set(['already there']));
 });
 
 test('downloads files by name, folder or checkpoint', async () => {
   await download(['samples', 'checkpoint-000100.bin']);
-  expect(filesIn()).toEqual(['checkpoint-000100.bin', 'samples/step_100_rose.png']);
+  expect(listLocalFiles()).toEqual(['checkpoint-000100.bin', 'samples/step_100_rose.png']);
   const run = await download(['--checkpoint', 'newest', '-o', 'key']);
   expect(run.out.split('\n').filter(Boolean).toSorted()).toEqual([
     'checkpoint-200/checkpoint-manifest.json',
@@ -140,16 +140,16 @@ test('downloads files by name, folder or checkpoint', async () => {
 });
 
 test('resumes a partial download where it stopped', async () => {
-  const at = join(folder, 'checkpoint-200');
-  mkdirSync(at);
-  const part = join(at, `model.safetensors.${sha256(weights).slice(0, 12)}.part`);
+  const checkpointFolder = join(folder, 'checkpoint-200');
+  mkdirSync(checkpointFolder);
+  const part = join(checkpointFolder, `model.safetensors.${sha256(weights).slice(0, 12)}.part`);
   writeFileSync(part, weights.slice(0, 250_000));
   const run = await download(['checkpoint-200/model.safetensors'], { screen: { columns: 120, rows: 40 } });
   expect(run.code).toBe(0);
   // The progress bar starts at the size of the partial file.
   expect(run.err.split('\u001b[2K')[1]).toMatch(/^█+░+ +83 % +250 kB of 300 kB/);
-  expect(new Uint8Array(readFileSync(join(at, 'model.safetensors')))).toEqual(weights);
-  expect(filesIn()).toEqual(['checkpoint-200/model.safetensors']);
+  expect(new Uint8Array(readFileSync(join(checkpointFolder, 'model.safetensors')))).toEqual(weights);
+  expect(listLocalFiles()).toEqual(['checkpoint-200/model.safetensors']);
 });
 
 test('refuses to overwrite a local file with other content unless --overwrite is given', async () => {
@@ -161,7 +161,7 @@ test('refuses to overwrite a local file with other content unless --overwrite is
   expect(run.out).toContain('state.json');
   expect(readFileSync(join(folder, 'checkpoint-000100.bin'), 'utf8')).toBe('mine');
   expect((await download(['checkpoint-000100.bin', '--overwrite'])).code).toBe(0);
-  expect(readFileSync(join(folder, 'checkpoint-000100.bin'), 'utf8')).toBe(older);
+  expect(readFileSync(join(folder, 'checkpoint-000100.bin'), 'utf8')).toBe(olderWeights);
 });
 
 test.each<[readonly string[], number, RegExp]>([
@@ -169,11 +169,11 @@ test.each<[readonly string[], number, RegExp]>([
   [['no-such-file'], 4, /no file or folder "no-such-file"/],
   [['--checkpoint', 'best'], 4, /no best checkpoint/],
   [['--checkpoint', 'checkpoint-9'], 4, /no checkpoint "checkpoint-9"/],
-])('downloads nothing for the arguments %j', async (args, code, words) => {
+])('downloads nothing for the arguments %j', async (args, code, message) => {
   const run = await download(args);
   expect(run).toMatchObject({ code, out: '' });
-  expect(run.err).toMatch(words);
-  expect(filesIn()).toEqual([]);
+  expect(run.err).toMatch(message);
+  expect(listLocalFiles()).toEqual([]);
 });
 
 test('exits with 4 when the artifact was deleted', async () => {

@@ -39,12 +39,12 @@ describe('jobs commands without a worker', () => {
 
   test('submits a job, finds it by id, prefix or name, and cancels it', async () => {
     const options = ['--label', 'gpu=a100*', '--gpus', '2', '--vram', '23.5', '--accelerator', 'CUDA'];
-    const more = ['--priority', 'urgent', '--max-retries', '1', '--retry-on', 'timeout,trainer_exit'];
+    const moreOptions = ['--priority', 'urgent', '--max-retries', '1', '--retry-on', 'timeout,trainer_exit'];
     const run = await jobs([
       'submit',
       'digits',
       ...options,
-      ...more,
+      ...moreOptions,
       '--timeout',
       '2h',
       '--target',
@@ -84,19 +84,19 @@ describe('jobs commands without a worker', () => {
     await jobs(['cancel', job.id]);
   });
 
-  test('submits a config from standard input as "stdin", and says so when nothing is piped in', async () => {
+  test('submits a config from standard input as "stdin", and refuses a terminal as standard input', async () => {
     const input = 'steps: 3\n';
     const run = await jobs(['submit', '-', '-o', 'job_id', '--label', 'gpu=none'], { input });
     expect(run.code).toBe(0);
     const [id = ''] = run.out.trim().split('\n');
     expect((await jobs(['get', id, '-o', 'config_name'])).out).toBe('stdin\n');
     await jobs(['cancel', id]);
-    const waiting = await jobs(['submit', '-']);
-    expect([waiting.code, waiting.err]).toEqual([2, expect.stringContaining('that is the terminal')]);
+    const terminalRun = await jobs(['submit', '-']);
+    expect([terminalRun.code, terminalRun.err]).toEqual([2, expect.stringContaining('that is the terminal')]);
   });
 
   test('asks for an id when a config name matches two jobs', async () => {
-    for (let at = 0; at < 2; at += 1) await jobs(['submit', 'digits', '--label', 'gpu=none']);
+    for (let index = 0; index < 2; index += 1) await jobs(['submit', 'digits', '--label', 'gpu=none']);
     const run = await jobs(['cancel', 'digits']);
     expect(run).toMatchObject({ code: 2, out: '' });
     expect(run.err).toMatch(/^"digits" is ambiguous: digits \(j_\w+\), digits \(j_\w+\)\. Give a longer id/);
@@ -149,9 +149,9 @@ describe('jobs commands without a worker', () => {
 
   test('wraps the help at the width of a narrow terminal', async () => {
     const screen = { columns: 60, rows: 24 };
-    const helps = [await runTrainyard(['jobs', 'list', '--help'], { screen })];
-    helps.push(await runTrainyard(['--help'], { screen }));
-    for (const { out } of helps) {
+    const helpRuns = [await runTrainyard(['jobs', 'list', '--help'], { screen })];
+    helpRuns.push(await runTrainyard(['--help'], { screen }));
+    for (const { out } of helpRuns) {
       const [text = ''] = out.split('\nExamples:');
       expect(text.split('\n').filter(line => line.length > 60)).toEqual([]);
     }
@@ -250,27 +250,27 @@ describe('jobs commands with a worker', () => {
         args: ['--persistent', '--trainer', 'false {config_path}'],
       }),
     );
-    const followed = killAfterTest(
+    const followRun = killAfterTest(
       trainyard(['jobs', 'submit', selftest(4), '--follow', '-o', 'status', ...flags]),
     );
-    await followed.waitForLine(/^Running on rig-1$/);
+    await followRun.waitForLine(/^Running on rig-1$/);
     server.kill('SIGKILL');
     await server.exited;
-    await followed.waitForLine(/^Lost the connection to http.*Reconnecting$/);
-    const again = killAfterTest(await startServer(['--port', new URL(server.url).port], server.dataDir));
-    expect(await followed.exited).toEqual({ code: 0, signal: null });
-    expect(followed.lines.at(-1)).toBe('completed');
-    expect(followed.lines.filter(line => line.startsWith('Lost'))).toHaveLength(1);
+    await followRun.waitForLine(/^Lost the connection to http.*Reconnecting$/);
+    const restarted = killAfterTest(await startServer(['--port', new URL(server.url).port], server.dataDir));
+    expect(await followRun.exited).toEqual({ code: 0, signal: null });
+    expect(followRun.lines.at(-1)).toBe('completed');
+    expect(followRun.lines.filter(line => line.startsWith('Lost'))).toHaveLength(1);
 
     const broken = join(temporaryFolder(), 'broken.json');
     writeFileSync(broken, '{}');
-    const failed = await runTrainyard(['jobs', 'submit', broken, '--wait', '-o', 'status', ...flags]);
-    expect(failed).toMatchObject({ code: 8, out: 'failed\n' });
-    expect(failed.err).toMatch(/^Job j_\w+ failed \(trainer_exit\): /m);
-    const [, id = ''] = /^Job (j_\w+) failed/m.exec(failed.err) ?? [];
-    const watched = await runTrainyard(['jobs', 'watch', id, '-o', 'attempts.0.cause', ...flags]);
-    expect(watched).toMatchObject({ code: 8, out: 'trainer_exit\n' });
-    again.kill('SIGTERM');
+    const failedRun = await runTrainyard(['jobs', 'submit', broken, '--wait', '-o', 'status', ...flags]);
+    expect(failedRun).toMatchObject({ code: 8, out: 'failed\n' });
+    expect(failedRun.err).toMatch(/^Job j_\w+ failed \(trainer_exit\): /m);
+    const [, id = ''] = /^Job (j_\w+) failed/m.exec(failedRun.err) ?? [];
+    const watchRun = await runTrainyard(['jobs', 'watch', id, '-o', 'attempts.0.cause', ...flags]);
+    expect(watchRun).toMatchObject({ code: 8, out: 'trainer_exit\n' });
+    restarted.kill('SIGTERM');
   });
 });
 
@@ -297,7 +297,7 @@ describe('jobs watch without a terminal', () => {
     const numbers = watch.lines
       .filter(line => line.startsWith('{'))
       .map(line => (JSON.parse(line) as { seq: number }).seq);
-    expect(numbers).toEqual(numbers.map((_, at) => (numbers[0] ?? 0) + at));
+    expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? 0) + index));
     // For a shell, an end by SIGINT is exit code 130.
     watch.kill('SIGINT');
     expect(await watch.exited).toEqual({ code: null, signal: 'SIGINT' });

@@ -16,7 +16,7 @@ afterEach(() => server.close());
 const screen = { columns: 60, rows: 20 };
 const logs = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
   runTrainyard(['jobs', 'logs', ...args, '--data-dir', server.dataDir], options);
-const upTo = (end: number, from = 0): readonly string[] =>
+const numberedLines = (end: number, from = 0): readonly string[] =>
   Array.from({ length: end - from }, (_, n) => `line ${from + n}`);
 const textOf = (lines: readonly string[]): string => lines.map(line => `${line}\n`).join('');
 
@@ -60,17 +60,19 @@ function start(args: readonly string[], options: CliOptions = {}) {
 describe('jobs logs', () => {
   test('prints the last 200 lines of a log, or the number in -n', async () => {
     const { job, shipper } = await runJob({ config_name: 'digits' });
-    await shipper.print(`${textOf(upTo(4_500))}\r10%`);
+    await shipper.print(`${textOf(numberedLines(4_500))}\r10%`);
     expect(await logs([job.jobId])).toEqual({
       code: 0,
-      out: textOf(upTo(4_500, 4_300)),
+      out: textOf(numberedLines(4_500, 4_300)),
       err: '',
       questions: [],
     });
-    expect((await logs([job.jobId.slice(0, 8), '-n', '3'])).out).toBe(textOf(upTo(4_500, 4_497)));
+    expect((await logs([job.jobId.slice(0, 8), '-n', '3'])).out).toBe(textOf(numberedLines(4_500, 4_497)));
     expect((await logs(['digits', '-n', '0'])).out).toBe('');
-    expect((await logs([job.jobId, '--lines', 'all'])).out).toBe(textOf(upTo(4_500)));
-    expect((await logs([job.jobId, '-n', '2'], { screen })).out).toBe(`${textOf(upTo(4_500, 4_498))}10%\n`);
+    expect((await logs([job.jobId, '--lines', 'all'])).out).toBe(textOf(numberedLines(4_500)));
+    expect((await logs([job.jobId, '-n', '2'], { screen })).out).toBe(
+      `${textOf(numberedLines(4_500, 4_498))}10%\n`,
+    );
   });
 
   test('prints log lines as JSON, as fields, with timestamps, and of one attempt', async () => {
@@ -107,13 +109,13 @@ describe('jobs logs', () => {
 
   test('searches a log case-insensitively, and reports how many more lines match', async () => {
     const { job, shipper } = await runJob();
-    await shipper.print(textOf(upTo(3_000)), true);
+    await shipper.print(textOf(numberedLines(3_000)), true);
     expect(await logs([job.jobId, '--search', 'LINE 299', '-n', '4'])).toMatchObject({
       code: 0,
-      out: textOf(['line 299', ...upTo(2_993, 2_990)]),
+      out: textOf(['line 299', ...numberedLines(2_993, 2_990)]),
       err: '7 more lines match. To print all, use -n all\n',
     });
-    expect((await logs([job.jobId, '--search', 'line', '-n', 'all'])).out).toBe(textOf(upTo(3_000)));
+    expect((await logs([job.jobId, '--search', 'line', '-n', 'all'])).out).toBe(textOf(numberedLines(3_000)));
     expect(await logs([job.jobId, '--search', 'nowhere'])).toMatchObject({
       code: 0,
       out: '',
@@ -147,37 +149,37 @@ describe('jobs logs', () => {
 describe('jobs logs --follow', () => {
   test('waits for the log to start, prints new lines, and exits when the job ends', async () => {
     const { job, shipper, rig } = await runJob();
-    const followed = start([job.jobId, '-f']);
-    await followed.waitFor('Waiting for it');
-    await shipper.print(`${textOf(upTo(3))}\r1%`);
-    await followed.waitFor('line 2\n');
+    const followRun = start([job.jobId, '-f']);
+    await followRun.waitFor('Waiting for it');
+    await shipper.print(`${textOf(numberedLines(3))}\r1%`);
+    await followRun.waitFor('line 2\n');
     await shipper.print('\r100%\nline 4', true);
     await rig.report(job, 'completed');
-    const { code, out, err } = await followed.run;
-    expect([code, out]).toEqual([0, textOf([...upTo(3), '100%', 'line 4'])]);
+    const { code, out, err } = await followRun.run;
+    expect([code, out]).toEqual([0, textOf([...numberedLines(3), '100%', 'line 4'])]);
     expect(err.split('\n')).toHaveLength(2);
   });
 
   test('starts following a log with the last -n lines', async () => {
     const { job, shipper, rig } = await runJob();
-    await shipper.print(textOf(upTo(500)));
-    const followed = start([job.jobId, '-f', '-n', '2']);
-    await followed.waitFor('line 499\n');
+    await shipper.print(textOf(numberedLines(500)));
+    const followRun = start([job.jobId, '-f', '-n', '2']);
+    await followRun.waitFor('line 499\n');
     await shipper.print('more\n', true);
     await rig.report(job, 'completed');
-    expect((await followed.run).out).toBe(textOf(['line 498', 'line 499', 'more']));
+    expect((await followRun.run).out).toBe(textOf(['line 498', 'line 499', 'more']));
   });
 
   test('redraws the unfinished line on a terminal, and prints finished lines over it', async () => {
     const { job, shipper, rig } = await runJob();
     await shipper.print('start\n\r10%');
-    const followed = start([job.jobId, '-f'], { screen });
-    await followed.waitFor('10%');
+    const followRun = start([job.jobId, '-f'], { screen });
+    await followRun.waitFor('10%');
     await shipper.print(`\r${'#'.repeat(100)}`);
-    await followed.waitFor('…');
+    await followRun.waitFor('…');
     await shipper.print('\rdone\n', true);
     await rig.report(job, 'completed');
-    const { out } = await followed.run;
+    const { out } = await followRun.run;
     expect(out).toBe(`start\n10%\r\u001b[2K${'#'.repeat(58)}…\r\u001b[2Kdone\n`);
   });
 
@@ -186,40 +188,45 @@ describe('jobs logs --follow', () => {
     const first = await startTestServer({ dataDir });
     const rig = await openRig(first);
     const job = await startJob(first, rig);
-    await createShipper(first.url, rig, job).print(textOf(upTo(20)));
-    const followed = start([job.jobId, '-f', '--url', first.url], { env: { ADMIN_TOKEN: first.adminToken } });
-    await followed.waitFor('line 19\n');
+    await createShipper(first.url, rig, job).print(textOf(numberedLines(20)));
+    const followRun = start([job.jobId, '-f', '--url', first.url], {
+      env: { ADMIN_TOKEN: first.adminToken },
+    });
+    await followRun.waitFor('line 19\n');
     await first.close();
-    await followed.waitFor('Reconnecting\n');
-    const again = await startTestServer({ dataDir, port: Number(new URL(first.url).port) });
-    onTestFinished(() => again.close());
-    const position = Buffer.byteLength(textOf(upTo(20)));
-    const text = textOf(upTo(40, 20));
-    const { ship } = createShipper(again.url, rig, job);
-    const to = position + Buffer.byteLength(text);
-    expect(await ship({ after: position, from: position, to, text, is_last: true })).toBe(to);
+    await followRun.waitFor('Reconnecting\n');
+    const restarted = await startTestServer({ dataDir, port: Number(new URL(first.url).port) });
+    onTestFinished(() => restarted.close());
+    const position = Buffer.byteLength(textOf(numberedLines(20)));
+    const text = textOf(numberedLines(40, 20));
+    const { ship } = createShipper(restarted.url, rig, job);
+    const end = position + Buffer.byteLength(text);
+    expect(await ship({ after: position, from: position, to: end, text, is_last: true })).toBe(end);
     await rig.register();
     await rig.report(job, 'completed');
-    const { code, out, err } = await followed.run;
-    expect([code, out]).toEqual([0, textOf(upTo(40))]);
+    const { code, out, err } = await followRun.run;
+    expect([code, out]).toEqual([0, textOf(numberedLines(40))]);
     expect(err).toMatch(/^Lost the connection to http:\S+ .*Reconnecting\nReconnected to \S+\n$/);
   });
 
   test('follows the next attempt of a job, unless --attempt selects one', async () => {
     const { job, shipper, rig } = await runJob({ retry_on: ['trainer_exit'] });
     await shipper.print('first\n', true);
-    const [all, one] = [start([job.jobId, '-f']), start([job.jobId, '-f', '--attempt', '1'])];
-    await all.waitFor('first\n');
-    expect(await one.run).toMatchObject({ code: 0, out: 'first\n', err: '' });
+    const [allAttempts, firstAttempt] = [
+      start([job.jobId, '-f']),
+      start([job.jobId, '-f', '--attempt', '1']),
+    ];
+    await allAttempts.waitFor('first\n');
+    expect(await firstAttempt.run).toMatchObject({ code: 0, out: 'first\n', err: '' });
     const second = await openRig(server, `rig-${(count += 1)}`);
     await rig.report(job, 'failed', { exit_code: 1 });
-    const after = await second.nextOffer();
-    await all.waitFor('continues as attempt 2\n');
-    for (const status of ['starting', 'running']) await second.report(after, status);
-    await createShipper(server.url, second, after).print('second\n', true);
-    await second.report(after, 'completed');
-    await all.waitFor('second\n');
-    expect(after.jobId).toBe(job.jobId);
-    expect(await all.run).toMatchObject({ code: 0, out: 'first\nsecond\n' });
+    const secondOffer = await second.nextOffer();
+    await allAttempts.waitFor('continues as attempt 2\n');
+    for (const status of ['starting', 'running']) await second.report(secondOffer, status);
+    await createShipper(server.url, second, secondOffer).print('second\n', true);
+    await second.report(secondOffer, 'completed');
+    await allAttempts.waitFor('second\n');
+    expect(secondOffer.jobId).toBe(job.jobId);
+    expect(await allAttempts.run).toMatchObject({ code: 0, out: 'first\nsecond\n' });
   });
 });

@@ -21,9 +21,9 @@ beforeAll(async () => {
   };
   await postPoints(job, [{ loss: 0.8, learning_rate: 1e-5 }, { loss: 0.4 }, { loss: null }]);
   await rig.report(job, 'failed', { cause: 'preempted' });
-  const again = await rig.nextOffer();
-  for (const status of ['starting', 'running']) await rig.report(again, status);
-  await postPoints(again, [{ loss: 0.123456789, 'gpu.0.utilization': 97 }]);
+  const secondOffer = await rig.nextOffer();
+  for (const status of ['starting', 'running']) await rig.report(secondOffer, status);
+  await postPoints(secondOffer, [{ loss: 0.123456789, 'gpu.0.utilization': 97 }]);
 });
 afterAll(() => server.close());
 
@@ -41,23 +41,23 @@ test('prints the latest, lowest and highest values, and draws curves on a termin
     expect.stringMatching(/^gpu\.0\.utilization +97 +1 +97 +97$/),
     '',
   ]);
-  const seen = await metrics([job.jobId.slice(0, 10)], { screen });
-  expect(seen.out).toMatch(/^KEY .* CURVE\nloss .* 0\.8 +█▄×┊▁\n/);
+  const terminalRun = await metrics([job.jobId.slice(0, 10)], { screen });
+  expect(terminalRun.out).toMatch(/^KEY .* CURVE\nloss .* 0\.8 +█▄×┊▁\n/);
 });
 
 test('prints only the metrics of the given keys or attempt', async () => {
-  const some = await metrics([job.jobId, '--keys', 'learning_rate']);
+  const selectedKeys = await metrics([job.jobId, '--keys', 'learning_rate']);
   expect(
-    some.out
+    selectedKeys.out
       .split('\n')
       .slice(1, -1)
       .map(line => line.split(' ')[0]),
   ).toEqual(['learning_rate']);
   const first = await metrics([job.jobId, '--attempt', '1', '--keys', 'loss']);
   expect(first.out).toMatch(/\nloss +0\.4 +2 +0\.4 +0\.8\n/);
-  const none = await metrics([job.jobId, '--attempt', '9']);
-  expect(none).toMatchObject({ code: 0, out: '' });
-  expect(none.err).toMatch(/^No matching metrics/);
+  const missingAttempt = await metrics([job.jobId, '--attempt', '9']);
+  expect(missingAttempt).toMatchObject({ code: 0, out: '' });
+  expect(missingAttempt.err).toMatch(/^No matching metrics/);
 });
 
 test('prints metrics as JSON, as fields, or as CSV', async () => {
@@ -76,10 +76,10 @@ test.each<[readonly string[], number, RegExp]>([
   [['--csv', '--json'], 2, /Use --csv or --json, not both/],
   [['--keys', 'a,,b'], 2, /Give names separated by commas/],
   [['--attempt', 'two'], 2, /Give a whole number/],
-])('exits with 2 for jobs metrics %j', async (args, code, words) => {
+])('exits with 2 for jobs metrics %j', async (args, code, message) => {
   const run = await metrics([job.jobId, ...args]);
   expect(run).toMatchObject({ code, out: '' });
-  expect(run.err).toMatch(words);
+  expect(run.err).toMatch(message);
 });
 
 test('exits with 4 when the metrics of an unknown job are read', async () => {

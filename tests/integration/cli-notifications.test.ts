@@ -33,12 +33,12 @@ test('creates a signed webhook, prints its new secret once on stderr, and sends 
     urlFile,
   ]);
   expect(created).toMatchObject({ code: 0, err: expect.stringMatching(/shown only once: \S{43}\n/) });
-  const tested = await notifications(['channels', 'test', 'ci', '--json']);
-  expect(JSON.parse(tested.out)).toEqual({ ok: true, detail: 'HTTP 204' });
+  const testRun = await notifications(['channels', 'test', 'ci', '--json']);
+  expect(JSON.parse(testRun.out)).toEqual({ ok: true, detail: 'HTTP 204' });
   expect(receiver.received.map(({ path }) => path)).toEqual(['/secret-path']);
-  const listed = await notifications(['channels', 'list']);
-  expect(listed.out).toMatch(/ci +webhook +127\.0\.0\.1/);
-  expect(created.out + listed.out).not.toContain('secret-path');
+  const channelList = await notifications(['channels', 'list']);
+  expect(channelList.out).toMatch(/ci +webhook +127\.0\.0\.1/);
+  expect(created.out + channelList.out).not.toContain('secret-path');
 });
 
 test('reads a whole target from standard input, and replaces it', async () => {
@@ -47,13 +47,13 @@ test('reads a whole target from standard input, and replaces it', async () => {
   expect(await notifications(['channels', 'create', 'phone', '--file', '-'], target)).toMatchObject({
     code: 0,
   });
-  const set = await notifications(['channels', 'set', 'phone', '--name', 'mobile', '--file', '-'], target);
-  expect(set.out).toContain('mobile');
+  const setRun = await notifications(['channels', 'set', 'phone', '--name', 'mobile', '--file', '-'], target);
+  expect(setRun.out).toContain('mobile');
   expect(await notifications(['channels', 'test', 'mobile'])).toMatchObject({ code: 0 });
-  const off = await notifications(['channels', 'set', 'mobile', '--disable', '--json']);
-  expect(JSON.parse(off.out)).toMatchObject({ name: 'mobile', enabled: false });
-  const on = await notifications(['channels', 'set', 'mobile', '--enable', '--json']);
-  expect(JSON.parse(on.out)).toMatchObject({ enabled: true });
+  const disableRun = await notifications(['channels', 'set', 'mobile', '--disable', '--json']);
+  expect(JSON.parse(disableRun.out)).toMatchObject({ name: 'mobile', enabled: false });
+  const enableRun = await notifications(['channels', 'set', 'mobile', '--enable', '--json']);
+  expect(JSON.parse(enableRun.out)).toMatchObject({ enabled: true });
 });
 
 test('creates, changes and deletes a rule, and keeps its other settings', async () => {
@@ -69,7 +69,7 @@ test('creates, changes and deletes a rule, and keeps its other settings', async 
     'rule_id',
   ]);
   const id = created.out.trim();
-  const set = await notifications([
+  const setRun = await notifications([
     'rules',
     'set',
     id,
@@ -82,7 +82,7 @@ test('creates, changes and deletes a rule, and keeps its other settings', async 
     '--disable',
     '--json',
   ]);
-  expect(JSON.parse(set.out)).toMatchObject({
+  expect(JSON.parse(setRun.out)).toMatchObject({
     events: ['job_failed', 'no_progress'],
     user: 'ana',
     tag: 'faces',
@@ -117,7 +117,7 @@ test.each([
   [['rules', 'create', 'x', '--on', 'job_exploded'], 2, 'job_exploded'],
   [['rules', 'set', 'x'], 2, '--on'],
   [['rules', 'delete', 'x', '--yes'], 4, 'rules list'],
-])('fails for notifications %j with exit code %d', async (args, code, says) => {
+])('fails for notifications %j with exit code %d', async (args, code, message) => {
   const { notifications } = await openServer();
-  expect(await notifications(args)).toMatchObject({ code, err: expect.stringContaining(says) });
+  expect(await notifications(args)).toMatchObject({ code, err: expect.stringContaining(message) });
 });

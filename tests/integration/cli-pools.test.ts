@@ -14,7 +14,7 @@ afterEach(() => open.server?.close());
 
 type Pools = (args: readonly string[], options?: CliOptions) => Promise<CliRun>;
 
-async function start() {
+async function startServerWithPools() {
   const server = await startTestServer();
   open.server = server;
   const pools: Pools = (args, options) =>
@@ -48,7 +48,7 @@ const shellPool = (server: TestServer): readonly string[] => [
 
 describe('trainyard pools', () => {
   test('orders a machine for a job, runs the job there, and releases the machine', async () => {
-    const { server, pools, json } = await start();
+    const { server, pools, json } = await startServerWithPools();
     const engine = installShellEngine(server.dataDir, 'shell');
     expect(await pools(['list'])).toMatchObject({
       code: 0,
@@ -64,8 +64,8 @@ describe('trainyard pools', () => {
     );
     expect((await pools(['launches', 'shell'])).err).toMatch(/^No launches\. /);
 
-    const quick = readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8');
-    const config = { ...(JSON.parse(quick) as object), epochs: 1 };
+    const quickConfig = readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8');
+    const config = { ...(JSON.parse(quickConfig) as object), epochs: 1 };
     const job = await server.submit({ config, target: 'worker' });
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     await server.watch.until('the end of the launch', event =>
@@ -85,7 +85,7 @@ describe('trainyard pools', () => {
   }, 180_000);
 
   test('tests a pool: launches one machine that joins and leaves', async () => {
-    const { server, pools, json } = await start();
+    const { server, pools, json } = await startServerWithPools();
     const engine = installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server)]);
     const run = await pools(['test', 'shell']);
@@ -99,7 +99,7 @@ describe('trainyard pools', () => {
   }, 180_000);
 
   test('reports a machine whose worker never joins, and how to find out why', async () => {
-    const { server, pools, json } = await start();
+    const { server, pools, json } = await startServerWithPools();
     installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server), '--setup', 'exit 3']);
     const run = await pools(['test', 'shell', '--json']);
@@ -113,7 +113,7 @@ describe('trainyard pools', () => {
   }, 60_000);
 
   test('launches nothing when the engine does not accept orders', async () => {
-    const { pools } = await start();
+    const { pools } = await startServerWithPools();
     await pools(['create', 'shell', '--engine', 'command', '--programs', 'shell']);
     expect(await pools(['check', 'shell'])).toMatchObject({
       code: 1,
@@ -128,7 +128,7 @@ describe('trainyard pools', () => {
   });
 
   test('ends the launch of a test that is interrupted', async () => {
-    const { server, pools, json } = await start();
+    const { server, pools, json } = await startServerWithPools();
     installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server), '--setup', 'sleep 60']);
     let interrupt = (): void => {};
@@ -143,7 +143,7 @@ describe('trainyard pools', () => {
   }, 60_000);
 
   test('names launches that have not ended in completions, explanations and jobs', async () => {
-    const { server, pools } = await start();
+    const { server, pools } = await startServerWithPools();
     installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server), '--warm', '1', '--setup', 'sleep 60']);
     await server.watch.until('a launch', event =>
@@ -157,8 +157,8 @@ describe('trainyard pools', () => {
     const [id = ''] = out.split('\t');
     const job = await server.submit({ config: { trainer: 'digits' }, target: 'worker' });
     for (const command of ['why', 'get']) {
-      const shown = await runTrainyard(['jobs', command, job, '--data-dir', server.dataDir]);
-      expect(shown.out).toMatch(/\nPools +shell: Requested from pool shell at 2\S+Z \(id \d+\): /);
+      const jobText = await runTrainyard(['jobs', command, job, '--data-dir', server.dataDir]);
+      expect(jobText.out).toMatch(/\nPools +shell: Requested from pool shell at 2\S+Z \(id \d+\): /);
     }
     expect((await pools(['delete', 'shell'])).code).toBe(5);
     expect((await pools(['end', id.slice(0, 8)])).out).toMatch(
@@ -167,7 +167,7 @@ describe('trainyard pools', () => {
   }, 60_000);
 
   test('changes the given settings of a pool, and keeps all others', async () => {
-    const { pools, json } = await start();
+    const { pools, json } = await startServerWithPools();
     const file = `
 name: gpu
 engine: { kind: slurm, login: me@login.example.org, partition: a100 }
@@ -207,7 +207,7 @@ labels: { site: berlin, rack: "4" }
     [['get', 'nothing'], 4, 'No pool "nothing". To list pools, run "trainyard pools list"'],
     [['end', 'nothing'], 4, 'No launch "nothing". To list launches, run "trainyard pools launches POOL"'],
   ])('rejects trainyard pools %j', async (args, code, message) => {
-    const { pools } = await start();
+    const { pools } = await startServerWithPools();
     const run = await pools(args);
     expect([run.code, run.out]).toEqual([code, '']);
     expect(run.err).toContain(message);

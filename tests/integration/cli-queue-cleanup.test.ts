@@ -11,17 +11,17 @@ test('deletes exactly the jobs that ended longer ago than --older-than', async (
   });
   onTestFinished(() => server.close());
   server.config('digits', { steps: 3 });
-  const cancelled = async () => {
+  const submitAndCancel = async () => {
     const id = await server.submit({ config_name: 'digits' });
     valueOf(await server.admin.call(queueApi.cancel, { params: { id } }));
     return id;
   };
   const run = (...args: readonly string[]) => runTrainyard([...args, '--data-dir', server.dataDir]);
-  const old = [await cancelled(), await cancelled()];
+  const oldJobs = [await submitAndCancel(), await submitAndCancel()];
   clock.aheadMs = 2 * 86_400_000;
-  const recent = await cancelled();
+  const recentJob = await submitAndCancel();
   const { code, out } = await run('queue', 'cleanup', '--older-than', '1d', '--yes');
   expect([code, out]).toEqual([0, 'Deleted  2 jobs\n']);
-  for (const id of old) expect((await run('jobs', 'get', id)).code).toBe(4);
-  expect((await run('jobs', 'get', recent)).code).toBe(0);
+  for (const id of oldJobs) expect((await run('jobs', 'get', id)).code).toBe(4);
+  expect((await run('jobs', 'get', recentJob)).code).toBe(0);
 });

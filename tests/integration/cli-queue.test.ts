@@ -31,10 +31,10 @@ const group =
 const queue = group('queue');
 const jobs = group('jobs');
 
-const shown = async (id: string): Promise<JobDetail> =>
+const readJob = async (id: string): Promise<JobDetail> =>
   JSON.parse((await jobs(['get', id, '--json'])).out) as JobDetail;
 /** Submits a job that no worker of these tests can take. */
-const waiting = (more: object = {}) =>
+const submitPending = (more: object = {}) =>
   server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' }, ...more });
 
 /** Removes all jobs after each test. */
@@ -89,8 +89,8 @@ describe('queue commands', () => {
     const paused = await queue(['pause', '--note', 'new fans']);
     expect(paused).toMatchObject({ code: 0, err: '' });
     expect(paused.out).toMatch(/^Queue +paused by admin: new fans, since 20\S+Z\n/);
-    await waiting({ requires_approval: true });
-    await waiting();
+    await submitPending({ requires_approval: true });
+    await submitPending();
     const status = await queue(['status']);
     expect(status.out).toMatch(/^Queue +paused by admin: new fans.*\nPending +2, 1 of them needs approval\n/);
     const { paused: pause } = JSON.parse((await queue(['status', '--json'])).out) as QueueView;
@@ -121,11 +121,11 @@ describe('queue commands', () => {
   });
 
   test('asks before it deletes jobs, and keeps jobs that have just ended', async () => {
-    const id = await waiting();
+    const id = await submitPending();
     await jobs(['cancel', id]);
-    const refused = await queue(['cleanup', '--older-than', '30d'], { answer: 'n' });
-    expect(refused).toMatchObject({ code: 1, out: '', err: 'Cancelled: nothing was changed\n' });
-    expect(refused.questions).toEqual(['Delete all jobs that ended more than 30 days ago? [y/N] ']);
+    const declined = await queue(['cleanup', '--older-than', '30d'], { answer: 'n' });
+    expect(declined).toMatchObject({ code: 1, out: '', err: 'Cancelled: nothing was changed\n' });
+    expect(declined.questions).toEqual(['Delete all jobs that ended more than 30 days ago? [y/N] ']);
     expect((await queue(['cleanup', '--older-than', '1d'])).out).toBe('Deleted  0 jobs\n');
     const confirmed = await queue(['cleanup', '--older-than', '1d', '--yes'], { answer: 'n' });
     expect(confirmed).toMatchObject({ code: 0, questions: [], out: 'Deleted  0 jobs\n' });
@@ -138,8 +138,8 @@ describe('queue commands', () => {
   });
 
   test('counts jobs by status and user in queue stats', async () => {
-    await waiting();
-    const ended = await waiting();
+    await submitPending();
+    const ended = await submitPending();
     await jobs(['cancel', ended]);
     const { out } = await queue(['stats']);
     expect(out).toMatch(/^Queue +open\nPending +1\n/);
@@ -151,9 +151,9 @@ describe('queue commands', () => {
   });
 
   test('reports pauses and limits of the queue in jobs watch and workers watch', async () => {
-    const other = await startServer();
-    onTestFinished(() => other.kill('SIGKILL'));
-    const flags = ['--data-dir', other.dataDir];
+    const otherServer = await startServer();
+    onTestFinished(() => otherServer.kill('SIGKILL'));
+    const flags = ['--data-dir', otherServer.dataDir];
     const watches = ['jobs', 'workers'].map(name => trainyard([name, 'watch', ...flags]));
     onTestFinished(() => {
       for (const watch of watches) watch.kill('SIGKILL');
@@ -189,12 +189,12 @@ describe('queue commands', () => {
 
 describe('order of jobs', () => {
   test('reorders pending jobs by priority and by moving one to the top', async () => {
-    const [first, second, third] = [await waiting(), await waiting(), await waiting()];
+    const [first, second, third] = [await submitPending(), await submitPending(), await submitPending()];
     const { out } = await jobs(['priority', third.slice(0, 9), 'Urgent']);
     expect(out).toMatch(/^Priority +30 \(urgent\)\nPosition +1$/m);
     expect((await jobs(['priority', second, '12', '-o', 'priority,position'])).out).toBe('12\t2\n');
-    const moved = await jobs(['top', first]);
-    expect(moved.out).toMatch(/^Priority +10 \(normal\), moved to the top\nPosition +1$/m);
+    const topRun = await jobs(['top', first]);
+    expect(topRun.out).toMatch(/^Priority +10 \(normal\), moved to the top\nPosition +1$/m);
     const { out: table } = await jobs(['list', '--active']);
     expect(table).toMatch(new RegExp(`^${first} +pending +digits +admin +- +0/4 +10 top `, 'm'));
     expect((await jobs(['priority', first, 'low', '-o', 'is_top,position'])).out).toBe('false\t3\n');
@@ -206,18 +206,18 @@ describe('order of jobs', () => {
     expect(submitted.out).toBe(
       `Job      ${id}\nBlocked  It needs approval: run "trainyard jobs approve ${id}"\n`,
     );
-    const other = await waiting();
+    const otherServer = await submitPending();
     expect((await jobs(['list', '--blocked', '-o', 'id,approval,position'])).out).toBe(`${id}\twanted\t\n`);
     expect((await jobs(['list', '--blocked'])).out).toMatch(/ Waits for approval .*\n$/);
-    const got = await jobs(['get', id]);
-    expect(got.out).toMatch(/^Now +Waits for approval .*^Approval +wanted$/ms);
+    const jobText = await jobs(['get', id]);
+    expect(jobText.out).toMatch(/^Now +Waits for approval .*^Approval +wanted$/ms);
     // The config name selects the job that needs approval, although another job has the same one.
     expect((await jobs(['approve', 'digits', '-o', 'id,approval'])).out).toBe(`${id}\tgiven\n`);
     expect(await jobs(['approve', id])).toMatchObject({ code: 5, out: '' });
-    expect(await jobs(['reject', other])).toMatchObject({ code: 5, out: '' });
+    expect(await jobs(['reject', otherServer])).toMatchObject({ code: 5, out: '' });
 
-    const doomed = await waiting({ requires_approval: true });
-    const rejected = await jobs(['reject', doomed, '--reason', 'too many steps']);
+    const jobToReject = await submitPending({ requires_approval: true });
+    const rejected = await jobs(['reject', jobToReject, '--reason', 'too many steps']);
     expect(rejected).toMatchObject({ code: 0, err: '' });
     expect(rejected.out).toMatch(/^Status +failed$.*^Cause +rejected\nMessage +.*too many steps$/ms);
   });
@@ -225,19 +225,19 @@ describe('order of jobs', () => {
 
 describe('job commands', () => {
   test('retries an ended job as a new job, and deletes it after a confirmation', async () => {
-    const id = await waiting({ priority: 20 });
+    const id = await submitPending({ priority: 20 });
     expect(await jobs(['retry', id])).toMatchObject({ code: 5, out: '' });
     expect(await jobs(['delete', id, '--yes'])).toMatchObject({ code: 5, out: '' });
     await jobs(['cancel', id]);
-    const again = await jobs(['retry', id, '-o', 'job_id,status']);
-    const [next = '', status] = again.out.trimEnd().split('\t');
-    expect([again.code, status]).toEqual([0, 'queued']);
-    expect(await shown(next)).toMatchObject({ retry_of: id, priority: 20, worker_labels: { gpu: 'none' } });
+    const retryRun = await jobs(['retry', id, '-o', 'job_id,status']);
+    const [next = '', status] = retryRun.out.trimEnd().split('\t');
+    expect([retryRun.code, status]).toEqual([0, 'queued']);
+    expect(await readJob(next)).toMatchObject({ retry_of: id, priority: 20, worker_labels: { gpu: 'none' } });
     expect((await jobs(['get', next])).out).toMatch(new RegExp(`^Retry of +${id}$`, 'm'));
 
-    const refused = await jobs(['delete', id], { answer: '' });
-    expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.questions).toEqual([
+    const declined = await jobs(['delete', id], { answer: '' });
+    expect(declined).toMatchObject({ code: 1, out: '' });
+    expect(declined.questions).toEqual([
       expect.stringContaining(`Delete job ${id} (digits) with its files and logs?`),
     ]);
     expect((await jobs(['delete', id])).out).toBe(`Deleted  ${id} (digits)\n`);
@@ -245,18 +245,29 @@ describe('job commands', () => {
   });
 
   test('dispatches a --no-wait job immediately, or rejects it with the reason', async () => {
-    const none = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*']);
-    expect(none).toMatchObject({ code: 7, out: '' });
-    expect(none.err).toMatch(/^Job not submitted: No idle workers: /);
+    const rejectedRun = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*']);
+    expect(rejectedRun).toMatchObject({ code: 7, out: '' });
+    expect(rejectedRun.err).toMatch(/^Job not submitted: No idle workers: /);
     const json = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*', '--json']);
     expect(json.code).toBe(7);
     expect(JSON.parse(json.out)).toMatchObject({ success: false, status: 'rejected', job_id: null });
     expect((await jobs(['list', '--active'])).out).toBe('');
 
     const worker = await startWorker('quick', { gpu: 'a100-80gb' });
-    const taken = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*', '--gpus', '2']);
-    const [, id = ''] = /^Job +(j_\w+)\n/.exec(taken.out) ?? [];
-    expect(taken).toMatchObject({ code: 0, out: `Job     ${id}\nWorker  ${worker.id}\nGPUs    0, 1\n` });
+    const dispatchedRun = await jobs([
+      'submit',
+      'digits',
+      '--no-wait',
+      '--label',
+      'gpu=a100*',
+      '--gpus',
+      '2',
+    ]);
+    const [, id = ''] = /^Job +(j_\w+)\n/.exec(dispatchedRun.out) ?? [];
+    expect(dispatchedRun).toMatchObject({
+      code: 0,
+      out: `Job     ${id}\nWorker  ${worker.id}\nGPUs    0, 1\n`,
+    });
     expect((await jobs(['get', id])).out).toMatch(/^User +admin\nWorker +quick .*\nGPUs +0, 1$/m);
     // The worker has a job now, so the next submission is rejected.
     expect((await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*'])).code).toBe(7);
@@ -266,11 +277,11 @@ describe('job commands', () => {
   test('follows a --no-wait job to its end when --wait is given too', async () => {
     const worker = await startWorker('steady', { gpu: 'h100' });
     const args = ['submit', 'digits', '--label', 'gpu=h100', '-o', 'status'];
-    for (const both of [
+    for (const waitFlags of [
       ['--wait', '--no-wait'],
       ['--no-wait', '--wait'],
     ]) {
-      const run = jobs([...args, ...both]);
+      const run = jobs([...args, ...waitFlags]);
       await worker.complete();
       expect(await run).toMatchObject({ code: 0, out: 'completed\n' });
     }
@@ -281,17 +292,17 @@ describe('job commands', () => {
     const first = await jobs(args);
     expect(first.code).toBe(0);
     expect((await jobs(args)).out).toBe(first.out);
-    const otherwise = await jobs([...args, '--priority', 'high']);
-    expect(otherwise).toMatchObject({ code: 7, out: '' });
-    expect(otherwise.err).toContain(first.out.trim());
+    const conflictingRun = await jobs([...args, '--priority', 'high']);
+    expect(conflictingRun).toMatchObject({ code: 7, out: '' });
+    expect(conflictingRun.err).toContain(first.out.trim());
   });
 
   test('ignores the GPUs that a config names when --any-gpu is given', async () => {
     server.config('picky', { accelerate_visible_devices: [3] });
     const args = ['submit', 'picky', '--label', 'gpu=none', '-o', 'job_id'];
-    const named = await shown((await jobs(args)).out.trim());
-    const free = await shown((await jobs([...args, '--any-gpu'])).out.trim());
-    expect([named.gpu_count, free.gpu_count]).toEqual([4, 0]);
+    const withNamedGpus = await readJob((await jobs(args)).out.trim());
+    const withAnyGpu = await readJob((await jobs([...args, '--any-gpu'])).out.trim());
+    expect([withNamedGpus.gpu_count, withAnyGpu.gpu_count]).toEqual([4, 0]);
   });
 });
 
@@ -321,17 +332,17 @@ describe('jobs why', () => {
 
   test('explains in a dry run whether the job would start, wait or be rejected', async () => {
     const before = (await jobs(['list', '--all', '-o', 'id'])).out;
-    const waits = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=none', '--gpus', '9']);
-    expect(waits).toMatchObject({ code: 0, err: 'Nothing was submitted\n' });
-    expect(waits.out).toMatch(/^Dry run +would be queued\nTrainer +command\nNeeds +9 GPUs\nWhy +\S/);
+    const pendingRun = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=none', '--gpus', '9']);
+    expect(pendingRun).toMatchObject({ code: 0, err: 'Nothing was submitted\n' });
+    expect(pendingRun.out).toMatch(/^Dry run +would be queued\nTrainer +command\nNeeds +9 GPUs\nWhy +\S/);
     const blocked = await jobs(['submit', 'digits', '--dry-run', '--requires-approval', '--json']);
     expect(JSON.parse(blocked.out)).toMatchObject({ dry_run: true, status: 'blocked', job_id: null });
-    const refused = await jobs(['submit', 'digits', '--dry-run', '--no-wait', '--label', 'gpu=no-such']);
-    expect(refused).toMatchObject({ code: 7, out: expect.stringMatching(/^Dry run +would be rejected\n/) });
-    expect(refused.err).toMatch(/^The job would be rejected: No idle workers/);
+    const declined = await jobs(['submit', 'digits', '--dry-run', '--no-wait', '--label', 'gpu=no-such']);
+    expect(declined).toMatchObject({ code: 7, out: expect.stringMatching(/^Dry run +would be rejected\n/) });
+    expect(declined.err).toMatch(/^The job would be rejected: No idle workers/);
     const worker = await startWorker('tried', { gpu: 'tried' });
-    const runs = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=tried', '--gpus', '1']);
-    expect(runs.out).toBe(
+    const startingRun = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=tried', '--gpus', '1']);
+    expect(startingRun.out).toBe(
       `Dry run  would start now\nWorker   ${worker.id}\nGPUs     0\nTrainer  command\nNeeds    1 GPU\n`,
     );
     expect((await jobs(['list', '--all', '-o', 'id'])).out).toBe(before);
@@ -342,21 +353,21 @@ describe('jobs list', () => {
   test('filters the list of jobs by status, user, worker and text', async () => {
     const worker = await startWorker('lister', { gpu: 'l40' });
     const live = await server.submit({ config: {}, config_name: 'École', worker_labels: { gpu: 'l40' } });
-    const [one, two] = [await waiting(), await waiting()];
-    await jobs(['cancel', two]);
+    const [firstPending, secondPending] = [await submitPending(), await submitPending()];
+    await jobs(['cancel', secondPending]);
     const ids = async (...args: readonly string[]) => {
       const run = await jobs(['list', '-o', 'id', ...args]);
       expect(run.code).toBe(0);
       return run.out.split('\n').slice(0, -1);
     };
-    expect(await ids('--status', 'queued,dispatched')).toEqual([one, live]);
-    expect(await ids('--active', '--mine')).toEqual([one, live]);
+    expect(await ids('--status', 'queued,dispatched')).toEqual([firstPending, live]);
+    expect(await ids('--active', '--mine')).toEqual([firstPending, live]);
     expect(await ids('--user', 'nobody')).toEqual([]);
     for (const word of ['lister', worker.id, worker.id.slice(0, 7)])
       expect(await ids('--worker', word)).toEqual([live]);
     expect(await ids('--search', 'École')).toEqual([live]);
-    expect(await ids('--search', two.slice(2).toUpperCase())).toEqual([two]);
-    expect((await shown('École')).id).toBe(live);
+    expect(await ids('--search', secondPending.slice(2).toUpperCase())).toEqual([secondPending]);
+    expect((await readJob('École')).id).toBe(live);
 
     await worker.complete();
     await worker.leave();
@@ -389,7 +400,7 @@ describe('jobs list', () => {
 
   test('truncates the list of jobs at the limit with a hint, and lists everything with --all', async () => {
     const ids: string[] = [];
-    for (let at = 0; at < 5; at += 1) ids.unshift(await waiting());
+    for (let index = 0; index < 5; index += 1) ids.unshift(await submitPending());
     const page = await jobs(['list', '--active', '--limit', '2', '-o', 'id']);
     expect(page).toMatchObject({
       code: 0,
@@ -403,7 +414,7 @@ describe('jobs list', () => {
 
   test('returns every job once across pages while new jobs are submitted', async () => {
     const ids: string[] = [];
-    for (let at = 0; at < 5; at += 1) ids.unshift(await waiting());
+    for (let index = 0; index < 5; index += 1) ids.unshift(await submitPending());
     const flags = { 'data-dir': server.dataDir };
     const terminal = {
       out: ignore,
@@ -415,15 +426,15 @@ describe('jobs list', () => {
     };
     const remote = openRemote(flags, { env: {}, terminal });
     let pages = 0;
-    const busy: Pick<typeof remote, 'request'> = {
+    const countingRemote: Pick<typeof remote, 'request'> = {
       async request(row, input) {
         pages += 1;
         const answer = await remote.request(row, input);
-        await waiting();
+        await submitPending();
         return answer;
       },
     };
-    const { entries } = await everyPage(busy, { include_completed: 'false' }, 2);
+    const { entries } = await everyPage(countingRemote, { include_completed: 'false' }, 2);
     expect([pages, entries.map(({ id }) => id)]).toEqual([3, ids]);
   });
 });
@@ -487,7 +498,7 @@ describe('usage errors of queue and jobs', () => {
   });
 
   test('exits with 5 when an ended job is moved, approved or rejected', async () => {
-    const id = await waiting();
+    const id = await submitPending();
     await jobs(['cancel', id]);
     for (const args of [
       ['top', id],

@@ -26,9 +26,9 @@ test('lists sessions, revokes one by its id, and revokes all', async () => {
     err: 'No browser sessions. To sign in, run "trainyard link"\n',
   });
   for (let count = 0; count < 3; count += 1) await signIn();
-  const listed = await sessions('list', '-o', 'id,device');
-  expect(listed.out).toMatch(/^(?:se_\w+\tprobe 1\n){3}$/);
-  const id = listed.out.split('\t', 1)[0] ?? '';
+  const sessionList = await sessions('list', '-o', 'id,device');
+  expect(sessionList.out).toMatch(/^(?:se_\w+\tprobe 1\n){3}$/);
+  const id = sessionList.out.split('\t', 1)[0] ?? '';
   expect(await sessions('revoke', id)).toMatchObject({ code: 0, out: expect.stringContaining(id) });
   expect(await sessions('revoke', id)).toMatchObject({ code: 4, err: expect.stringContaining(id) });
   expect(await sessions('revoke', '--all', '--yes', '-o', 'revoked')).toMatchObject({ code: 0, out: '2\n' });

@@ -21,8 +21,15 @@ test('shows settings as a table, by name, and as JSON', async () => {
   expect(all.out).toMatch(/^public_url +https:\/\/yard\.example\.org +--public-url$/m);
   expect(all.out).toMatch(/^local_worker\.gpus +none$/m);
   expect((await run('settings', 'get')).out).toBe(all.out);
-  const some = await run('settings', 'get', 'audit_retention_days', 'gpu_troubles.held', '-o', 'name,value');
-  expect(some.out).toBe('audit_retention_days\t\ngpu_troubles.held\ttrue\n');
+  const selectedSettings = await run(
+    'settings',
+    'get',
+    'audit_retention_days',
+    'gpu_troubles.held',
+    '-o',
+    'name,value',
+  );
+  expect(selectedSettings.out).toBe('audit_retention_days\t\ngpu_troubles.held\ttrue\n');
   const { out } = await run('settings', 'get', '--json');
   expect(JSON.parse(out)).toMatchObject({
     network: { shared: false },
@@ -65,9 +72,9 @@ test.each([
 ])('refuses settings %j with a reason, and changes nothing', async (args, code, reason) => {
   const { run } = await openServer();
   const before = (await run('settings', '--json')).out;
-  const refused = await run('settings', ...args);
-  expect(refused).toMatchObject({ code, out: '' });
-  expect(refused.err).toMatch(reason);
+  const failedRun = await run('settings', ...args);
+  expect(failedRun).toMatchObject({ code, out: '' });
+  expect(failedRun.err).toMatch(reason);
   expect((await run('settings', '--json')).out).toBe(before);
 });
 
@@ -75,8 +82,8 @@ test('exits with 5 when a setting is fixed by a flag', async () => {
   const { run } = await openServer({
     config: { publicUrl: 'https://yard.example.org', fixedBy: { 'public-url': '--public-url' } },
   });
-  const refused = await run('settings', 'set', 'public_url=https://other.example.org');
-  expect(refused).toMatchObject({ code: 5, err: expect.stringContaining('--public-url') });
+  const failedRun = await run('settings', 'set', 'public_url=https://other.example.org');
+  expect(failedRun).toMatchObject({ code: 5, err: expect.stringContaining('--public-url') });
 });
 
 const codeIn = (link: string): string => /#sign-in=(\S+)$/m.exec(link)?.[1] ?? '';

@@ -32,14 +32,14 @@ describe('trainyard jobs submit --sweep', () => {
       ['0.0003', '8', 'flowers learning_rate=0.0003 rank=8'],
       ['0.0003', '16', 'flowers learning_rate=0.0003 rank=16'],
     ]);
-    const listed = JSON.parse((await jobs(['list', '--group', 'grid', '--tag', 'b', '--json'])).out) as {
+    const jobList = JSON.parse((await jobs(['list', '--group', 'grid', '--tag', 'b', '--json'])).out) as {
       entries: { sweep: object; tags: readonly string[] }[];
     };
-    expect(listed.entries.map(({ sweep }) => sweep)).toContainEqual({
+    expect(jobList.entries.map(({ sweep }) => sweep)).toContainEqual({
       learning_rate: 3e-4,
       'train.rank': 16,
     });
-    expect(listed.entries[0]?.tags).toEqual(['a', 'b']);
+    expect(jobList.entries[0]?.tags).toEqual(['a', 'b']);
   });
 
   it('prints the grid without submitting it in a dry run', async () => {
@@ -49,18 +49,18 @@ describe('trainyard jobs submit --sweep', () => {
     expect(rows(out)[1]).toEqual(['-', '1', 'flowers learning_rate=1']);
   });
 
-  it('reads the values as YAML does', async () => {
+  it('parses the values of a sweep as YAML', async () => {
     const args = ['submit', 'flowers', '--sweep', 'x=true,null,"8",a b', '--dry-run', '--json'];
     const answer = JSON.parse((await jobs(args)).out) as { jobs: { sweep: { x: unknown } }[] };
     expect(answer.jobs.map(({ sweep }) => sweep.x)).toEqual([true, null, '8', 'a b']);
   });
 
-  it('submits once per idempotency key', async () => {
+  it('submits a sweep once per idempotency key', async () => {
     const args = ['submit', 'flowers', '--sweep', 'learning_rate=1,2', '--idempotency-key', 'k'];
     const first = await jobs([...args, '-o', 'job_id']);
-    const again = await jobs([...args, '-o', 'job_id']);
-    expect(again.out).toBe(first.out);
-    expect(again.err).toMatch(/^Already submitted: 2 jobs in group flowers-/);
+    const repeatedRun = await jobs([...args, '-o', 'job_id']);
+    expect(repeatedRun.out).toBe(first.out);
+    expect(repeatedRun.err).toMatch(/^Already submitted: 2 jobs in group flowers-/);
   });
 
   it.each([
@@ -82,26 +82,26 @@ describe('trainyard jobs submit --sweep', () => {
 });
 
 describe('trainyard jobs submit with several configs', () => {
-  it('submits a job for each, all with the same options', async () => {
+  it('submits one job for each config, all with the same options', async () => {
     const args = ['submit', 'flowers', './examples/digits/configs/digits-quick.json', '--group', 'both'];
     const { code, out, err } = await jobs([...args, '--no-data']);
     expect({ code, err }).toEqual({ code: 0, err: 'Submitted 2 jobs\n' });
     expect(rows(out).map(([, config]) => config)).toEqual(['CONFIG', 'flowers', 'digits-quick']);
-    const listed = JSON.parse((await jobs(['list', '--group', 'both', '--json'])).out) as {
+    const jobList = JSON.parse((await jobs(['list', '--group', 'both', '--json'])).out) as {
       entries: object[];
     };
-    expect(listed.entries).toHaveLength(2);
+    expect(jobList.entries).toHaveLength(2);
   });
 
-  it('submits none in a dry run, and once per idempotency key', async () => {
+  it('submits no job in a dry run, and each job once per idempotency key', async () => {
     const args = ['submit', 'flowers', 'flowers'];
     expect(await jobs([...args, '--dry-run'])).toMatchObject({
       code: 0,
       err: '2 jobs would be submitted. Nothing was submitted\n',
     });
-    const once = [...args, '--idempotency-key', 'several', '-o', 'job_id'];
-    const first = await jobs(once);
-    expect(await jobs(once)).toMatchObject({ out: first.out, err: 'Already submitted: 2 jobs\n' });
+    const argsWithKey = [...args, '--idempotency-key', 'several', '-o', 'job_id'];
+    const first = await jobs(argsWithKey);
+    expect(await jobs(argsWithKey)).toMatchObject({ out: first.out, err: 'Already submitted: 2 jobs\n' });
   });
 
   it.each([
@@ -109,7 +109,7 @@ describe('trainyard jobs submit with several configs', () => {
     [['--no-wait'], /--no-wait works with one config/],
     [['--sweep', 'lr=1,2'], /--sweep works with one config/],
     [['--priority', '51'], /priority/],
-  ])('refuses %j', async (args, message) => {
+  ])('refuses several configs with %j', async (args, message) => {
     const { code, err } = await jobs(['submit', 'flowers', 'flowers', ...args]);
     expect(err).toMatch(message);
     expect(code).not.toBe(0);
@@ -165,13 +165,17 @@ describe('jobs of a group', () => {
       max_retries: 0,
     });
     await rig.report(failed, 'failed', { exit_code: 1, error: 'boom' });
-    const other = await server.submit({ config: { model_type: 'lora', lr: 2 }, group: 'few', gpu_count: 64 });
+    const pendingJob = await server.submit({
+      config: { model_type: 'lora', lr: 2 },
+      group: 'few',
+      gpu_count: 64,
+    });
     const compared = JSON.parse((await jobs(['compare', '--group', 'few', '--json'])).out);
     expect(compared).toMatchObject({
       keys: ['lr'],
       jobs: [
         { job_id: failed.jobId, config: { lr: 1 }, status: 'failed' },
-        { job_id: other, config: { lr: 2 } },
+        { job_id: pendingJob, config: { lr: 2 } },
       ],
     });
     const retried = await jobs(['retry', '--group', 'few', '--yes']);
@@ -180,9 +184,9 @@ describe('jobs of a group', () => {
     expect((await jobs(['retry', '--group', 'few', '--yes'])).err).toBe('No matching jobs\n');
     const cancelled = await jobs(['cancel', '--group', 'few', '--yes', '-o', 'job_id']);
     expect(cancelled.code).toBe(0);
-    expect(cancelled.out.split('\n')).toContain(other);
-    const left = await jobs(['list', '--group', 'few', '--status', 'pending,running', '-o', 'id']);
-    expect(left.out).toBe('');
+    expect(cancelled.out.split('\n')).toContain(pendingJob);
+    const unfinished = await jobs(['list', '--group', 'few', '--status', 'pending,running', '-o', 'id']);
+    expect(unfinished.out).toBe('');
   });
 
   it.each([

@@ -46,14 +46,14 @@ const imageDir = 'file:dataset.toml:datasets.0.subsets.0.image_dir';
 
 describe('trainyard templates', () => {
   it('saves a local config with its files, and submits a job that differs in the given values', async () => {
-    const asked = ['--ask', 'learning_rate=1e-4', '--ask', imageDir, '--ask', 'job:gpu_count=1'];
-    const file = ['--parameters', join(folder, 'asked.yaml')];
-    const saved = await saveFile('lora', '--description', 'for the team', ...asked, ...file);
+    const askFlags = ['--ask', 'learning_rate=1e-4', '--ask', imageDir, '--ask', 'job:gpu_count=1'];
+    const parametersFlags = ['--parameters', join(folder, 'asked.yaml')];
+    const saved = await saveFile('lora', '--description', 'for the team', ...askFlags, ...parametersFlags);
     expect(saved).toMatchObject({
       code: 0,
       err: 'To submit from it, run "trainyard jobs submit --template lora"\n',
     });
-    const shown = await run('templates', 'show', 'lora');
+    const templateText = await run('templates', 'show', 'lora');
     for (const text of [
       'for the team',
       'network_dim: integer, default 8, one of 8, 16, Rank',
@@ -61,15 +61,15 @@ describe('trainyard templates', () => {
       'datasets.0.subsets.0.image_dir: text, required, in dataset.toml',
       'gpu_count: integer, default "1", in the job',
     ])
-      expect(shown.out).toContain(text);
+      expect(templateText.out).toContain(text);
     expect((await run('templates')).out).toMatch(/lora +kohya +lora +network_dim learning_rate/);
-    const set = ['--set', 'learning_rate=3e-4', '--set', 'datasets.0.subsets.0.image_dir=/data/my cat'];
+    const setFlags = ['--set', 'learning_rate=3e-4', '--set', 'datasets.0.subsets.0.image_dir=/data/my cat'];
     const { code, out } = await run(
       'jobs',
       'submit',
       '--template',
       'lora',
-      ...set,
+      ...setFlags,
       '--name',
       'cat',
       '-o',
@@ -82,21 +82,23 @@ describe('trainyard templates', () => {
       template: 'lora',
       gpu_count: 1,
     });
-    const sent = valueOf(await server.admin.call(queueApi.config, { params }));
-    expect(sent.config).toMatchObject({ learning_rate: 3e-4, network_dim: 8, max_train_steps: 1600 });
-    expect(sent.files).toEqual({ 'dataset.toml': dataset.replace(String.raw`C:\\piyo`, '/data/my cat') });
+    const jobConfig = valueOf(await server.admin.call(queueApi.config, { params }));
+    expect(jobConfig.config).toMatchObject({ learning_rate: 3e-4, network_dim: 8, max_train_steps: 1600 });
+    expect(jobConfig.files).toEqual({
+      'dataset.toml': dataset.replace(String.raw`C:\\piyo`, '/data/my cat'),
+    });
   });
 
-  it('guesses types from a job, and keeps what a replacement does not name', async () => {
+  it('derives the types of parameters from a job, and keeps the fields that a replacement does not name', async () => {
     const job = await server.submit({ config: { on: true, steps: 500, scheduler: 'cosine', lr: 1 } });
-    const asked = ['on', 'steps', 'scheduler', 'lr'].flatMap(key => ['--ask', key]);
+    const askFlags = ['on', 'steps', 'scheduler', 'lr'].flatMap(key => ['--ask', key]);
     expect(
-      (await run('templates', 'save', 'from job', '--job', job, '--description', 'd', ...asked)).code,
+      (await run('templates', 'save', 'from job', '--job', job, '--description', 'd', ...askFlags)).code,
     ).toBe(0);
     const refused = await run('templates', 'save', 'from job', '--job', job);
     expect(refused).toMatchObject({ code: 5, err: 'There is a template "from job" already\n' });
-    const again = await run('templates', 'save', 'from job', '--job', job, '--replace', '--json');
-    expect(JSON.parse(again.out)).toMatchObject({
+    const replacedRun = await run('templates', 'save', 'from job', '--job', job, '--replace', '--json');
+    expect(JSON.parse(replacedRun.out)).toMatchObject({
       description: 'd',
       revision: 2,
       parameters: [
@@ -110,13 +112,20 @@ describe('trainyard templates', () => {
     expect((await run('templates', 'show', 'from job')).code).toBe(4);
   });
 
-  it('tries out a template, and says which values are wrong', async () => {
+  it('checks the values of a template in a dry run, and names the invalid ones', async () => {
     await saveFile('dry', '--ask', 'learning_rate', '--ask', 'max_train_steps=10');
-    const dry = await run('jobs', 'submit', '--template', 'dry', '--set', 'learning_rate=1', '--dry-run');
-    expect(dry).toMatchObject({ code: 0, err: 'Nothing was submitted\n' });
-    const wrong = await run('jobs', 'submit', '--template', 'dry', '--set', 'max_train_steps=many');
-    expect(wrong.code).toBe(7);
-    expect(wrong.err).toContain(
+    const dryRun = await run('jobs', 'submit', '--template', 'dry', '--set', 'learning_rate=1', '--dry-run');
+    expect(dryRun).toMatchObject({ code: 0, err: 'Nothing was submitted\n' });
+    const invalidValuesRun = await run(
+      'jobs',
+      'submit',
+      '--template',
+      'dry',
+      '--set',
+      'max_train_steps=many',
+    );
+    expect(invalidValuesRun.code).toBe(7);
+    expect(invalidValuesRun.err).toContain(
       'learning_rate: a value is required; max_train_steps: expected a whole number',
     );
   });
@@ -131,7 +140,7 @@ describe('trainyard templates', () => {
     [['templates', 'save', 't'], 'Give either a config or --job'],
     [['templates', 'save', 't', 'x', '--ask', 'file:a'], 'Use the form KEY'],
     [['templates', 'save', 'a/b', 'x'], 'TEMPLATE: '],
-  ])('refuses %j', async (args, message) => {
+  ])('refuses the arguments %j', async (args, message) => {
     const { code, err } = await run(...args);
     expect(code).toBe(2);
     expect(err).toContain(message);

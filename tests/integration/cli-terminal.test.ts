@@ -27,11 +27,11 @@ async function onTerminal(args: readonly string[], prompt: string, keys: string)
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   let screen = '';
-  let typed = false;
+  let hasTyped = false;
   child.stdout.on('data', text => {
     screen += String(text);
-    if (typed || !screen.includes(prompt)) return;
-    typed = true;
+    if (hasTyped || !screen.includes(prompt)) return;
+    hasTyped = true;
     child.stdin.write(keys);
   });
   const code = await new Promise(resolve => child.once('close', resolve));

@@ -22,8 +22,8 @@ describe('the command line over TLS', () => {
   test('trusts a server by its pin in every command', async () => {
     const identity = await makeIdentity({ names: ['elsewhere.test'] });
     const { run } = await startFront(identity);
-    const listed = await run('workers', 'list', '--pin', identity.pin);
-    expect(listed).toMatchObject({ code: 0, out: expect.stringContaining('rig-1') as string });
+    const listRun = await run('workers', 'list', '--pin', identity.pin);
+    expect(listRun).toMatchObject({ code: 0, out: expect.stringContaining('rig-1') as string });
     expect(await run('audit', 'export', '--pin', identity.pin)).toMatchObject({
       code: 0,
       out: expect.stringContaining('worker.created') as string,
@@ -49,22 +49,22 @@ describe('the command line over TLS', () => {
     expect((await run('workers', 'list', '--ca-file', file)).code).toBe(0);
   });
 
-  test.each<[string, (other: Identity) => readonly string[], RegExp]>([
+  test.each<[string, (otherIdentity: Identity) => readonly string[], RegExp]>([
     [
       'with another pin',
-      other => ['--pin', other.pin],
+      otherIdentity => ['--pin', otherIdentity.pin],
       /does not match --pin \(it presented sha256:.*Nothing was sent/,
     ],
     ['without a pin for a self-signed certificate', () => [], /Use --pin with the value from the panel/],
   ])('exits with 6 and sends no request %s', async (_what, args, message) => {
-    const [ours, other] = [await makeIdentity(), await makeIdentity()];
-    const { front, run } = await startFront(ours);
+    const [serverIdentity, otherIdentity] = [await makeIdentity(), await makeIdentity()];
+    const { front, run } = await startFront(serverIdentity);
     for (const command of [
       ['workers', 'list'],
       ['workers', 'create', 'rig-2'],
       ['audit', 'export'],
     ]) {
-      const { code, err } = await run(...command, ...args(other));
+      const { code, err } = await run(...command, ...args(otherIdentity));
       expect(code).toBe(6);
       expect(err).toMatch(message);
       expect(err).not.toContain('may have been done');

@@ -33,9 +33,9 @@ test('creates a token with limited permissions, lists it, and revokes it by name
     code: 3,
     err: expect.stringContaining('queue.manage'),
   });
-  const listed = await tokens(['list']);
-  expect(listed.out).toMatch(/nightly +queue\.view queue\.submit +\d{4}-/);
-  expect(listed.out).not.toContain(created.out.trim());
+  const tokenList = await tokens(['list']);
+  expect(tokenList.out).toMatch(/nightly +queue\.view queue\.submit +\d{4}-/);
+  expect(tokenList.out).not.toContain(created.out.trim());
   expect(await tokens(['revoke', 'nightly'], 'n')).toMatchObject({
     code: 1,
     err: 'Cancelled: nothing was changed\n',
@@ -54,7 +54,7 @@ test.each([
   [['create', 'x', '--allow', 'queue.view', '--expires', 'soon'], 2, 'soon'],
   [['create', 'admin', '--allow', 'queue.view'], 5, 'in use'],
   [['revoke', 'nobody'], 4, 'nobody'],
-])('fails for tokens %j with exit code %d', async (args, code, says) => {
+])('fails for tokens %j with exit code %d', async (args, code, message) => {
   const { tokens } = await openServer();
-  expect(await tokens(args)).toMatchObject({ code, err: expect.stringContaining(says) });
+  expect(await tokens(args)).toMatchObject({ code, err: expect.stringContaining(message) });
 });

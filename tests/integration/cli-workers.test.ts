@@ -47,8 +47,8 @@ test('creates, lists, shows, drains, undrains and deletes a worker', async () =>
     /^Worker +rig one \(w_\w+\)\nJoin command +SIMPLETUNER_WORKER_TOKEN=tj_\S+ trainyard worker .*\nValid +once, until 2\S+Z\nToken for SimpleTuner's own worker +wt_\S+\n$/,
   );
 
-  const listed = await workers(['list', '--json']);
-  expect(JSON.parse(listed.out)).toMatchObject({
+  const workerList = await workers(['list', '--json']);
+  expect(JSON.parse(workerList.out)).toMatchObject({
     total: 1,
     workers: [{ name: 'rig one', worker_type: 'ephemeral', labels: { gpu: 'a100', rack: '4' } }],
   });
@@ -73,14 +73,14 @@ test('warns when another worker has the name of a new one', async () => {
     await workers(['create', 'twin', '-o', 'worker_id']),
     await workers(['create', 'twin']),
   ];
-  const older = first.out.trim();
-  const newer = /\((w_\w+)\)/.exec(second.out)?.[1] ?? '';
+  const firstId = first.out.trim();
+  const secondId = /\((w_\w+)\)/.exec(second.out)?.[1] ?? '';
   expect(first.err).not.toContain('Warning: 2 workers');
   expect(second.code).toBe(0);
   expect(second.err).toContain(
-    `Warning: 2 workers are called twin now: ${newer}, ${older}. Commands need their ids. To rename one, run "trainyard workers rename ${newer} NAME"; to delete one, "trainyard workers delete ${older}"`,
+    `Warning: 2 workers are called twin now: ${secondId}, ${firstId}. Commands need their ids. To rename one, run "trainyard workers rename ${secondId} NAME"; to delete one, "trainyard workers delete ${firstId}"`,
   );
-  for (const id of [older, newer]) await workers(['delete', id]);
+  for (const id of [firstId, secondId]) await workers(['delete', id]);
 });
 
 describe('join commands', () => {
@@ -105,8 +105,8 @@ describe('join commands', () => {
 
   test('creates another join command with an expiry, and keeps the current token valid', async () => {
     const { id, token } = await server.createWorker({ name: 'rig-again' });
-    const joined = await workers(['join', 'rig-again', '--expires', '30m', '--json']);
-    const { join_token: joinToken, expires_at: at } = JSON.parse(joined.out) as Readonly<
+    const joinRun = await workers(['join', 'rig-again', '--expires', '30m', '--json']);
+    const { join_token: joinToken, expires_at: at } = JSON.parse(joinRun.out) as Readonly<
       Record<string, string>
     >;
     expect(joinToken).toMatch(/^tj_[\w-]{43}$/);
@@ -133,15 +133,15 @@ describe('join commands', () => {
   ])('warns that the join command works only on this machine after workers %j', async args => {
     const { id } = await server.createWorker({ name: 'rig-known' });
     const warning = `Warning: ${server.url} works on this machine only, so no other machine can join with this command`;
-    const near = await workers(args);
-    expect(near.code).toBe(0);
-    expect(near.err).toContain(warning);
-    expect(near.err).toMatch(/ Then run "trainyard workers join w_\w+"\n/);
-    expect(near.out).not.toContain('Warning');
+    const localRun = await workers(args);
+    expect(localRun.code).toBe(0);
+    expect(localRun.err).toContain(warning);
+    expect(localRun.err).toMatch(/ Then run "trainyard workers join w_\w+"\n/);
+    expect(localRun.out).not.toContain('Warning');
     await server.admin.call(settingsApi.change, { body: { public_url: 'https://yard.example.org' } });
-    const far = await workers(['join', id]);
-    expect(far.out).toContain('--orchestrator-url https://yard.example.org');
-    expect(far.err).toBe('The command is shown only once. Save it now\n');
+    const joinCommandRun = await workers(['join', id]);
+    expect(joinCommandRun.out).toContain('--orchestrator-url https://yard.example.org');
+    expect(joinCommandRun.err).toBe('The command is shown only once. Save it now\n');
     await server.admin.call(settingsApi.change, { body: { public_url: null } });
     await workers(['delete', id]);
     if (args[0] === 'create') await workers(['delete', 'rig-far']);
@@ -149,19 +149,19 @@ describe('join commands', () => {
 
   test("prints a join token after rotating a worker's token", async () => {
     await server.createWorker({ name: 'rig-turned' });
-    const rotated = await workers(['rotate', 'rig-turned', '--yes', '-o', 'token,join_token']);
-    expect(rotated.out).toMatch(/^wt_\S+\ttj_\S+\n$/);
+    const rotateRun = await workers(['rotate', 'rig-turned', '--yes', '-o', 'token,join_token']);
+    expect(rotateRun.out).toMatch(/^wt_\S+\ttj_\S+\n$/);
     await workers(['delete', 'rig-turned']);
   });
 
   test('prints the worker token when an older server cannot create join tokens', async () => {
-    const issued = {
+    const createdWorker = {
       worker_id: 'w_1',
       token: 'wt_1',
       name: 'rig',
       connection_command: 'TOKEN=wt_1 trainyard worker',
     };
-    const older = createServer((request, response) => {
+    const olderServer = createServer((request, response) => {
       const isCreate = request.url === '/api/admin/workers';
       const problem = {
         type: 'about:blank',
@@ -171,13 +171,13 @@ describe('join commands', () => {
         code: 'route_not_found',
       };
       response.writeHead(isCreate ? 200 : 404, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(isCreate ? issued : problem));
+      response.end(JSON.stringify(isCreate ? createdWorker : problem));
     });
     await new Promise<void>(resolve => {
-      older.listen(0, '127.0.0.1', resolve);
+      olderServer.listen(0, '127.0.0.1', resolve);
     });
-    onTestFinished(() => void older.close());
-    const url = `http://127.0.0.1:${(older.address() as AddressInfo).port}`;
+    onTestFinished(() => void olderServer.close());
+    const url = `http://127.0.0.1:${(olderServer.address() as AddressInfo).port}`;
     const run = await runTrainyard(['workers', 'create', 'rig', '--url', url, '--token', 'ta_x']);
     expect(run.code).toBe(0);
     expect(run.out).toMatch(
@@ -210,9 +210,9 @@ describe('confirmations', () => {
 
   test('asks no question with --yes or without a terminal', async () => {
     await server.createWorker({ name: 'unasked' });
-    const rotated = await workers(['rotate', 'unasked', '--yes', '-o', 'token'], { answer: 'n' });
-    expect(rotated).toMatchObject({ code: 0, questions: [] });
-    expect(rotated.out).toMatch(/^wt_\S+\n$/);
+    const rotateRun = await workers(['rotate', 'unasked', '--yes', '-o', 'token'], { answer: 'n' });
+    expect(rotateRun).toMatchObject({ code: 0, questions: [] });
+    expect(rotateRun.out).toMatch(/^wt_\S+\n$/);
     expect(await workers(['delete', 'unasked'])).toMatchObject({ code: 0, questions: [] });
   });
 });
@@ -255,24 +255,31 @@ describe('usage errors of workers', () => {
   });
 
   test('exits with 6 and a hint when no server listens', async () => {
-    const gone = await startTestServer();
-    await gone.close();
-    const run = await runTrainyard(['workers', 'list', '--url', gone.url, '--token', gone.adminToken]);
+    const closedServer = await startTestServer();
+    await closedServer.close();
+    const run = await runTrainyard([
+      'workers',
+      'list',
+      '--url',
+      closedServer.url,
+      '--token',
+      closedServer.adminToken,
+    ]);
     expect(run).toMatchObject({ code: 6, out: '' });
     expect(run.err).toContain(
-      `${gone.url} cannot be reached: Connection refused. Check the address and port, and that the orchestrator is running\n`,
+      `${closedServer.url} cannot be reached: Connection refused. Check the address and port, and that the orchestrator is running\n`,
     );
   });
 });
 
 test('warns that a change may have been made when its response is lost, but not for a read', async () => {
-  const rude = createServer(request => request.socket.destroy());
+  const droppingServer = createServer(request => request.socket.destroy());
   await new Promise<void>(resolve => {
-    rude.listen(0, '127.0.0.1', resolve);
+    droppingServer.listen(0, '127.0.0.1', resolve);
   });
-  onTestFinished(() => void rude.close());
+  onTestFinished(() => void droppingServer.close());
   const env = {
-    SIMPLETUNER_ORCHESTRATOR_URL: `http://127.0.0.1:${(rude.address() as AddressInfo).port}`,
+    SIMPLETUNER_ORCHESTRATOR_URL: `http://127.0.0.1:${(droppingServer.address() as AddressInfo).port}`,
     ADMIN_TOKEN: 'ta_x',
   };
   const created = await runTrainyard(['workers', 'create', 'rig-1'], { env });
@@ -280,13 +287,13 @@ test('warns that a change may have been made when its response is lost, but not 
     code: 6,
     err: expect.stringContaining('may have been made. Check before'),
   });
-  const keyed = await runTrainyard(['jobs', 'submit', 'digits', '--idempotency-key', 'k'], { env });
-  expect(keyed).toMatchObject({
+  const keyedRun = await runTrainyard(['jobs', 'submit', 'digits', '--idempotency-key', 'k'], { env });
+  expect(keyedRun).toMatchObject({
     code: 6,
     err: expect.stringContaining('Run the command again with the same key'),
   });
-  const listed = await runTrainyard(['workers', 'list'], { env });
-  expect(listed).toMatchObject({ code: 6, err: expect.not.stringContaining('may have been made') });
+  const workerList = await runTrainyard(['workers', 'list'], { env });
+  expect(workerList).toMatchObject({ code: 6, err: expect.not.stringContaining('may have been made') });
 });
 
 test('accepts a token in the arguments, and warns once', async () => {
@@ -316,8 +323,8 @@ describe('workers label', () => {
     const { id, token } = await server.createWorker({ name: 'labelled', labels: { team: 'nlp', rack: '4' } });
     const agent = new Agent();
     onTestFinished(() => agent.destroy());
-    const light = createLightWorker({ url: server.url, id, token, agent });
-    await light.register({ labels: { zone: 'eu', host: 'h1' } });
+    const worker = createLightWorker({ url: server.url, id, token, agent });
+    await worker.register({ labels: { zone: 'eu', host: 'h1' } });
     const { out } = await workers(['label', 'labelled', 'gpu=a100=80', 'team=', 'rack-', 'none-']);
     expect(out).toMatch(/^Labels +zone=eu \(its own\)\n +host=h1 \(its own\)\n +team=\n +gpu=a100=80\n$/m);
     expect(await labelsOf('labelled')).toEqual([
@@ -335,20 +342,20 @@ describe('workers label', () => {
     await workers(['label', 'labelled', 'zone-']);
     expect(await labelsOf('labelled')).toEqual([{ zone: 'eu', host: 'h1' }, {}]);
     // A restart of the agent with other labels removes its earlier ones.
-    await light.register({ labels: { host: 'h2' } });
+    await worker.register({ labels: { host: 'h2' } });
     expect(await labelsOf('labelled')).toEqual([{ host: 'h2' }, {}]);
   });
 
   test('dispatches a pending job when a worker gets the label it requires', async () => {
     const { id, token } = await server.createWorker({ name: 'bare' });
     const agent = new Agent();
-    const light = createLightWorker({ url: server.url, id, token, agent });
+    const worker = createLightWorker({ url: server.url, id, token, agent });
     onTestFinished(() => {
-      light.cut();
+      worker.cut();
       agent.destroy();
     });
-    await light.register();
-    await light.openStream();
+    await worker.register();
+    await worker.openStream();
     const job = await server.submit({ config: {}, worker_labels: { gpu: 'h100*' } });
     expect((await workers(['label', 'bare', 'gpu=h100-80gb', '-o', 'current_job_id'])).out).toBe(`${job}\n`);
   });

@@ -23,17 +23,17 @@ test('keeps a job across kill -9 once its submission was answered, and runs it',
   onTestFinished(() => first.kill('SIGKILL'));
   mkdirSync(join(first.dataDir, 'configs'), { recursive: true });
   writeFileSync(join(first.dataDir, 'configs/test.json'), '{"trainer": "selftest", "seconds": 0.3}');
-  const before = createShortcuts(adminOf(first).client);
-  const worker = await before.createWorker({ name: 'rig-1' });
-  const job = await before.submit({ config_name: 'test' });
+  const shortcuts = createShortcuts(adminOf(first).client);
+  const worker = await shortcuts.createWorker({ name: 'rig-1' });
+  const job = await shortcuts.submit({ config_name: 'test' });
   first.kill('SIGKILL');
   await first.exited;
 
   const second = await startServer([], first.dataDir);
   onTestFinished(() => second.kill('SIGKILL'));
   const { client, token } = adminOf(second);
-  const kept = valueOf(await client.call(queueApi.get, { params: { id: job } }));
-  expect(kept).toMatchObject({ status: 'pending', config_name: 'test' });
+  const jobAfterCrash = valueOf(await client.call(queueApi.get, { params: { id: job } }));
+  expect(jobAfterCrash).toMatchObject({ status: 'pending', config_name: 'test' });
 
   const watch = await watchEvents(second.url, token);
   onTestFinished(() => watch.close());
@@ -66,9 +66,9 @@ test('resumes a running job after the server is killed, without a second attempt
   const port = new URL(first.url).port;
   const second = await startServer(['--port', port], first.dataDir);
   onTestFinished(() => second.kill('SIGKILL'));
-  const again = await watchEvents(second.url, token);
-  onTestFinished(() => again.close());
-  expect(await again.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+  const watchAfterRestart = await watchEvents(second.url, token);
+  onTestFinished(() => watchAfterRestart.close());
+  expect(await watchAfterRestart.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   expect(agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
 }, 30_000);
 
@@ -78,7 +78,7 @@ test.runIf(process.platform !== 'win32')(
     const dataDir = temporaryFolder();
     const pipe = join(dataDir, 'log');
     // The shell opens the pipe for reading and writing, so that it has a reader that never reads.
-    const unread = 'mkfifo "$1"; log=$1; shift; exec "$@" 2<>"$log"';
+    const unreadPipe = 'mkfifo "$1"; log=$1; shift; exec "$@" 2<>"$log"';
     const server = [
       process.execPath,
       join(root, 'main/cli.ts'),
@@ -88,7 +88,7 @@ test.runIf(process.platform !== 'win32')(
       '--data-dir',
       dataDir,
     ];
-    const program = startProgram(['sh', '-c', unread, 'sh', pipe, ...server, '--json', '--log-requests']);
+    const program = startProgram(['sh', '-c', unreadPipe, 'sh', pipe, ...server, '--json', '--log-requests']);
     onTestFinished(() => program.kill('SIGKILL'));
     const [line] = await program.waitForLine(/^\{"ready":true.*/);
     const { url } = JSON.parse(line) as { readonly url: string };

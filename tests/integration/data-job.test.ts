@@ -96,16 +96,16 @@ test('delivers a dataset to two rigs, and downloads nothing for a second job on 
   const job = await submit(path);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
   expect(first.seen(job)).toEqual(digests);
-  const again = await submit(path);
-  expect(await server.watch.jobEnd(again)).toMatchObject({ status: 'completed' });
+  const secondJob = await submit(path);
+  expect(await server.watch.jobEnd(secondJob)).toMatchObject({ status: 'completed' });
   await program.waitForLine(/already on this rig/);
   program.kill('SIGTERM');
   await program.exited;
   const second = await startRig('rig-2');
   second.start();
-  const other = await submit(path);
-  expect(await server.watch.jobEnd(other)).toMatchObject({ status: 'completed' });
-  expect(second.seen(other)).toEqual(digests);
+  const jobOnSecondRig = await submit(path);
+  expect(await server.watch.jobEnd(jobOnSecondRig)).toMatchObject({ status: 'completed' });
+  expect(second.seen(jobOnSecondRig)).toEqual(digests);
 });
 
 test('resumes a dataset download where a killed worker stopped', async () => {
@@ -116,14 +116,14 @@ test('resumes a dataset download where a killed worker stopped', async () => {
   await until(() => Promise.resolve(rig.cached().length > 100 ? true : null), 30_000);
   program.kill('SIGKILL');
   await program.exited;
-  const whole = rig.cached().filter(name => /^[0-9a-f]{2}.[0-9a-f]{62}$/.test(name));
-  expect(whole.length).toBeLessThan(400);
-  const next = rig.start();
+  const completeFiles = rig.cached().filter(name => /^[0-9a-f]{2}.[0-9a-f]{62}$/.test(name));
+  expect(completeFiles.length).toBeLessThan(400);
+  const restarted = rig.start();
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
   expect(rig.seen(job)).toEqual(digests);
-  const [, fetched] = await next.waitForLine(/Data: .* ([\d.]+) MB fetched/);
+  const [, fetchedMegabytes] = await restarted.waitForLine(/Data: .* ([\d.]+) MB fetched/);
   // The whole dataset has 20 MB.
-  expect(Number(fetched)).toBeLessThanOrEqual(20 - whole.length * 0.05 + 0.1);
+  expect(Number(fetchedMegabytes)).toBeLessThanOrEqual(20 - completeFiles.length * 0.05 + 0.1);
 });
 
 test("fails a job with both sizes when its data exceeds the rig's cache", async () => {
@@ -132,6 +132,8 @@ test("fails a job with both sizes when its data exceeds the rig's cache", async 
   rig.start();
   const job = await submit(path);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'failed' });
-  const { error_message: words } = valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
-  expect(words).toContain("The data is 3.0 MB, but this rig's cache can hold only 1.0 MB");
+  const { error_message: errorMessage } = valueOf(
+    await server.admin.call(queueApi.get, { params: { id: job } }),
+  );
+  expect(errorMessage).toContain("The data is 3.0 MB, but this rig's cache can hold only 1.0 MB");
 });

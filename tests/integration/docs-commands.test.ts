@@ -25,7 +25,7 @@ const testLimitMs = 90_000;
 const pages = listPages();
 const otherPages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'GLOSSARY.md', 'SECURITY.md'];
 const blocksOf = new Map(pages.map(page => [page, readBlocks(page)] as const));
-const all = [...blocksOf.values()].flat();
+const allBlocks = [...blocksOf.values()].flat();
 
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   json: text => JSON.parse(text) as unknown,
@@ -34,31 +34,33 @@ const parsers: Readonly<Record<string, (text: string) => unknown>> = {
 };
 
 /** Returns position and error of each block for which the check throws. */
-async function failuresOf(
+async function findFailures(
   blocks: readonly Block[],
   check: (block: Block) => unknown,
 ): Promise<readonly string[]> {
-  const checked = await Promise.allSettled(blocks.map(async block => check(block)));
-  return checked.flatMap((result, at) =>
-    result.status === 'rejected' ? [`${placeOf(blocks[at]!)}: ${String(result.reason)}`] : [],
+  const results = await Promise.allSettled(blocks.map(async block => check(block)));
+  return results.flatMap((result, index) =>
+    result.status === 'rejected' ? [`${placeOf(blocks[index]!)}: ${String(result.reason)}`] : [],
   );
 }
 
 describe('code blocks and commands of README.md and docs', () => {
   it('contains only JSON, YAML and TOML blocks that can be parsed', async () => {
-    const blocks = all.filter(({ language }) => language in parsers);
-    expect(await failuresOf(blocks, block => parsers[block.language]?.(textOf(block)))).toEqual([]);
+    const blocks = allBlocks.filter(({ language }) => language in parsers);
+    expect(await findFailures(blocks, block => parsers[block.language]?.(textOf(block)))).toEqual([]);
   });
 
   it('contains only shell blocks with valid syntax', async () => {
     const run = promisify(execFile);
-    expect(await failuresOf(all.filter(isShell), block => run('bash', ['-nc', textOf(block)]))).toEqual([]);
+    expect(
+      await findFailures(allBlocks.filter(isShell), block => run('bash', ['-nc', textOf(block)])),
+    ).toEqual([]);
   });
 
   it('contains only commands and options that trainyard has', async () => {
     const program = await createCommands();
     const inSentences = [...pages, ...otherPages].flatMap(readInlineCommands);
-    expect([...all, ...inSentences].flatMap(block => findBadCommands(program, block))).toEqual([]);
+    expect([...allBlocks, ...inSentences].flatMap(block => findBadCommands(program, block))).toEqual([]);
   });
 });
 

@@ -45,11 +45,11 @@ test.each([
   await startRig(status);
   const job = await server.submit({ config: { code }, max_retries: 0, worker_labels: { rig: status } });
   expect(await server.watch.jobEnd(job)).toMatchObject({ status });
-  const to = temporaryFolder();
+  const targetFolder = temporaryFolder();
   const download = () =>
-    runTrainyard(['jobs', 'download', job, 'runs', '--to', to, '--data-dir', server.dataDir]);
+    runTrainyard(['jobs', 'download', job, 'runs', '--to', targetFolder, '--data-dir', server.dataDir]);
   // The last files of a completed job arrive after its end.
   await expect.poll(async () => (await download()).code, { timeout: 20_000, interval: 200 }).toBe(0);
-  expect(readdirSync(join(to, folder))).toEqual([name]);
-  expect(readFileSync(join(to, folder, name)).equals(readFileSync(recording))).toBe(true);
+  expect(readdirSync(join(targetFolder, folder))).toEqual([name]);
+  expect(readFileSync(join(targetFolder, folder, name)).equals(readFileSync(recording))).toBe(true);
 });

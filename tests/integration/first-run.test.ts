@@ -85,22 +85,25 @@ test(
 );
 
 test(
-  'lets a disabled local worker finish its job, and keeps it when enabled again meanwhile',
+  'waits for the job of a disabled local worker, and keeps the worker when it is enabled again before the end',
   async () => {
     const server = await openServer();
     await server.set({ body: { local_worker: { enabled: true, trainer: server.stubTrainer } } });
     const id = await server.submit({ config: { until: server.gate }, target: 'local' });
     const trainer = await trainerOf(server, id);
     await server.watch.job(id, 'running');
-    const off = { body: { local_worker: { enabled: false } } };
-    expect((await server.set(off)).local_worker).toMatchObject({ enabled: false, state: 'leaving' });
+    const disableLocalWorker = { body: { local_worker: { enabled: false } } };
+    expect((await server.set(disableLocalWorker)).local_worker).toMatchObject({
+      enabled: false,
+      state: 'leaving',
+    });
     await server.waitForLine(/Leaving when the job is done/);
     expect(isAlive(trainer)).toBe(true);
 
     expect((await server.set({ body: { local_worker: { enabled: true } } })).local_worker.state).toBe('on');
     await server.waitForLine(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
 
-    await server.set(off);
+    await server.set(disableLocalWorker);
     await eventually(
       'its second line about leaving',
       () => server.lines.filter(line => line.includes('Leaving when')).length > 1,
@@ -122,8 +125,8 @@ test(
   'continues a remote training while sharing is off, and reconnects its worker afterwards',
   async () => {
     const server = await openServer();
-    const onNetwork = { body: { host: '127.0.0.2' } };
-    await server.set(onNetwork);
+    const networkSetting = { body: { host: '127.0.0.2' } };
+    await server.set(networkSetting);
     const url = `http://127.0.0.2:${new URL(server.url).port}`;
     const rig = await server.createWorker({ name: 'rig-1' });
     const agent = trainyard(
@@ -143,11 +146,11 @@ test(
     const trainer = await trainerOf(server, id);
     await server.watch.job(id, 'running');
 
-    const cutAt = server.watch.seen.at(-1)?.seq ?? 0;
+    const seqBeforeChange = server.watch.seen.at(-1)?.seq ?? 0;
     expect((await server.set({ body: { shared: false } })).network.listening).toEqual([server.url]);
     await agent.waitForLine(/Connection refused/);
     expect(isAlive(trainer)).toBe(true);
-    await server.set(onNetwork);
+    await server.set(networkSetting);
     writeFileSync(server.gate, '');
     expect(await server.watch.jobEnd(id)).toMatchObject({
       status: 'completed',
@@ -158,7 +161,9 @@ test(
     // The worker may reconnect before or after its job ends. The end of the job is reported as an event of the job, so
     // wait for a worker event only.
     await server.watch.until('the worker, listening again', event =>
-      event.kind === 'worker' && event.seq > cutAt && event.type === 'worker.connected' ? event : null,
+      event.kind === 'worker' && event.seq > seqBeforeChange && event.type === 'worker.connected'
+        ? event
+        : null,
     );
     const { workers } = valueOf(await server.admin.call(workersApi.list));
     expect(workers).toMatchObject([{ name: 'rig-1', status: 'idle' }]);

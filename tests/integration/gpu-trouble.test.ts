@@ -11,7 +11,7 @@ import { startTestServer, type TestServer, valueOf } from '../support/server.ts'
 const uuid = 'GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77';
 const probe = `0, NVIDIA A100-SXM4-80GB, 81920, 535.129.03, ${uuid}\n`;
 const healthy = `0, 3, 512, 41, 66.10, ${uuid}, 0\n`;
-const beatMs = 1_000;
+const heartbeatMs = 1_000;
 
 /** Creates a folder with a fake nvidia-smi, and the files from which it reads its answers. */
 function makeGpu() {
@@ -38,7 +38,7 @@ esac
 type FakeGpu = ReturnType<typeof makeGpu>;
 
 async function startServerAndWorker(gpu: FakeGpu, script: string) {
-  const server = await startTestServer({ heartbeatTimeoutMs: 4 * beatMs });
+  const server = await startTestServer({ heartbeatTimeoutMs: 4 * heartbeatMs });
   onTestFinished(() => server.close());
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const trainer = join(gpu.folder, 'trainer.cjs');
@@ -62,8 +62,8 @@ test('keeps jobs pending with a reason while a GPU is missing, and dispatches th
   const gpu = makeGpu();
   const { server, worker, waitForWorker } = await startServerAndWorker(gpu, '');
   gpu.setAnswer('cards', 'Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n');
-  const broken = await waitForWorker('a GPU that is missing', view => view.gpu_troubles.length > 0);
-  expect(broken).toMatchObject({
+  const withMissingGpu = await waitForWorker('a GPU that is missing', view => view.gpu_troubles.length > 0);
+  expect(withMissingGpu).toMatchObject({
     status_reason: 'gpu_trouble',
     gpu_troubles: [
       { gpu: 0, kind: 'missing', detail: expect.stringMatching(/^nvidia-smi says: .*GPU is lost/) },
@@ -84,8 +84,8 @@ test('reports a GPU held by another process before it dispatches the first job',
   // The process of this test is no process of the worker.
   gpu.setAnswer('apps', `${process.pid}, ${uuid}, 9216\n`);
   const { server, waitForWorker } = await startServerAndWorker(gpu, '');
-  const held = await waitForWorker('a GPU that is held', view => view.gpu_troubles.length > 0);
-  expect(held.gpu_troubles).toMatchObject([
+  const withHeldGpu = await waitForWorker('a GPU that is held', view => view.gpu_troubles.length > 0);
+  expect(withHeldGpu.gpu_troubles).toMatchObject([
     {
       gpu: 0,
       kind: 'held',
@@ -114,15 +114,18 @@ test('reports a process left over on the GPU with its cancelled job before the n
      setInterval(() => {}, 1000);`,
   );
   const job = await server.submit({ config: {} });
-  const left = await server.watch.until('its child', () => pidIn(pidFile));
-  onTestFinished(() => void process.kill(left, 'SIGKILL'));
+  const leftoverPid = await server.watch.until('its child', () => pidIn(pidFile));
+  onTestFinished(() => void process.kill(leftoverPid, 'SIGKILL'));
   const next = await server.submit({ config: {} });
   valueOf(await server.admin.call(queueApi.cancel, { params: { id: job } }));
-  const held = await waitForWorker('what is left', view => view.gpu_troubles.length > 0);
-  expect(held).toMatchObject({
+  const withHeldGpu = await waitForWorker('what is left', view => view.gpu_troubles.length > 0);
+  expect(withHeldGpu).toMatchObject({
     current_job_id: job,
     gpu_troubles: [
-      { kind: 'held', detail: expect.stringContaining(`process ${left} (sleep) remains from job ${job}`) },
+      {
+        kind: 'held',
+        detail: expect.stringContaining(`process ${leftoverPid} (sleep) remains from job ${job}`),
+      },
     ],
   });
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'cancelled' });

@@ -69,7 +69,7 @@ const steps: readonly (readonly [command: string, answer: object])[] = [
 
 describe.skipIf(!hasCurl)("the guide's commands", () => {
   let server: TestServer;
-  const made: { worker?: string } = {};
+  const createdWorker: { worker?: string } = {};
 
   beforeAll(async () => {
     server = await startTestServer();
@@ -79,13 +79,17 @@ describe.skipIf(!hasCurl)("the guide's commands", () => {
   afterAll(() => server.close());
 
   test.each(steps)('answers as the guide shows: curl -s %s', async (command, answer) => {
-    const filled = command.replaceAll('ORIGIN', server.url).replaceAll('WORKER', made.worker ?? '');
+    const filledCommand = command
+      .replaceAll('ORIGIN', server.url)
+      .replaceAll('WORKER', createdWorker.worker ?? '');
     const env = { ...process.env, ADMIN_TOKEN: server.adminToken };
-    const line = `curl -s --noproxy '*' -H "Authorization: Bearer $ADMIN_TOKEN" ${filled}`;
-    const { stdout } = await run('bash', ['-c', line], { env });
+    const curlLine = `curl -s --noproxy '*' -H "Authorization: Bearer $ADMIN_TOKEN" ${filledCommand}`;
+    const { stdout } = await run('bash', ['-c', curlLine], { env });
     const reply = JSON.parse(stdout) as { readonly worker_id?: string };
-    made.worker ??= reply.worker_id;
-    const expected = JSON.parse(JSON.stringify(answer).replaceAll('WORKER', made.worker ?? '')) as object;
+    createdWorker.worker ??= reply.worker_id;
+    const expected = JSON.parse(
+      JSON.stringify(answer).replaceAll('WORKER', createdWorker.worker ?? ''),
+    ) as object;
     expect(reply).toMatchObject(withMatchers(answer, expected));
   });
 });

@@ -13,14 +13,14 @@ import { findRunning } from '../../main/desktop/own.ts';
 
 /** Starts a server that answers each call with success, and records what it receives. */
 async function startImpostor(port: number, relayTo: string | null = null) {
-  const seen: string[] = [];
+  const received: string[] = [];
   const server = createServer((request, response) => void answer(request).then(text => response.end(text)));
   const answer = async (request: IncomingMessage): Promise<string> => {
-    seen.push(`${request.method} ${request.url} ${JSON.stringify(request.rawHeaders)}`);
+    received.push(`${request.method} ${request.url} ${JSON.stringify(request.rawHeaders)}`);
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const body = Buffer.concat(parts).toString();
-    seen.push(body);
+    received.push(body);
     if (relayTo === null || request.method !== 'POST') return JSON.stringify({ status: 'live', proof: '00' });
     const headers = { 'content-type': 'application/json' };
     return (await fetch(relayTo + (request.url ?? ''), { method: 'POST', headers, body })).text();
@@ -30,10 +30,10 @@ async function startImpostor(port: number, relayTo: string | null = null) {
     server.close();
     server.closeAllConnections();
   });
-  return { seen, port: (server.address() as AddressInfo).port };
+  return { received, port: (server.address() as AddressInfo).port };
 }
 
-async function killedServer() {
+async function startAndKillServer() {
   const server = await startServer();
   const { dataDir } = server;
   const url = readFileSync(join(dataDir, 'url'), 'utf8').trim();
@@ -44,8 +44,8 @@ async function killedServer() {
 }
 
 test('never sends the admin token to an impostor on the port of a killed server', async () => {
-  const { dataDir, port, token } = await killedServer();
-  const { seen } = await startImpostor(port);
+  const { dataDir, port, token } = await startAndKillServer();
+  const { received } = await startImpostor(port);
   for (const command of [['jobs', 'submit', 'x'], ['doctor'], ['tokens', 'list']]) {
     const run = await runTrainyard([...command, '--data-dir', dataDir]);
     expect(run.code).not.toBe(0);
@@ -53,38 +53,38 @@ test('never sends the admin token to an impostor on the port of a killed server'
   const run = await runTrainyard(['jobs', 'list', '--data-dir', dataDir]);
   expect(run).toMatchObject({ code: 6, out: '' });
   expect(run.err).toMatch(/No token was sent.*trainyard server/s);
-  expect(seen.length).toBeGreaterThan(0);
-  expect(seen.join('\n')).not.toContain(token);
+  expect(received.length).toBeGreaterThan(0);
+  expect(received.join('\n')).not.toContain(token);
   expect(await findRunning(dataDir)).toBeNull();
-  expect(seen.join('\n')).not.toContain(token);
+  expect(received.join('\n')).not.toContain(token);
 });
 
 test('never sends a token from the environment to an impostor that the data folder names', async () => {
-  const { dataDir, port } = await killedServer();
-  const { seen } = await startImpostor(port);
+  const { dataDir, port } = await startAndKillServer();
+  const { received } = await startImpostor(port);
   const run = await runTrainyard(['jobs', 'list', '--data-dir', dataDir], {
     env: { ADMIN_TOKEN: 'tk_mine' },
   });
   expect(run).toMatchObject({ code: 6 });
-  expect(seen.join('\n')).not.toContain('tk_mine');
+  expect(received.join('\n')).not.toContain('tk_mine');
 });
 
 test('rejects an impostor that relays the proof of a real server on another port', async () => {
-  const real = await startTestServer();
-  onTestFinished(() => real.close());
-  const { seen, port } = await startImpostor(0, real.url);
+  const realServer = await startTestServer();
+  onTestFinished(() => realServer.close());
+  const { received, port } = await startImpostor(0, realServer.url);
   const copy = temporaryFolder();
-  for (const file of ['admin-token', 'audit-key']) cpSync(join(real.dataDir, file), join(copy, file));
+  for (const file of ['admin-token', 'audit-key']) cpSync(join(realServer.dataDir, file), join(copy, file));
   writeFileSync(join(copy, 'url'), `http://127.0.0.1:${port}\n`, { mode: 0o600 });
   expect(await runTrainyard(['jobs', 'list', '--data-dir', copy])).toMatchObject({ code: 6 });
-  expect(seen.join('\n')).not.toContain(real.adminToken);
-  expect(seen.join('\n')).toContain('/api/prove');
+  expect(received.join('\n')).not.toContain(realServer.adminToken);
+  expect(received.join('\n')).toContain('/api/prove');
 });
 
 test('sends an explicit token to an explicit address without a proof', async () => {
-  const { seen, port } = await startImpostor(0);
+  const { received, port } = await startImpostor(0);
   await runTrainyard(['jobs', 'list', '--url', `http://127.0.0.1:${port}`, '--token', 'tk_mine']);
-  expect(seen.join('\n')).toContain('tk_mine');
+  expect(received.join('\n')).toContain('tk_mine');
 });
 
 test('accepts the real server in the command line and in the desktop app', async () => {

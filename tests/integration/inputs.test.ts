@@ -1,4 +1,4 @@
-/** Jobs that take files of other jobs: a real server, and real workers with a trainer of their own. */
+/** Jobs that take files of other jobs, on a real server with real workers and a simple trainer. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -47,12 +47,12 @@ if (takes !== undefined) {
 }
 `;
 
-interface Reached {
+interface ServerAccess {
   readonly url: string;
   createWorker(body: { readonly name: string }): Promise<{ readonly id: WorkerId; readonly token: string }>;
 }
 
-async function startRig(name: string, { url, createWorker }: Reached = server) {
+async function startRig(name: string, { url, createWorker }: ServerAccess = server) {
   const { token } = await createWorker({ name });
   const stateHome = temporaryFolder();
   const script = join(stateHome, 'train.mjs');
@@ -77,13 +77,16 @@ async function startRig(name: string, { url, createWorker }: Reached = server) {
 }
 
 /** The SHA-256 of the files that the server has of a job, by key. */
-async function storedOf(job: JobId, admin: Client = server.admin): Promise<Readonly<Record<string, string>>> {
+async function listStoredFiles(
+  job: JobId,
+  admin: Client = server.admin,
+): Promise<Readonly<Record<string, string>>> {
   const page = valueOf(await admin.call(artifactsApi.list, { params: { id: job }, query: { limit: 500 } }));
   return Object.fromEntries(page.artifacts.map(({ key, sha256 }) => [key, sha256]));
 }
 
-const detail = async (job: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
-const explain = async (job: JobId): Promise<string | null> =>
+const readJob = async (job: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
+const explainJob = async (job: JobId): Promise<string | null> =>
   valueOf(await server.admin.call(queueApi.explain, { params: { id: job } })).summary;
 
 const training = {
@@ -117,10 +120,10 @@ test('starts children from the best checkpoint, the result and a folder of their
   const best = await submitTaker(parent, 'checkpoint best');
   const result = await submitTaker(parent, 'result');
   const folder = await submitTaker(parent, 'notes/');
-  expect((await detail(best)).after).toMatchObject({ on: 'success', parents: [{ job_id: parent }] });
+  expect((await readJob(best)).after).toMatchObject({ on: 'success', parents: [{ job_id: parent }] });
   for (const job of [parent, best, result, folder])
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
-  const stored = await storedOf(parent);
+  const stored = await listStoredFiles(parent);
   const [key, lora] = ['lora-step00000200.safetensors', 'lora.safetensors'];
   expect(rig.seen(best)).toEqual({ [key]: stored[key] });
   expect(rig.seen(result)).toEqual({ [lora]: stored[lora] });
@@ -129,7 +132,7 @@ test('starts children from the best checkpoint, the result and a folder of their
     [join('deep', 'more.txt')]: stored['notes/deep/more.txt'],
   });
   const source = { job_id: parent, key, step: 200, files: 1, bytes: 400_000 };
-  expect((await detail(best)).inputs).toEqual([
+  expect((await readJob(best)).inputs).toEqual([
     { name: 'lora', job_id: parent, job_name: 'base', file: 'checkpoint best', source },
   ]);
 });
@@ -139,14 +142,14 @@ test('keeps a child waiting with the reason if its parent completed without the 
   rig.start();
   const parent = await server.submit({ name: 'base', config: { files: { 'other.txt': 5 } } });
   const child = await submitTaker(parent, 'checkpoint best');
-  expect(await explain(child)).toMatch(/^Waits for base \((?:pending|starting|running)/);
+  expect(await explainJob(child)).toMatch(/^Waits for base \((?:pending|starting|running)/);
   expect(await server.watch.jobEnd(parent)).toMatchObject({ status: 'completed' });
   await server.watch.until('the reason', event =>
     event.kind === 'job' && event.job_id === child && /has no checkpoint/.test(event.job?.reason ?? '')
       ? true
       : null,
   );
-  expect(await explain(child)).toBe(
+  expect(await explainJob(child)).toBe(
     'Waits for base, which has no checkpoint (input lora). Retry that job, or cancel this one',
   );
   expect(await server.admin.call(queueApi.remove, { params: { id: parent } })).toMatchObject({
@@ -174,33 +177,34 @@ test('fails a child whose file was deleted before a worker was free', async () =
   const { token } = await server.createWorker({ name: 'rig-2', labels: { place: 'attic' } });
   startWorker({ url: server.url, token, args: ['--name', 'rig-2', '--trainer', 'true {config_path}'] });
   expect(await server.watch.jobEnd(child)).toMatchObject({ status: 'failed', attempt: 0 });
-  expect((await detail(child)).error_message).toBe(
+  expect((await readJob(child)).error_message).toBe(
     `Job base (${parent}) has no file lora.safetensors (input lora)`,
   );
 });
 
-const many = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`weights/${n}.bin`, 100_000]));
-const shards = (names: readonly string[]): number => names.filter(name => name.endsWith('.bin')).length;
+const manyFiles = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`weights/${n}.bin`, 100_000]));
+const countWeightFiles = (names: readonly string[]): number =>
+  names.filter(name => name.endsWith('.bin')).length;
 
 test('continues the download of an input after the worker was killed in the middle of it', async () => {
   const rig = await startRig('rig-1');
   const program = rig.start();
-  const parent = await server.submit({ name: 'base', config: { files: many } });
+  const parent = await server.submit({ name: 'base', config: { files: manyFiles } });
   expect(await server.watch.jobEnd(parent)).toMatchObject({ status: 'completed' });
   const child = await submitTaker(parent, 'weights');
-  await until(() => Promise.resolve(shards(rig.inputs(child)) > 20 ? true : null), 60_000);
+  await until(() => Promise.resolve(countWeightFiles(rig.inputs(child)) > 20 ? true : null), 60_000);
   program.kill('SIGKILL');
   await program.exited;
-  const before = shards(rig.inputs(child));
-  expect(before).toBeLessThan(150);
-  const next = rig.start();
+  const filesBeforeRestart = countWeightFiles(rig.inputs(child));
+  expect(filesBeforeRestart).toBeLessThan(150);
+  const restarted = rig.start();
   expect(await server.watch.jobEnd(child)).toMatchObject({ status: 'completed' });
-  const stored = await storedOf(parent);
+  const stored = await listStoredFiles(parent);
   expect(rig.seen(child)).toEqual(
-    Object.fromEntries(Object.keys(many).map(key => [key.slice('weights/'.length), stored[key]])),
+    Object.fromEntries(Object.keys(manyFiles).map(key => [key.slice('weights/'.length), stored[key]])),
   );
-  const [, fetched] = await next.waitForLine(/Inputs: lora \(weights\), ([\d.]+) MB fetched/);
-  expect(Number(fetched)).toBeLessThanOrEqual(15 - (before - 1) * 0.1 + 0.1);
+  const [, fetchedMegabytes] = await restarted.waitForLine(/Inputs: lora \(weights\), ([\d.]+) MB fetched/);
+  expect(Number(fetchedMegabytes)).toBeLessThanOrEqual(15 - (filesBeforeRestart - 1) * 0.1 + 0.1);
 }, 120_000);
 
 test('delivers an input although the server is killed in the middle of the download', async () => {
@@ -212,23 +216,23 @@ test('delivers an input although the server is killed in the middle of the downl
   const rig = await startRig('rig-1', { url: first.url, createWorker });
   rig.start();
   const watch = await watchEvents(first.url, tokenOf());
-  const parent = await submit({ name: 'base', config: { files: many } });
+  const parent = await submit({ name: 'base', config: { files: manyFiles } });
   const child = await submit({
     config: { takes: '{{inputs.lora}}' },
     inputs: [{ name: 'lora', from: parent, file: 'weights' }],
   });
   expect(await watch.jobEnd(parent)).toMatchObject({ status: 'completed' });
-  await until(() => Promise.resolve(shards(rig.inputs(child)) > 20 ? true : null), 60_000);
+  await until(() => Promise.resolve(countWeightFiles(rig.inputs(child)) > 20 ? true : null), 60_000);
   first.kill('SIGKILL');
   await first.exited;
-  expect(shards(rig.inputs(child))).toBeLessThan(150);
+  expect(countWeightFiles(rig.inputs(child))).toBeLessThan(150);
   const second = await startServer(['--port', new URL(first.url).port], first.dataDir);
   onTestFinished(() => second.kill('SIGKILL'));
-  const again = await watchEvents(second.url, tokenOf());
-  onTestFinished(() => again.close());
-  expect(await again.jobEnd(child)).toMatchObject({ status: 'completed', attempt: 1 });
-  const stored = await storedOf(parent, admin);
+  const watchAfterRestart = await watchEvents(second.url, tokenOf());
+  onTestFinished(() => watchAfterRestart.close());
+  expect(await watchAfterRestart.jobEnd(child)).toMatchObject({ status: 'completed', attempt: 1 });
+  const stored = await listStoredFiles(parent, admin);
   expect(rig.seen(child)).toEqual(
-    Object.fromEntries(Object.keys(many).map(key => [key.slice('weights/'.length), stored[key]])),
+    Object.fromEntries(Object.keys(manyFiles).map(key => [key.slice('weights/'.length), stored[key]])),
   );
 }, 120_000);

@@ -27,7 +27,7 @@ async function openServer(): Promise<TestServer> {
   return server;
 }
 
-async function offer(server: TestServer, name = 'rig-1') {
+async function createJoinToken(server: TestServer, name = 'rig-1') {
   const { id } = await server.createWorker({ name });
   return valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
 }
@@ -56,9 +56,9 @@ function makeRecordingTrainer(): { readonly trainer: string; readonly file: stri
 
 test('joins once, survives a kill with the same environment, and refuses the join token elsewhere', async () => {
   const server = await openServer();
-  const joinToken = await offer(server);
-  const [stateHome, witness] = [temporaryFolder(), makeRecordingTrainer()];
-  const args = ['--name', 'rig-1', '--persistent', '--trainer', witness.trainer, '-v'];
+  const joinToken = await createJoinToken(server);
+  const [stateHome, recordingTrainer] = [temporaryFolder(), makeRecordingTrainer()];
+  const args = ['--name', 'rig-1', '--persistent', '--trainer', recordingTrainer.trainer, '-v'];
   const start = (home: string): Program =>
     startWorker({ url: server.url, token: joinToken.join_token, args, stateHome: home });
 
@@ -66,18 +66,18 @@ test('joins once, survives a kill with the same environment, and refuses the joi
   await first.waitForLine(/^Joined as rig-1 \(w_/);
   first.kill('SIGKILL');
   await first.exited;
-  const again = start(stateHome);
-  await again.waitForLine(/^Connected to .* as rig-1/);
-  expect(again.lines.join('\n')).not.toContain('Joined');
+  const restarted = start(stateHome);
+  await restarted.waitForLine(/^Connected to .* as rig-1/);
+  expect(restarted.lines.join('\n')).not.toContain('Joined');
 
   const { joined, pending, mode } = storedToken(stateHome);
   expect([joined?.join_sha256, pending, mode]).toEqual([sha256(joinToken.join_token), null, 0o600]);
   const token = joined?.token ?? '';
   expect(token).toMatch(/^wt_[\w-]{43}$/);
 
-  const thief = start(temporaryFolder());
-  expect(await thief.exited).toEqual({ code: 3, signal: null });
-  expect(thief.lines.at(-1)).toMatch(
+  const otherMachine = start(temporaryFolder());
+  expect(await otherMachine.exited).toEqual({ code: 3, signal: null });
+  expect(otherMachine.lines.at(-1)).toMatch(
     /^Invalid token: This join token was used already, and works once; make a new/,
   );
 
@@ -86,23 +86,23 @@ test('joins once, survives a kill with the same environment, and refuses the joi
     status: 'completed',
     worker_id: joinToken.worker_id,
   });
-  const seen = readFileSync(witness.file, 'utf8');
-  const said = [first, again, thief].flatMap(({ lines }) => lines).join('\n');
-  const elsewhere = [
-    argvOf(again.pid),
+  const seen = readFileSync(recordingTrainer.file, 'utf8');
+  const allOutput = [first, restarted, otherMachine].flatMap(({ lines }) => lines).join('\n');
+  const readableTexts = [
+    argvOf(restarted.pid),
     seen,
-    said,
+    allOutput,
     server.log.join('\n'),
     ...textsBelow(join(stateHome, 'trainyard/rig-1/jobs')).values(),
   ];
   for (const secret of [token, joinToken.join_token])
-    for (const text of elsewhere) expect(text).not.toContain(secret);
+    for (const text of readableTexts) expect(text).not.toContain(secret);
   for (const text of textsBelow(server.dataDir).values()) expect(text).not.toContain(token);
 }, 60_000);
 
 test('joins again with its stored token when the response to the join was lost', async () => {
   const server = await openServer();
-  const joinToken = await offer(server);
+  const joinToken = await createJoinToken(server);
   const stateHome = temporaryFolder();
   const args = ['--name', 'rig-1', '--persistent'];
   // Keep the stored token but not the result of the call, as after a kill of the process between the two.
@@ -114,9 +114,9 @@ test('joins again with its stored token when the response to the join was lost',
   const { joined } = storedToken(stateHome);
   writeFileSync(file, JSON.stringify({ joined: null, pending: joined }));
 
-  const again = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
-  await again.waitForLine(/^Joined as rig-1/);
-  await again.waitForLine(/^Connected to/);
+  const restarted = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
+  await restarted.waitForLine(/^Joined as rig-1/);
+  await restarted.waitForLine(/^Connected to/);
   expect(storedToken(stateHome)).toMatchObject({ joined, pending: null });
 }, 60_000);
 
@@ -164,30 +164,30 @@ test('stops the old process of a worker when another one joins as that worker', 
   const server = await openServer();
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const args = ['--name', 'rig-1', '--persistent'];
-  const old = startWorker({ url: server.url, token, args });
-  await old.waitForLine(/^Connected/);
+  const firstMachine = startWorker({ url: server.url, token, args });
+  await firstMachine.waitForLine(/^Connected/);
   const joinToken = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
-  const fresh = startWorker({ url: server.url, token: joinToken.join_token, args });
-  await fresh.waitForLine(/^Connected/);
-  expect((await old.exited).code).toBe(3);
-  expect(fresh.lines.join('\n')).not.toContain('Another machine');
+  const secondMachine = startWorker({ url: server.url, token: joinToken.join_token, args });
+  await secondMachine.waitForLine(/^Connected/);
+  expect((await firstMachine.exited).code).toBe(3);
+  expect(secondMachine.lines.join('\n')).not.toContain('Another machine');
 }, 60_000);
 
 test('needs no token option on a machine that has joined', async () => {
   const server = await openServer();
-  const joinToken = await offer(server);
+  const joinToken = await createJoinToken(server);
   const stateHome = temporaryFolder();
   const args = ['--name', 'rig-1', '--persistent'];
   const first = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
   await first.waitForLine(/^Connected/);
   first.kill('SIGTERM');
   expect((await first.exited).code).toBe(0);
-  const again = trainyard(['worker', '--orchestrator-url', server.url, ...args], {
+  const restarted = trainyard(['worker', '--orchestrator-url', server.url, ...args], {
     env: { XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: stateHome },
   });
   onTestFinished(async () => {
-    again.kill('SIGKILL');
-    await again.exited;
+    restarted.kill('SIGKILL');
+    await restarted.exited;
   });
-  await again.waitForLine(/^Connected to .* as rig-1/);
+  await restarted.waitForLine(/^Connected to .* as rig-1/);
 }, 60_000);

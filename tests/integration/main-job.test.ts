@@ -23,30 +23,38 @@ describe('a real training job on another process', () => {
     startWorker({ url: server.url, token, args, stateHome });
     await server.watch.worker(id, 'idle');
 
-    const good = await server.submit({ config_name: 'digits-quick', worker_labels: { gpu_type: 'a100*' } });
-    const bad = await server.submit({ config_name: 'digits-broken', target: 'worker' });
+    const validJob = await server.submit({
+      config_name: 'digits-quick',
+      worker_labels: { gpu_type: 'a100*' },
+    });
+    const brokenJob = await server.submit({ config_name: 'digits-broken', target: 'worker' });
 
-    const done = await server.watch.jobEnd(good);
-    expect(done).toMatchObject({ status: 'completed', worker_id: id, attempt: 1, error_message: null });
-    expect(done.progress?.metrics?.['accuracy']).toBeGreaterThan(0.95);
-    expect(done.progress).toMatchObject({ step: 2814, total_steps: 2814, percent: 100 });
-    const output = join(stateHome, 'trainyard/rig-1/jobs', good, 'output');
+    const completedJob = await server.watch.jobEnd(validJob);
+    expect(completedJob).toMatchObject({
+      status: 'completed',
+      worker_id: id,
+      attempt: 1,
+      error_message: null,
+    });
+    expect(completedJob.progress?.metrics?.['accuracy']).toBeGreaterThan(0.95);
+    expect(completedJob.progress).toMatchObject({ step: 2814, total_steps: 2814, percent: 100 });
+    const output = join(stateHome, 'trainyard/rig-1/jobs', validJob, 'output');
     const { checkpoint } = JSON.parse(readFileSync(join(output, 'result.json'), 'utf8')) as {
       checkpoint: string;
     };
     expect(existsSync(checkpoint)).toBe(true);
 
-    const failed = await server.watch.jobEnd(bad);
-    expect(failed).toMatchObject({ status: 'failed', cause: 'trainer_exit', attempt: 1 });
-    expect(failed.error_message).toMatch(/exited with code 1[^]*diverged/);
-    const { attempts } = valueOf(await server.admin.call(queueApi.get, { params: { id: bad } }));
+    const failedJob = await server.watch.jobEnd(brokenJob);
+    expect(failedJob).toMatchObject({ status: 'failed', cause: 'trainer_exit', attempt: 1 });
+    expect(failedJob.error_message).toMatch(/exited with code 1[^]*diverged/);
+    const { attempts } = valueOf(await server.admin.call(queueApi.get, { params: { id: brokenJob } }));
     expect(attempts).toMatchObject([{ attempt: 1, outcome: 'failed', exit_code: 1, worker_name: 'rig-1' }]);
 
     const steps = server.watch.seen.flatMap(event =>
-      event.kind === 'job' && event.job_id === good ? [event.type] : [],
+      event.kind === 'job' && event.job_id === validJob ? [event.type] : [],
     );
-    const marks = steps.filter(type => type !== 'job.progress');
-    expect(marks).toEqual([
+    const statusEvents = steps.filter(type => type !== 'job.progress');
+    expect(statusEvents).toEqual([
       'job.submitted',
       'job.dispatched',
       'job.starting',

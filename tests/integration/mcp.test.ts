@@ -16,8 +16,8 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-async function tokenFile(allow: readonly Permission[]): Promise<string> {
-  const body = { name: `assistant-${allow.join('-')}`, permissions: [...allow] };
+async function tokenFile(permissions: readonly Permission[]): Promise<string> {
+  const body = { name: `assistant-${permissions.join('-')}`, permissions: [...permissions] };
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
   const file = join(temporaryFolder(), 'token');
   writeFileSync(file, token);
@@ -26,9 +26,9 @@ async function tokenFile(allow: readonly Permission[]): Promise<string> {
 }
 
 /** Starts `trainyard mcp` as an AI assistant does, and connects to it. */
-async function connect(allow: readonly Permission[], ...flags: readonly string[]) {
+async function connect(permissions: readonly Permission[], ...flags: readonly string[]) {
   const client = new Client({ name: 'test', version: '1' });
-  const args = ['mcp', '--url', server.url, '--token-file', await tokenFile(allow), ...flags];
+  const args = ['mcp', '--url', server.url, '--token-file', await tokenFile(permissions), ...flags];
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
@@ -118,7 +118,7 @@ test('returns the reason of a refused request, with the fields that are wrong', 
   expect(outside.text).toContain('404');
 });
 
-test('cuts a response that would fill the context, and says how to ask for less', async () => {
+test('truncates a response that is too long, and tells the assistant how to request less', async () => {
   for (let n = 0; n < 100; n += 1)
     await server.submit({ config_name: `long-${n}-${'x'.repeat(150)}`, config: {} });
   const { call } = await connect(['queue.view']);

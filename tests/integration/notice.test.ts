@@ -19,8 +19,8 @@ test('saves a checkpoint on a notice signal, so that another worker resumes from
   onTestFinished(() => server.close());
   const start = async (name: string, ...args: readonly string[]) => {
     const { id, token } = await server.createWorker({ name });
-    const all = ['--name', name, '--persistent', '--verbose', '--trainer', digitsTrainer, ...args];
-    return { id, worker: startWorker({ url: server.url, token, args: all }) };
+    const workerArgs = ['--name', name, '--persistent', '--verbose', '--trainer', digitsTrainer, ...args];
+    return { id, worker: startWorker({ url: server.url, token, args: workerArgs }) };
   };
   const first = await start('rig-1', '--notice-signal', 'USR1');
   const job = await server.submit({ config, max_retries: 0 });
@@ -29,7 +29,9 @@ test('saves a checkpoint on a notice signal, so that another worker resumes from
     event.kind === 'job' && (event.job?.progress?.step ?? 0) > 20 ? true : null,
   );
   first.worker.kill('SIGUSR1');
-  const [, saved = ''] = await first.worker.waitForLine(/^\| saved (checkpoint-\d{6}\.bin) as asked/);
+  const [, savedCheckpoint = ''] = await first.worker.waitForLine(
+    /^\| saved (checkpoint-\d{6}\.bin) as asked/,
+  );
   expect(await first.worker.exited).toEqual({ code: 0, signal: null });
   expect(first.worker.lines).toContainEqual(
     expect.stringContaining('The machine is taken away, as SIGUSR1 announces'),
@@ -39,19 +41,19 @@ test('saves a checkpoint on a notice signal, so that another worker resumes from
     { details: { reason: 'notice' } },
   ]);
 
-  const show = async () => valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
-  const pending = await show();
+  const readJob = async () => valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
+  const pending = await readJob();
   expect(pending.status).toBe('pending');
   expect(pending.attempts).toMatchObject([{ cause: 'preempted', used_retry: false }]);
   const { artifacts } = valueOf(
     await server.admin.call(artifactsApi.list, { params: { id: job }, query: {} }),
   );
-  expect(artifacts.map(({ key }) => key)).toContain(saved);
+  expect(artifacts.map(({ key }) => key)).toContain(savedCheckpoint);
 
   const second = await start('rig-2');
   const [, step] = await second.worker.waitForLine(/^\| continuing after step (\d+)/);
-  expect(Number(step)).toBe(Number(/\d{6}/.exec(saved)?.[0]));
+  expect(Number(step)).toBe(Number(/\d{6}/.exec(savedCheckpoint)?.[0]));
   expect(Number(step)).toBeGreaterThan(20);
   expect(await server.watch.job(job, 'running')).toBeDefined();
-  expect((await show()).attempts).toHaveLength(2);
+  expect((await readJob()).attempts).toHaveLength(2);
 }, 90_000);

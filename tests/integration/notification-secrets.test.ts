@@ -33,21 +33,21 @@ test('shows no secret of a channel in any reply, event, log line, report or audi
     { kind: 'ntfy', url, topic: canary, token: canary },
     { kind: 'email', ...sender, username: canary, password: canary, to: ['b@a.example'] },
   ];
-  const shown: unknown[] = [];
+  const replies: unknown[] = [];
   const channels = [];
   for (const target of targets) {
     const body = { name: target.kind, target };
     const { channel_id } = valueOf(await admin.call(notificationsApi.createChannel, { body }));
     channels.push(channel_id);
-    shown.push(await admin.call(notificationsApi.createChannel, { body }));
-    shown.push(
+    replies.push(await admin.call(notificationsApi.createChannel, { body }));
+    replies.push(
       await admin.call(notificationsApi.updateChannel, { params: { id: channel_id }, body: { target } }),
     );
     const rule = { channel_id, events: ['job_failed', 'approval_needed'] as const };
-    shown.push(
+    replies.push(
       await admin.call(notificationsApi.createRule, { body: { ...rule, events: [...rule.events] } }),
     );
-    shown.push(await admin.call(notificationsApi.testChannel, { params: { id: channel_id } }));
+    replies.push(await admin.call(notificationsApi.testChannel, { params: { id: channel_id } }));
   }
   const browser = await createPushBrowser();
   const subscription = {
@@ -59,15 +59,15 @@ test('shows no secret of a channel in any reply, event, log line, report or audi
   };
   const subscribed = await admin.call(pushApi.subscribe, { body: subscription });
   const params = { id: valueOf(subscribed).subscription_id };
-  shown.push(subscribed, await admin.call(pushApi.test, { params }));
+  replies.push(subscribed, await admin.call(pushApi.test, { params }));
   // Targets that are refused, for what the refusal repeats.
-  for (const bad of [
+  for (const refusedTarget of [
     { kind: 'discord', url: `https://10.0.0.1/${canary}` },
     { kind: 'slack', url: `ftp://a/${canary}` },
   ])
-    shown.push(
+    replies.push(
       await admin.call(notificationsApi.createChannel, {
-        body: { name: 'bad', target: bad as ChannelTarget },
+        body: { name: 'bad', target: refusedTarget as ChannelTarget },
       }),
     );
   await server.submit({ config: { trainer: 'selftest', seconds: 0.1 }, requires_approval: true });
@@ -83,8 +83,8 @@ test('shows no secret of a channel in any reply, event, log line, report or audi
       authority !== 'worker',
   );
   expect(readable.length).toBeGreaterThan(20);
-  for (const row of readable) shown.push(await admin.call(row));
-  shown.push(await admin.call(auditApi.list, { query: { event_type: 'notification.*' } }));
+  for (const row of readable) replies.push(await admin.call(row));
+  replies.push(await admin.call(auditApi.list, { query: { event_type: 'notification.*' } }));
   for (const args of [
     ['notifications', 'channels'],
     ['notifications', 'rules'],
@@ -92,16 +92,16 @@ test('shows no secret of a channel in any reply, event, log line, report or audi
     ['doctor'],
     ['audit', 'list'],
   ])
-    shown.push(await runTrainyard([...args, '--json', '--data-dir', server.dataDir]));
+    replies.push(await runTrainyard([...args, '--json', '--data-dir', server.dataDir]));
   const removed = await admin.call(notificationsApi.removeChannel, { params: { id: channels[0]! } });
-  shown.push(removed, server.log);
+  replies.push(removed, server.log);
 
   const db = new DatabaseSync(join(server.dataDir, 'trainyard.db'), { readOnly: true });
   onTestFinished(() => db.close());
-  for (const table of ['events', 'audit']) shown.push(db.prepare(`SELECT * FROM ${table}`).all());
+  for (const table of ['events', 'audit']) replies.push(db.prepare(`SELECT * FROM ${table}`).all());
   const { fact } = db.prepare('SELECT fact FROM push_keys').get() as { fact: string };
   const { privateKey } = JSON.parse(fact) as { privateKey: string };
-  const text = JSON.stringify(shown);
+  const text = JSON.stringify(replies);
   // Otherwise, the test would look at the wrong texts.
   expect(text).toContain('notification.channel_created');
   expect(text).toContain('not_delivered');

@@ -80,9 +80,9 @@ test('retries failed deliveries, and keeps the order of each job and valid signa
   const second = await ana.submit({ config: { trainer: 'selftest', seconds: 0.1 } });
   for (const id of [first, second]) valueOf(await admin.call(queueApi.approve, { params: { id } }));
 
-  const all = await receiver.until(received => received.filter(isAccepted).length === 4);
-  expect(all.every(isSigned)).toBe(true);
-  const accepted = all.filter(isAccepted).map(bodyOf);
+  const requests = await receiver.until(received => received.filter(isAccepted).length === 4);
+  expect(requests.every(isSigned)).toBe(true);
+  const accepted = requests.filter(isAccepted).map(bodyOf);
   expect(new Set(accepted.map(({ id }) => id)).size).toBe(4);
   for (const job of [first, second])
     expect(accepted.filter(body => body.job.id === job).map(({ event }) => event)).toEqual([
@@ -90,7 +90,7 @@ test('retries failed deliveries, and keeps the order of each job and valid signa
       'job_completed',
     ]);
   const ids = new Set(accepted.map(({ id }) => id));
-  expect(all.every(request => ids.has(bodyOf(request).id))).toBe(true);
+  expect(requests.every(request => ids.has(bodyOf(request).id))).toBe(true);
   const deliveries = await waitForDeliveries(admin);
   expect(deliveries).toHaveLength(4);
   expect(deliveries.map(({ state, result }) => [state, result])).toEqual(
@@ -140,8 +140,8 @@ test('signs in to the mail server, and reports a wrong password without showing 
     valueOf(await admin.call(auditApi.list, { query: { event_type: 'notification.*' } })),
   );
   expect(audit).toContain('notification.channel_created');
-  for (const shown of [audit, server.log.join('\n'), JSON.stringify(await deliveriesOf(admin))])
-    expect(shown).not.toMatch(/(?:right|wrong) password/);
+  for (const text of [audit, server.log.join('\n'), JSON.stringify(await deliveriesOf(admin))])
+    expect(text).not.toMatch(/(?:right|wrong) password/);
 }, 40_000);
 
 test('delivers the outbox after kill -9, with the same ids', async () => {
@@ -167,10 +167,16 @@ test('delivers the outbox after kill -9, with the same ids', async () => {
 
   const second = await startServer(allow, first.dataDir);
   onTestFinished(() => second.kill('SIGKILL'));
-  const [lost, repeated] = (await receiver.until(received => received.length === 2)).map(bodyOf);
+  const [unansweredBody, repeatedBody] = (await receiver.until(received => received.length === 2)).map(
+    bodyOf,
+  );
   // The new process listens on another port, so the link differs.
-  expect(repeated).toMatchObject({ id: lost?.id, event: 'job_completed', job: lost?.job });
-  expect(repeated?.job.id).toBe(job);
+  expect(repeatedBody).toMatchObject({
+    id: unansweredBody?.id,
+    event: 'job_completed',
+    job: unansweredBody?.job,
+  });
+  expect(repeatedBody?.job.id).toBe(job);
   expect(await waitForDeliveries(clientOf(second.url))).toMatchObject([
     { state: 'delivered', job_id: job, tries: 1 },
   ]);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => lab.stop());
 
-test('trains a job of an empty fleet on a machine from Slurm, and gives the machine back', async () => {
+test('trains a job of an empty fleet on a machine from Slurm, and releases the machine', async () => {
   const fleet = await startSlurmFleet(lab);
   const pool = await fleet.createPool('gpu', { partition: 'gpu' });
   const job = await fleet.submitDigits(1);
@@ -27,8 +27,8 @@ test('trains a job of an empty fleet on a machine from Slurm, and gives the mach
     return launch?.state === 'joined' && launch.machines.length > 0 ? launch : null;
   });
   expect(running).toMatchObject({ machines: [expect.stringMatching(/^rig[12]$/)], job_id: job, gpus: 0 });
-  const shown = await lab.slurm('scontrol', 'show', 'job', running.engine_id ?? '');
-  expect(shown).toContain(`JobName=trainyard-`);
+  const slurmJobText = await lab.slurm('scontrol', 'show', 'job', running.engine_id ?? '');
+  expect(slurmJobText).toContain(`JobName=trainyard-`);
 
   expect(await fleet.jobIn(job, 'completed')).toMatchObject({ attempt: 1, worker_name: running.worker_name });
   const { artifacts } = valueOf(await fleet.client.call(artifactsApi.list, { params: { id: job } }));
@@ -46,12 +46,12 @@ test('trains a job of an empty fleet on a machine from Slurm, and gives the mach
 
   // Join tokens start with `tj_`, and tokens of workers with `wt_`.
   const { entries } = valueOf(await fleet.client.call(auditApi.list, { query: { limit: 500 } }));
-  const texts = [lab.calls(), shown, fleet.server.lines.join('\n'), JSON.stringify(entries)];
+  const texts = [lab.calls(), slurmJobText, fleet.server.lines.join('\n'), JSON.stringify(entries)];
   expect(texts.join('\n')).not.toMatch(/\b(?:tj|wt)_\w/);
   expect(readFileSync(join(lab.folder, 'workers.log'), 'utf8')).not.toMatch(/\btj_\w/);
 }, 90_000);
 
-test('gives back the machine of a job that is cancelled while it waits in Slurm', async () => {
+test('cancels the Slurm job of a job that is cancelled while it waits in Slurm', async () => {
   const fleet = await startSlurmFleet(lab);
   const pool = await fleet.createPool('down', { partition: 'down' });
   const job = await fleet.submitDigits(1);
@@ -66,9 +66,9 @@ test('gives back the machine of a job that is cancelled while it waits in Slurm'
   expect((await fleet.job(job)).reason).toMatch(/^Requested from pool down at .* \(Slurm job \d+\): /);
 
   valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
-  const gone = Date.now() + 10_000;
+  const giveUpAt = Date.now() + 10_000;
   await fleet.until('an empty queue', async () =>
     (await lab.slurm('squeue', '-h', '-p', 'down')) === '' ? true : null,
   );
-  expect(Date.now()).toBeLessThan(gone);
+  expect(Date.now()).toBeLessThan(giveUpAt);
 }, 60_000);

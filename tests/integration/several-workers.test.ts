@@ -64,11 +64,11 @@ async function startFleet() {
   const job = await server.submit({ config: { steps: 1 }, num_nodes: 2, max_retries: 0 });
   const notes = (): readonly string[] =>
     existsSync(join(folder, 'notes')) ? readFileSync(join(folder, 'notes'), 'utf8').trim().split('\n') : [];
-  const until = (look: () => void) => vi.waitFor(look, { interval: 50, timeout: 20_000 });
-  await until(() => expect(notes().toSorted()).toEqual(['trains 0', 'trains 1']));
-  const show = async () => valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
-  const [attempt] = (await show()).attempts;
-  const byRank = (rank: number) => {
+  const waitUntil = (assertion: () => void) => vi.waitFor(assertion, { interval: 50, timeout: 20_000 });
+  await waitUntil(() => expect(notes().toSorted()).toEqual(['trains 0', 'trains 1']));
+  const readJob = async () => valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
+  const [attempt] = (await readJob()).attempts;
+  const workerWithRank = (rank: number) => {
     const id = attempt?.nodes.find(node => node.rank === rank)?.worker_id;
     const worker = workers.find(each => each.id === id);
     if (worker === undefined) throw new Error(`no worker has rank ${rank}`);
@@ -78,19 +78,19 @@ async function startFleet() {
     server,
     job,
     notes,
-    show,
-    until,
-    byRank,
+    readJob,
+    waitUntil,
+    workerWithRank,
     end: (rank: number, code: number) => writeFileSync(join(folder, `end-${rank}`), String(code)),
   };
 }
 
 test('trains a job on two workers, and keeps the log of the first', async () => {
-  const { server, job, end, show } = await startFleet();
+  const { server, job, end, readJob } = await startFleet();
   end(1, 0);
   end(0, 0);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
-  expect((await show()).attempts).toMatchObject([{ nodes: [{ rank: 0 }, { rank: 1 }] }]);
+  expect((await readJob()).attempts).toMatchObject([{ nodes: [{ rank: 0 }, { rank: 1 }] }]);
   await vi.waitFor(
     async () => {
       const log = await server.admin.call(logsApi.read, { params: { id: job }, query: {} });
@@ -102,21 +102,21 @@ test('trains a job on two workers, and keeps the log of the first', async () => 
 }, 60_000);
 
 test('fails the job and stops the first trainer when the other fails', async () => {
-  const { server, job, notes, end, until } = await startFleet();
+  const { server, job, notes, end, waitUntil } = await startFleet();
   end(1, 7);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'failed' });
-  await until(() => expect(notes()).toEqual(expect.arrayContaining(['ends 1', 'stopped 0'])));
+  await waitUntil(() => expect(notes()).toEqual(expect.arrayContaining(['ends 1', 'stopped 0'])));
 }, 60_000);
 
-test('keeps a job going when the agent of the second worker is killed and started again', async () => {
-  const { server, job, notes, byRank, end, until } = await startFleet();
-  const second = byRank(1);
+test('continues a job when the agent of the second worker is killed and started again', async () => {
+  const { server, job, notes, workerWithRank, end, waitUntil } = await startFleet();
+  const second = workerWithRank(1);
   second.program.kill('SIGKILL');
   await second.program.exited;
   await second.restart().waitForLine(/^Job \S+ goes on/);
   end(1, 0);
-  await until(() => expect(notes()).toContain('ends 1'));
+  await waitUntil(() => expect(notes()).toContain('ends 1'));
   end(0, 0);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
-  expect(notes().filter(note => note.startsWith('trains'))).toHaveLength(2);
+  expect(notes().filter(appendNote => appendNote.startsWith('trains'))).toHaveLength(2);
 }, 60_000);

@@ -21,16 +21,16 @@ async function openService(statusOf: (count: number) => number | null = () => 20
 async function openServer() {
   const server = await startTestServer({ config: { notifyAllow: ['127.0.0.1'] } });
   onTestFinished(() => server.close());
-  const clientFor = async (name: string, permissions: readonly Permission[]) => {
-    const made = valueOf(
+  const createClientFor = async (name: string, permissions: readonly Permission[]) => {
+    const createdToken = valueOf(
       await server.admin.call(tokensApi.create, { body: { name, permissions: [...permissions] } }),
     );
-    return { id: made.id, client: adminClient(server.url, made.token) };
+    return { id: createdToken.id, client: adminClient(server.url, createdToken.token) };
   };
-  return { server, admin: server.admin, clientFor };
+  return { server, admin: server.admin, createClientFor };
 }
 
-type Wanted = Parameters<Client['call']>[1];
+type CallOptions = Parameters<Client['call']>[1];
 
 async function subscribe(client: Client, endpoint: string, more: object = {}) {
   const browser = await createPushBrowser();
@@ -41,16 +41,16 @@ async function subscribe(client: Client, endpoint: string, more: object = {}) {
     events: ['job_completed'],
     ...more,
   };
-  const input = { body } as Wanted as Parameters<typeof client.call<typeof pushApi.subscribe>>[1];
+  const input = { body } as CallOptions as Parameters<typeof client.call<typeof pushApi.subscribe>>[1];
   return { browser, answer: await client.call(pushApi.subscribe, input) };
 }
 
 const channelsOf = async (admin: Client) => valueOf(await admin.call(notificationsApi.listChannels)).channels;
 
-test("brings a person's own jobs with the chosen tag to the browser, encrypted and signed", async () => {
-  const { server, clientFor } = await openServer();
+test("notifies the browser about a user's own jobs with the chosen tag, encrypted and signed", async () => {
+  const { server, createClientFor } = await openServer();
   const service = await openService();
-  const { client } = await clientFor('ana', ['queue.view.own', 'queue.submit.own']);
+  const { client } = await createClientFor('ana', ['queue.view.own', 'queue.submit.own']);
   const { public_key: serverKey, events } = valueOf(await client.call(pushApi.get));
   expect(events).not.toContain('worker_lost');
   // A token that views only its own jobs gets no others, whatever it asks for.
@@ -134,9 +134,9 @@ test('delivers after kill -9 with the keys from before, and the same id', async 
 }, 40_000);
 
 test('ends the subscriptions of a token together with the token', async () => {
-  const { admin, clientFor } = await openServer();
+  const { admin, createClientFor } = await openServer();
   const service = await openService();
-  const { id, client } = await clientFor('ana', ['queue.view']);
+  const { id, client } = await createClientFor('ana', ['queue.view']);
   valueOf((await subscribe(client, `${service.url}/1`)).answer);
   valueOf((await subscribe(client, `${service.url}/2`)).answer);
   expect((await channelsOf(admin)).map(({ name, kind, host }) => [name, kind, host])).toEqual([
@@ -147,22 +147,22 @@ test('ends the subscriptions of a token together with the token', async () => {
   expect(await channelsOf(admin)).toEqual([]);
 });
 
-test('changes the subscription of the same browser, and gives it to the person who signed in last', async () => {
-  const { admin, clientFor } = await openServer();
+test('updates the subscription of the same browser, and assigns it to the user who signed in last', async () => {
+  const { admin, createClientFor } = await openServer();
   const { url } = await openService();
-  const { client } = await clientFor('ana', ['queue.view']);
-  const made = valueOf((await subscribe(client, url)).answer);
+  const { client } = await createClientFor('ana', ['queue.view']);
+  const createdToken = valueOf((await subscribe(client, url)).answer);
   const changed = valueOf((await subscribe(client, url, { events: ['job_failed'], tag: 'v2' })).answer);
-  expect(changed).toEqual({ ...made, events: ['job_failed'], tag: 'v2' });
+  expect(changed).toEqual({ ...createdToken, events: ['job_failed'], tag: 'v2' });
   valueOf((await subscribe(admin, url)).answer);
   expect(valueOf(await client.call(pushApi.get)).subscriptions).toEqual([]);
   expect((await channelsOf(admin)).map(({ name }) => name)).toEqual(['admin: Chrome on Android']);
 });
 
 test("does not show, test or delete another person's browser", async () => {
-  const { admin, clientFor } = await openServer();
+  const { admin, createClientFor } = await openServer();
   const { url } = await openService();
-  const { client } = await clientFor('ana', ['queue.view']);
+  const { client } = await createClientFor('ana', ['queue.view']);
   const params = { id: valueOf((await subscribe(admin, url)).answer).subscription_id };
   expect(valueOf(await client.call(pushApi.get)).subscriptions).toEqual([]);
   for (const call of [pushApi.test, pushApi.unsubscribe])
@@ -184,9 +184,9 @@ test.each([
   ],
   ['a secret of the wrong length', { keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A' } }, 'invalid_request'],
 ])('refuses a subscription with %s', async (_what, more, code) => {
-  const { clientFor } = await openServer();
+  const { createClientFor } = await openServer();
   const { url } = await openService();
-  const { client } = await clientFor('ana', ['queue.view.own']);
+  const { client } = await createClientFor('ana', ['queue.view.own']);
   expect((await subscribe(client, url, more)).answer).toMatchObject({
     ok: false,
     failure: { problem: { code } },

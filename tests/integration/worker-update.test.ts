@@ -14,7 +14,7 @@ import { type Program, root, startProgram, temporaryFolder } from '../support/pr
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { endTrainings } from '../support/trainings.ts';
 
-const typeOf = (found: UiEvent): string => ('type' in found ? found.type : found.kind);
+const typeOf = (event: UiEvent): string => ('type' in event ? event.type : event.kind);
 
 const oldVersion = '0.0.1';
 const name = 'trainyard-worker.mjs';
@@ -33,8 +33,8 @@ describe('an update of a worker from the server', () => {
     bundle = readFileSync(join(built, name), 'utf8');
   }, 60_000);
 
-  const withVersion = (text: string, wanted: string): string => {
-    const changed = text.replace(`= "${version}";`, `= "${wanted}";`);
+  const withVersion = (text: string, newVersion: string): string => {
+    const changed = text.replace(`= "${version}";`, `= "${newVersion}";`);
     if (changed === text) throw new Error('the bundle does not contain its version');
     return changed;
   };
@@ -82,13 +82,13 @@ describe('an update of a worker from the server', () => {
   /** A proxy in front of the server, which can answer the download of the program itself. */
   async function openFront(
     server: TestServer,
-    { onDownload }: { readonly onDownload: (response: ServerResponse, pass: () => void) => void },
+    { onDownload }: { readonly onDownload: (response: ServerResponse, forward: () => void) => void },
   ): Promise<Front> {
     const front = createServer((request, response) => {
-      const pass = (): void => {
+      const forward = (): void => {
         const { pathname, search } = new URL(request.url ?? '/', server.url);
         const { host: _host, ...headers } = request.headers;
-        const onward = httpRequest(
+        const upstream = httpRequest(
           `${server.url}${pathname}${search}`,
           { method: request.method, headers },
           answer => {
@@ -96,12 +96,12 @@ describe('an update of a worker from the server', () => {
             answer.pipe(response);
           },
         );
-        onward.on('error', () => response.destroy());
-        response.on('close', () => onward.destroy());
-        request.pipe(onward);
+        upstream.on('error', () => response.destroy());
+        response.on('close', () => upstream.destroy());
+        request.pipe(upstream);
       };
-      if (request.url === `/agent/${name}`) onDownload(response, pass);
-      else pass();
+      if (request.url === `/agent/${name}`) onDownload(response, forward);
+      else forward();
     });
     await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
@@ -112,14 +112,14 @@ describe('an update of a worker from the server', () => {
     return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}` };
   }
 
-  const asOld = (text: string): string => text;
+  const unchanged = (text: string): string => text;
 
   async function openRig(
     server: TestServer,
     rigName = 'rig-1',
     args: readonly string[] = [],
     url = server.url,
-    change: (text: string) => string = asOld,
+    change: (text: string) => string = unchanged,
   ): Promise<Rig> {
     const home = temporaryFolder();
     const file = join(home, name);
@@ -204,34 +204,36 @@ describe('an update of a worker from the server', () => {
     await event(server, 'worker.update_done');
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     expect(await rig.view()).toMatchObject({ agent_version: version });
-    const all = Array.from({ length: 80 }, (_, at) => at + 1);
+    const allSteps = Array.from({ length: 80 }, (_, index) => index + 1);
     // The worker sends the last lines after its final report.
-    await vi.waitFor(async () => expect(await stepsIn(server, job)).toEqual(all), {
+    await vi.waitFor(async () => expect(await stepsIn(server, job)).toEqual(allSteps), {
       timeout: 10_000,
       interval: 100,
     });
   });
 
-  test('lets the job end first, and gives the worker no other one before the update', async () => {
+  test('waits for the end of the job, and dispatches no other job to the worker before the update', async () => {
     const server = await openServer();
     const rig = await openRig(server);
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 2 } });
-    const later = await server.submit({ config: { trainer: 'selftest', seconds: 1 } });
+    const secondJob = await server.submit({ config: { trainer: 'selftest', seconds: 1 } });
     await server.watch.job(job, 'running');
     await request(server, 'idle', rig);
-    await server.watch.jobEnd(later);
-    const order = server.watch.seen.map(found => `${typeOf(found)} ${'job_id' in found ? found.job_id : ''}`);
-    const [ended, done, next] = [
+    await server.watch.jobEnd(secondJob);
+    const eventNames = server.watch.seen.map(
+      found => `${typeOf(found)} ${'job_id' in found ? found.job_id : ''}`,
+    );
+    const [ended, jobEnd, next] = [
       `job.completed ${job}`,
       'worker.update_done ',
-      `job.dispatched ${later}`,
-    ].map(each => order.indexOf(each));
+      `job.dispatched ${secondJob}`,
+    ].map(each => eventNames.indexOf(each));
     expect(ended).toBeGreaterThan(-1);
-    expect(done).toBeGreaterThan(ended ?? 0);
-    expect(next).toBeGreaterThan(done ?? 0);
+    expect(jobEnd).toBeGreaterThan(ended ?? 0);
+    expect(next).toBeGreaterThan(jobEnd ?? 0);
   });
 
-  test('keeps the old program when the new one exits at once, says why, and stops the other updates', async () => {
+  test('keeps the old program when the new one exits immediately, reports why, and stops the other updates', async () => {
     const server = await openServer(brokenAtStart(bundle));
     const first = await openRig(server, 'rig-1');
     const second = await openRig(server, 'rig-2');
@@ -268,9 +270,9 @@ describe('an update of a worker from the server', () => {
     const server = await openServer();
     let downloads = 0;
     const front = await openFront(server, {
-      onDownload(response, pass) {
+      onDownload(response, forward) {
         downloads += 1;
-        if (downloads > 1) return pass();
+        if (downloads > 1) return forward();
         response.write(bundle.slice(0, 1_000));
         rig.program.kill('SIGKILL');
       },
@@ -318,19 +320,19 @@ describe('an update of a worker from the server', () => {
     expect(readFileSync(rig.file, 'utf8')).toBe(bundle);
   });
 
-  test('refuses a worker that is too old, one whose owner forbids it, and one that is current', async () => {
+  test('refuses to update a worker that is too old, forbids updates or is current', async () => {
     const server = await openServer();
     const tooOld = await openRig(server, 'rig-1', [], server.url, withoutUpdates);
-    const off = await openRig(server, 'rig-2', ['--no-remote-update']);
+    const forbidding = await openRig(server, 'rig-2', ['--no-remote-update']);
     const current = await openRig(server, 'rig-3', [], server.url, () => bundle);
     const answer = valueOf(
       await server.admin.call(workerUpdatesApi.request, {
-        body: { workers: [tooOld.id, off.id, current.id] },
+        body: { workers: [tooOld.id, forbidding.id, current.id] },
       }),
     );
     expect(answer.workers.map(({ refusal }) => refusal)).toEqual(['too_old', 'off', 'current']);
     expect(answer.command).toMatch(/^trainyard-worker update --orchestrator-url .* --sums [0-9a-f]{64}$/);
     expect((await tooOld.view()).update).toMatchObject({ available: true, blocked: 'too_old' });
-    expect((await off.view()).update).toMatchObject({ available: true, blocked: 'off' });
+    expect((await forbidding.view()).update).toMatchObject({ available: true, blocked: 'off' });
   });
 });

@@ -38,8 +38,8 @@ async function openServer(files: Readonly<Record<string, string>>, downloadLimit
   };
   return {
     folder,
-    ask: request,
-    code: readError,
+    request,
+    readError,
     url: server.url,
     admin: server.admin,
     manifest: () => client.call(agentApi.manifest),
@@ -49,7 +49,7 @@ async function openServer(files: Readonly<Record<string, string>>, downloadLimit
 const bothPrograms = { [bundle]: 'the one file', [executable]: '\x7fELF and more' };
 
 test('serves the worker programs without a token, with the hashes of the manifest', async () => {
-  const { ask: request, manifest } = await openServer(bothPrograms);
+  const { request, manifest } = await openServer(bothPrograms);
   const { version: reportedVersion, programs, sha256: textHashes } = valueOf(await manifest());
   expect(reportedVersion).toBe(version);
   expect(programs.map(({ name }) => name)).toEqual(programNames);
@@ -74,7 +74,7 @@ test('serves the worker programs without a token, with the hashes of the manifes
 });
 
 test('verifies the programs with SHA256SUMS, and puts the same hashes into the script', async () => {
-  const { folder, ask: request } = await openServer(bothPrograms);
+  const { folder, request } = await openServer(bothPrograms);
   const sums = await (await request('/agent/SHA256SUMS')).text();
   writeFileSync(join(folder, 'SHA256SUMS'), sums);
   const verification = execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder });
@@ -95,7 +95,7 @@ test('returns a join command that verifies the install script', async () => {
 });
 
 test('answers 304 for an unchanged program and continues an interrupted download', async () => {
-  const { ask: request, url } = await openServer(bothPrograms);
+  const { request, url } = await openServer(bothPrograms);
   for (const path of [`/agent/${executable}`, '/agent/install.sh']) {
     const { headers } = await request(path);
     expect(headers.get('cache-control')).toBe('public, no-cache');
@@ -107,7 +107,7 @@ test('answers 304 for an unchanged program and continues an interrupted download
 });
 
 test('serves a new build of a program from the next request on', async () => {
-  const { folder, ask: request, manifest } = await openServer(bothPrograms);
+  const { folder, request, manifest } = await openServer(bothPrograms);
   await manifest();
   writeFileSync(join(folder, 'draft'), 'another one');
   renameSync(join(folder, 'draft'), join(folder, executable));
@@ -117,14 +117,14 @@ test('serves a new build of a program from the next request on', async () => {
 });
 
 test('serves only the bundle, and program_not_built for the executable, when that was not built', async () => {
-  const { ask: request, code: readError, manifest } = await openServer({ [bundle]: 'the one file' });
+  const { request, readError, manifest } = await openServer({ [bundle]: 'the one file' });
   expect(valueOf(await manifest()).programs.map(({ name }) => name)).toEqual([bundle]);
   expect(await readError(`/agent/${executable}`)).toEqual([404, 'program_not_built']);
   expect(await (await request('/agent/install.sh')).text()).toContain("sha256_executable=''");
 });
 
 test('answers program_not_built with the remedy when nothing was built', async () => {
-  const { ask: request, code: readError } = await openServer({});
+  const { request, readError } = await openServer({});
   for (const { path } of Object.values(agentApi))
     expect(await readError(path)).toEqual([404, 'program_not_built']);
   expect(await (await request('/agent/install.sh')).text()).toContain('npm run build');
@@ -168,17 +168,17 @@ async function openWithLongProgram(limits: Limits) {
     const { statusCode } = await startDownload(address);
     if (statusCode !== 200) await downloadUntilAdmitted(address);
   };
-  return { ...fixture, begin: startDownload, admitted: downloadUntilAdmitted };
+  return { ...fixture, startDownload, downloadUntilAdmitted };
 }
 
 const lenientPace = { spanMs: 60_000, minBytes: 1 };
 
 test('limits the downloads of one address without blocking other addresses', async () => {
-  const {
-    ask: request,
-    begin: startDownload,
-    admitted: downloadUntilAdmitted,
-  } = await openWithLongProgram({ inAll: 5, perAddress: 3, pace: lenientPace });
+  const { request, startDownload, downloadUntilAdmitted } = await openWithLongProgram({
+    inAll: 5,
+    perAddress: 3,
+    pace: lenientPace,
+  });
   const downloads = await Promise.all(['192.0.2.1', '192.0.2.1', '192.0.2.1'].map(startDownload));
   expect(downloads.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
   const refusedDownload = await startDownload('192.0.2.1');
@@ -193,7 +193,7 @@ test('limits the downloads of one address without blocking other addresses', asy
 });
 
 test('aborts a download that makes too little progress, and frees its slot', async () => {
-  const { begin: startDownload, admitted: downloadUntilAdmitted } = await openWithLongProgram({
+  const { startDownload, downloadUntilAdmitted } = await openWithLongProgram({
     inAll: 1,
     perAddress: 1,
     pace: { spanMs: 200, minBytes: 1_048_576 },

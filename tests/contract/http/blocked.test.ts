@@ -15,7 +15,7 @@ async function submitBlockedJob() {
     const { entries } = valueOf(await admin.call(queueApi.list, { query }));
     return entries.map(entry => entry.id);
   };
-  return { admin, submitted, blocked: id, pending, listed: listIds };
+  return { admin, submitted, blocked: id, pending, listIds };
 }
 
 it('shows a job that needs approval as blocked in every response', async () => {
@@ -45,7 +45,7 @@ it.each([
   ['status=blocked,running', { status: 'blocked,running' }, ['blocked']],
   ['status=running', { status: 'running' }, []],
 ] as const)('lists the jobs that %s selects', async (_what, query, expected) => {
-  const { blocked, pending, listed: listIds } = await submitBlockedJob();
+  const { blocked, pending, listIds } = await submitBlockedJob();
   const ids = { blocked, pending };
   expect(await listIds(query)).toEqual(expected.map(key => ids[key]));
 });

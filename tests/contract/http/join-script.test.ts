@@ -36,8 +36,8 @@ async function createJoinCommand(server: TestServer, apiUrl = networkUrl(server)
   return {
     token: joinToken.join_token,
     command: shortCommand ?? longCommand ?? '',
-    long: longCommand ?? '',
-    short: shortCommand,
+    longCommand: longCommand ?? '',
+    shortCommand,
   };
 }
 
@@ -150,7 +150,7 @@ test('keeps the script out of caches, and reports a missing worker program', asy
 
 test('returns a long command over TLS, too, in which a script can insert options of the worker', async () => {
   const server = await openServerWithPrograms();
-  const { token, long: longCommand, short: shortCommand } = await createJoinCommand(server);
+  const { token, longCommand, shortCommand } = await createJoinCommand(server);
   const { sha256, join_path: path } = valueOf(await server.admin.call(agentApi.manifest));
   expect([path, shortCommand === null, longCommand.includes(` in ${sha256.install}*) `)]).toEqual([
     '/join',

@@ -22,12 +22,12 @@ async function startOfferedJob() {
     expect((await rig.report(offer, status, more)).status).toBe(200);
   await report('starting');
   const readJob = async () => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
-  return { id, report, jobOf: readJob };
+  return { id, report, readJob };
 }
 
 describe('links of a job to experiment trackers', () => {
   test('stores the links of a report with the attempt, and shows them with the job', async () => {
-    const { report, jobOf: readJob } = await startOfferedJob();
+    const { report, readJob } = await startOfferedJob();
     expect(await readJob()).toMatchObject({ links: [] });
     await report('running', { links: [wandb] });
     expect(await readJob()).toMatchObject({ links: [wandb], attempts: [{ links: [wandb] }] });
@@ -38,7 +38,7 @@ describe('links of a job to experiment trackers', () => {
   });
 
   test('removes secrets from links, and drops links that are not the URL of a run', async () => {
-    const { report, jobOf: readJob } = await startOfferedJob();
+    const { report, readJob } = await startOfferedJob();
     const url = 'https://u:p@wandb.ai/ada/flux/runs/8k2v1q0x?apiKey=0123456789abcdef';
     const oddLinks = [{ kind: 'wandb', url: 'javascript:alert(1)//a/b/runs/c' }, 'x', { kind: 'wandb', url }];
     await report('running', { links: oddLinks });
@@ -48,7 +48,7 @@ describe('links of a job to experiment trackers', () => {
   });
 
   test('keeps at most four links of an attempt', async () => {
-    const { report, jobOf: readJob } = await startOfferedJob();
+    const { report, readJob } = await startOfferedJob();
     for (let n = 0; n < 6; n += 1)
       await report('running', { links: [{ kind: 'wandb', url: `https://wandb.ai/a/b/runs/${n}` }] });
     expect((await readJob()).links.map(({ url }) => url.at(-1))).toEqual(['0', '1', '2', '3']);

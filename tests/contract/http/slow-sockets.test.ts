@@ -155,14 +155,14 @@ describe('connection of a heartbeat', () => {
     };
     const registration = await post('register', { protocol: 2, persistent: true, gpu_count: 0 });
     await answerOf(registration);
-    return { say: post, registered: registration };
+    return { say: post, registration };
   };
   const answerOf = ({ socket }: SlowConnection): Promise<string> =>
     new Promise(resolve => socket.once('data', resolve));
   const heartbeat = { status: 'idle' };
 
   test('closes the connection of a heartbeat that would be idle too long before the next one', async () => {
-    const { say: postLater, registered: registration } = await register(50);
+    const { postLater, registration } = await register(50);
     expect(await registration.closed).toMatch(/^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s);
     expect(await (await postLater('heartbeat', heartbeat)).closed).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: close\r\n/s,
@@ -170,7 +170,7 @@ describe('connection of a heartbeat', () => {
   });
 
   test('keeps the connection of a heartbeat that the next one can use', async () => {
-    const { say: postLater } = await register(generousMs);
+    const { postLater } = await register(generousMs);
     expect(await answerOf(await postLater('heartbeat', heartbeat))).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s,
     );

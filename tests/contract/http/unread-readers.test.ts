@@ -30,11 +30,11 @@ async function openStreams() {
     await opened.promise;
     return socket;
   };
-  return { streams, gone: closedStreams, open };
+  return { streams, closedStreams, open };
 }
 
 test('closes only the stream that is not read when buffered data exceeds the shared budget', async () => {
-  const { streams, gone: closedStreams, open } = await openStreams();
+  const { streams, closedStreams, open } = await openStreams();
   const pausedSocket = await open();
   const readingSocket = await open();
   pausedSocket.pause();

@@ -9,7 +9,7 @@ import { type RecordedCall, engineOn } from '../../support/example-engine.ts';
 const id = LaunchId.parse('a');
 
 /** Creates an engine whose programs are these shell scripts. */
-function engineWith(programs: Partial<Record<'check' | 'launch' | 'list' | 'end', string>>) {
+function createEngine(programs: Partial<Record<'check' | 'launch' | 'list' | 'end', string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'programs-'));
   chmodSync(folder, 0o755);
   for (const [name, text] of Object.entries(programs))
@@ -17,13 +17,13 @@ function engineWith(programs: Partial<Record<'check' | 'launch' | 'list' | 'end'
   const calls: RecordedCall[] = [];
   return { folder, calls, engine: engineOn(folder, 'f', {}, calls) };
 }
-const printing = (answer: unknown): string => `cat >/dev/null; printf '%s' '${JSON.stringify(answer)}'`;
+const printAnswer = (answer: unknown): string => `cat >/dev/null; printf '%s' '${JSON.stringify(answer)}'`;
 
 test('writes exactly one message to the stdin of each program', async () => {
-  const { engine, calls } = engineWith({
-    check: printing({ ok: true }),
-    launch: printing({ result: 'accepted', engine_id: '7' }),
-    list: printing({ launches: [] }),
+  const { engine, calls } = createEngine({
+    check: printAnswer({ ok: true }),
+    launch: printAnswer({ result: 'accepted', engine_id: '7' }),
+    list: printAnswer({ launches: [] }),
     end: 'cat >/dev/null',
   });
   await engine.check();
@@ -58,15 +58,15 @@ test('reads a list with all fields, and fills in defaults for missing ones', asy
     reason: { kind: 'quota', text: 'limit of\nthe account' },
     expected_start: '2026-11-25T14:20:00Z',
   };
-  const short = {
+  const minimal = {
     name: 'trainyard-f-b',
     engine_id: '8',
     state: 'running',
     started_at: '2026-11-25T14:20:00+01:00',
   };
-  const other = { ...short, name: 'trainyard-g-a' };
-  const ended = { ...short, state: 'ended', exit: 'preempted' };
-  const { engine } = engineWith({ list: printing({ launches: [full, ended, short, other] }) });
+  const ofOtherFleet = { ...minimal, name: 'trainyard-g-a' };
+  const ended = { ...minimal, state: 'ended', exit: 'preempted' };
+  const { engine } = createEngine({ list: printAnswer({ launches: [full, ended, minimal, ofOtherFleet] }) });
   expect(await engine.list()).toEqual(
     new Map([
       [
@@ -97,15 +97,15 @@ test('reads a list with all fields, and fills in defaults for missing ones', asy
 test.each([
   ['unknown', 'echo broken >&2; exit 1'],
   ['unknown', 'echo not-json'],
-  ['unknown', printing({ result: 'maybe' })],
-  ['unknown', `${printing({ result: 'accepted', engine_id: '7' })}; exit 1`],
-  ['rejected', `${printing({ result: 'rejected', scope: 'permanent', message: 'no such GPU' })}; exit 1`],
+  ['unknown', printAnswer({ result: 'maybe' })],
+  ['unknown', `${printAnswer({ result: 'accepted', engine_id: '7' })}; exit 1`],
+  ['rejected', `${printAnswer({ result: 'rejected', scope: 'permanent', message: 'no such GPU' })}; exit 1`],
 ])('reports a launch as %s when the program runs: %s', async (kind, launch) => {
-  expect(await engineWith({ launch }).engine.launch(orderOf(id))).toMatchObject({ kind });
+  expect(await createEngine({ launch }).engine.launch(orderOf(id))).toMatchObject({ kind });
 });
 
 test('leaves the join token out of error messages', async () => {
-  const { engine } = engineWith({ launch: 'cat >&2; exit 1' });
+  const { engine } = createEngine({ launch: 'cat >&2; exit 1' });
   const answer = await engine.launch(orderOf(id, { workerName: 'w' }));
   expect(answer.kind).toBe('unknown');
   expect(JSON.stringify(answer)).not.toContain(joinToken);
@@ -116,10 +116,10 @@ test.each([
   ['prints a part', `printf '%s' '{"launches":[{"name":"trainyard-f-a"'`],
   [
     'prints an unknown state',
-    printing({ launches: [{ name: 'trainyard-f-a', engine_id: '7', state: 'lost' }] }),
+    printAnswer({ launches: [{ name: 'trainyard-f-a', engine_id: '7', state: 'lost' }] }),
   ],
 ])('throws when the list program %s', async (_title, list) => {
-  await expect(engineWith({ list }).engine.list()).rejects.toThrow(/list/);
+  await expect(createEngine({ list }).engine.list()).rejects.toThrow(/list/);
 });
 
 test.each<[string, (folder: string) => void]>([
@@ -128,7 +128,9 @@ test.each<[string, (folder: string) => void]>([
   ['is writable by others', folder => chmodSync(join(folder, 'launch'), 0o777)],
   ['lies in a folder that is writable by others', folder => chmodSync(folder, 0o777)],
 ])('does not run a launch program that %s', async (_title, makeUnusable) => {
-  const { folder, engine, calls } = engineWith({ launch: printing({ result: 'accepted', engine_id: '7' }) });
+  const { folder, engine, calls } = createEngine({
+    launch: printAnswer({ result: 'accepted', engine_id: '7' }),
+  });
   makeUnusable(folder);
   expect(await engine.launch(orderOf(id))).toMatchObject({
     kind: 'rejected',
@@ -140,7 +142,7 @@ test.each<[string, (folder: string) => void]>([
 });
 
 test.runIf(process.getuid?.() === 0)('does not run a program of another user', async () => {
-  const { folder, engine } = engineWith({ check: printing({ ok: true }) });
+  const { folder, engine } = createEngine({ check: printAnswer({ ok: true }) });
   chownSync(join(folder, 'check'), 65_534, 65_534);
   expect(await engine.check()).toMatchObject({ ok: false, detail: expect.stringContaining('another user') });
 });

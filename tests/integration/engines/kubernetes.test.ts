@@ -1,6 +1,6 @@
 /**
- * The engine with the real kubectl, against an API server of our own. The conditions that it plays come from the sources that
- * tests/support/kubernetes-recordings.ts names. Refusals: kubernetes/kubernetes, as quoted in eggpi/citationhunt issue 186 (quota),
+ * The engine with the real kubectl and a simulated API server. The conditions of the server are recordings
+ * (tests/support/kubernetes-recordings.ts). Sources of the refusals: kubernetes/kubernetes, as quoted in eggpi/citationhunt issue 186 (quota),
  * in the tests of Prefect's Kubernetes worker (RBAC), and from apimachinery's errors.NewInvalid and errors.NewNotFound.
  */
 
@@ -33,17 +33,17 @@ afterAll(() => api.stop());
 const calls: [readonly string[], ProgramOptions][] = [];
 const start = (): string => 'echo "$HOME $(id)"';
 
-const settingsOf = (more: object): KubernetesSettings =>
+const makeSettings = (more: object): KubernetesSettings =>
   EngineSettings.parse({
     kind: 'kubernetes',
     image: 'registry.example/trainer:1',
     ...more,
   }) as KubernetesSettings;
 
-const engineOf = (fleet: string, more: object = {}, kubeconfig = api.kubeconfig) =>
+const createEngine = (fleet: string, more: object = {}, kubeconfig = api.kubeconfig) =>
   createKubernetesEngine({
     fleet,
-    settings: settingsOf(more),
+    settings: makeSettings(more),
     start,
     run: (argv, options) => {
       calls.push([argv, options]);
@@ -55,10 +55,10 @@ const engineOf = (fleet: string, more: object = {}, kubeconfig = api.kubeconfig)
   });
 
 /** Creates an engine whose API server does not exist: nothing listens on port 1. */
-function engineOfNothing(fleet: string) {
+function createUnreachableEngine(fleet: string) {
   const kubeconfig = join(folder, 'nothing');
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigFor(1)));
-  return engineOf(fleet, {}, kubeconfig);
+  return createEngine(fleet, {}, kubeconfig);
 }
 
 const invalidDetails = {
@@ -78,7 +78,7 @@ let count = 0;
 /** Orders a launch in a fleet of its own. `sighting` returns the entry of the launch in the engine's list. */
 async function launchOne(more: object = {}) {
   const fleet = `f${(count += 1)}`;
-  const engine = engineOf(fleet, more);
+  const engine = createEngine(fleet, more);
   const order = orderOf(LaunchId.parse(`a${count}`), { gpus: 2 });
   const answer = await engine.launch(order);
   const name = `trainyard-${fleet}-${order.launchId}`;
@@ -87,9 +87,9 @@ async function launchOne(more: object = {}) {
 
 describe('engine contract on Kubernetes', () => {
   testEngineContract(() => ({
-    engine: fleet => engineOf(fleet),
+    engine: fleet => createEngine(fleet),
     shape: { nodes: 1, gpus: 2 },
-    unreachable: engineOfNothing,
+    unreachable: createUnreachableEngine,
   }));
 });
 
@@ -247,20 +247,20 @@ describe('refusals of the Kubernetes API', () => {
 
   test('rejects an order for several machines, and an order without kubectl', async () => {
     const order = orderOf(LaunchId.parse('m1'), { nodes: 2 });
-    expect(await engineOf('fm').launch(order)).toMatchObject({ kind: 'rejected', scope: 'permanent' });
-    const without = createKubernetesEngine({
+    expect(await createEngine('fm').launch(order)).toMatchObject({ kind: 'rejected', scope: 'permanent' });
+    const engineWithoutKubectl = createKubernetesEngine({
       fleet: 'fm',
-      settings: settingsOf({}),
+      settings: makeSettings({}),
       start,
       run: createRunProgram({}),
       kubectl: '/nowhere/kubectl',
     });
-    expect(await without.launch(orderOf(LaunchId.parse('m2')))).toMatchObject({
+    expect(await engineWithoutKubectl.launch(orderOf(LaunchId.parse('m2')))).toMatchObject({
       kind: 'rejected',
       scope: 'temporary',
       code: 'kubectl',
     });
-    expect(await without.check()).toMatchObject({
+    expect(await engineWithoutKubectl.check()).toMatchObject({
       ok: false,
       detail: expect.stringContaining('not found'),
     });
@@ -273,7 +273,7 @@ describe('check of a Kubernetes pool', () => {
       metadata: { name: 'compute-quota' },
       status: { hard: { 'requests.nvidia.com/gpu': '8' }, used: { 'requests.nvidia.com/gpu': '3' } },
     });
-    expect(await engineOf('c1').check()).toEqual({
+    expect(await createEngine('c1').check()).toEqual({
       ok: true,
       version: 'v1.32.4',
       detail: 'Jobs can be created in namespace default',
@@ -283,7 +283,7 @@ describe('check of a Kubernetes pool', () => {
 
   test('names the permissions that the account lacks', async () => {
     api.denied.add('create jobs').add('delete pods');
-    const check = await engineOf('c2').check();
+    const check = await createEngine('c2').check();
     api.denied.clear();
     expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('create jobs, delete pods') });
   });
@@ -305,7 +305,7 @@ describe('check of a Kubernetes pool', () => {
         status: { pendingWorkloads: 2, admittedWorkloads: 1, conditions: [condition] },
       });
     const limits = 'cluster queue cluster-queue: 2 pending, 1 admitted';
-    expect(await engineOf('c3', { queue: 'gpu-queue' }).check()).toMatchObject({
+    expect(await createEngine('c3', { queue: 'gpu-queue' }).check()).toMatchObject({
       ok: true,
       queues: [
         { name: 'gpu-queue', limits },
@@ -313,7 +313,7 @@ describe('check of a Kubernetes pool', () => {
       ],
     });
     const [missing, inactive] = [{ queue: 'none' }, { queue: 'old-queue' }].map(more =>
-      engineOf('c4', more).check(),
+      createEngine('c4', more).check(),
     );
     expect(await missing).toMatchObject({ ok: false, detail: 'Namespace default has no local queue none' });
     expect(await inactive).toMatchObject({ ok: false, detail: `Queue old-queue: ${stopped.message}` });

@@ -80,7 +80,7 @@ describe.concurrent('a launch on Slurm', () => {
     expect(lab.worker.lines('token')).toEqual(
       expect.arrayContaining(['token tj_secret_token', 'other none']),
     );
-    const shown = [
+    const publicTexts = [
       lab.calls(),
       commandLines(),
       await lab.slurm('scontrol', 'show', 'job', jobId),
@@ -88,8 +88,8 @@ describe.concurrent('a launch on Slurm', () => {
       await lab.slurm('squeue', '--Format=ALL'),
       ...filesBelow(join(lab.folder, 'log')).map(file => readFileSync(file, 'utf8')),
     ];
-    expect(shown.join('\n')).toContain('trainyard-oftoken-token');
-    expect(shown.join('\n')).not.toContain('tj_secret_token');
+    expect(publicTexts.join('\n')).toContain('trainyard-oftoken-token');
+    expect(publicTexts.join('\n')).not.toContain('tj_secret_token');
   });
 
   it('receives the GPUs, CPUs and memory of the settings', async () => {
@@ -97,7 +97,7 @@ describe.concurrent('a launch on Slurm', () => {
     const { engine, launchId, jobId } = await launchOne('shape', settings, { gpus: 2, wallTimeS: 61 });
     await waitForReport(lab, 'shape', 'started');
     expect(lab.worker.lines('shape')).toContain('gpus 2');
-    const shown = await lab.slurm('scontrol', 'show', 'job', jobId);
+    const slurmJobText = await lab.slurm('scontrol', 'show', 'job', jobId);
     for (const part of [
       'NumNodes=1',
       'CPUs/Task=6',
@@ -106,7 +106,7 @@ describe.concurrent('a launch on Slurm', () => {
       'TimeLimit=00:02:00',
       'Requeue=0',
     ])
-      expect(shown).toContain(part);
+      expect(slurmJobText).toContain(part);
     const { startedAt, endsAt, nodes } = await waitForSighting(engine, launchId, isRunning);
     expect(endsAt).toBe((startedAt ?? 0) + 120_000);
     expect(nodes).toEqual([expect.stringMatching(/^rig[12]$/)]);
@@ -203,11 +203,14 @@ describe.concurrent('a launch on Slurm', () => {
   });
 
   it('is not confused with a launch of a fleet whose id starts with the same letters', async () => {
-    const [one, other] = [slurmEngine(lab, { fleet: 'alike' }), slurmEngine(lab, { fleet: 'alike-two' })];
-    await one.launch(orderOf(LaunchId.parse('first'), { workerName: 'first' }));
-    await other.launch(orderOf(LaunchId.parse('second'), { workerName: 'second' }));
-    expect([...(await one.list()).keys()]).toEqual(['first']);
-    expect([...(await other.list()).keys()]).toEqual(['second']);
+    const [engineOfFleet, engineOfSimilarFleet] = [
+      slurmEngine(lab, { fleet: 'alike' }),
+      slurmEngine(lab, { fleet: 'alike-two' }),
+    ];
+    await engineOfFleet.launch(orderOf(LaunchId.parse('first'), { workerName: 'first' }));
+    await engineOfSimilarFleet.launch(orderOf(LaunchId.parse('second'), { workerName: 'second' }));
+    expect([...(await engineOfFleet.list()).keys()]).toEqual(['first']);
+    expect([...(await engineOfSimilarFleet.list()).keys()]).toEqual(['second']);
   });
 });
 
@@ -258,10 +261,10 @@ describe.concurrent('an order to Slurm', () => {
       { kind: 'dependency', text: 'Dependency' },
     ],
   ] as const)('waits and reports the reason: %s', async (id, partition, change, reason) => {
-    const other = await launchOne(`before${id}`, { partition: 'down' });
+    const blockingLaunch = await launchOne(`before${id}`, { partition: 'down' });
     const { engine, launchId, jobId } = await launchOne(id, { partition });
-    const words = change.map(word => word.replace('JOB', jobId).replace('OTHER', other.jobId));
-    if (words.length > 0) await lab.slurm('scontrol', ...words);
+    const argv = change.map(word => word.replace('JOB', jobId).replace('OTHER', blockingLaunch.jobId));
+    if (argv.length > 0) await lab.slurm('scontrol', ...argv);
     expect(
       await waitForSighting(engine, launchId, sighting => sighting.reason?.text === reason.text),
     ).toMatchObject({
@@ -354,14 +357,16 @@ exec env -i ${remote} sh -c "$*"
         run: (argv, options) =>
           lab.run(argv, { ...options, env: { ...options.env, PATH: `${bin}:${process.env['PATH']}` } }),
       });
-    const [far, id] = [engine('me@login.example'), LaunchId.parse('far')];
+    const [remoteEngine, id] = [engine('me@login.example'), LaunchId.parse('far')];
     const order = orderOf(id, { workerName: 'far', joinToken: 'tj_secret_far' });
-    expect(await far.check()).toMatchObject({ ok: true });
-    expect(await far.launch(order)).toMatchObject({ kind: 'accepted' });
+    expect(await remoteEngine.check()).toMatchObject({ ok: true });
+    expect(await remoteEngine.launch(order)).toMatchObject({ kind: 'accepted' });
     await waitForReport(lab, 'far', 'started');
     expect(lab.worker.lines('far')).toContain('token tj_secret_far');
-    expect(await waitForSighting(far, id, isRunning)).toMatchObject({ startedAt: expect.any(Number) });
-    await far.end([id], 'ask');
+    expect(await waitForSighting(remoteEngine, id, isRunning)).toMatchObject({
+      startedAt: expect.any(Number),
+    });
+    await remoteEngine.end([id], 'ask');
     await waitForReport(lab, 'far', 'left');
     expect(readFileSync(join(lab.folder, 'ssh-calls'), 'utf8')).toContain('-- me@login.example exec sh -c ');
     expect(readFileSync(join(lab.folder, 'ssh-calls'), 'utf8') + lab.calls()).not.toContain('tj_secret');
