@@ -41,9 +41,9 @@ function openTrail(server: ServerProgram): Trail {
     async verify() {
       const { valid, first_bad: bad } = valueOf(await admin.call(auditApi.verify, {}));
       expect(valid).toBe(bad === null);
-      const told = await runTrainyard(['audit', 'verify', '--data-dir', server.dataDir]);
-      expect(told.code).toBe(bad === null ? 0 : 1);
-      if (bad !== null) expect(told.err).toContain(`broken at row ${bad.seq}: ${bad.problem}`);
+      const verifyRun = await runTrainyard(['audit', 'verify', '--data-dir', server.dataDir]);
+      expect(verifyRun.code).toBe(bad === null ? 0 : 1);
+      if (bad !== null) expect(verifyRun.err).toContain(`broken at row ${bad.seq}: ${bad.problem}`);
       return bad;
     },
     async stop() {
@@ -68,7 +68,7 @@ async function writeRows({ server, admin }: Trail, name: string): Promise<void> 
 }
 
 /** Edits the database as an attacker can who owns the machine but does not have the key. */
-function edit<T>(dataDir: string, act: (db: Database.Database) => T): T {
+function editDatabase<T>(dataDir: string, act: (db: Database.Database) => T): T {
   const db = new Database(join(dataDir, 'trainyard.db'));
   try {
     db.pragma('ignore_check_constraints = ON');
@@ -89,43 +89,43 @@ interface Column {
 }
 
 /** Returns other values for a column: the nearest ones, and null. */
-function others({ name, type, notnull }: Column, value: unknown): readonly unknown[] {
-  const none = notnull === 0 && value !== null && name !== 'seq' ? [null] : [];
-  if (type === 'INTEGER') return [Number(value) + (name === 'seq' ? 1_000 : 1), ...none];
+function otherValues({ name, type, notnull }: Column, value: unknown): readonly unknown[] {
+  const nullValue = notnull === 0 && value !== null && name !== 'seq' ? [null] : [];
+  if (type === 'INTEGER') return [Number(value) + (name === 'seq' ? 1_000 : 1), ...nullValue];
   const text = typeof value === 'string' ? value : '';
   const changed = name === 'details' ? text.replace('{', '{ ') : `${text}x`;
-  return [changed, ...(text === '' ? [] : [text.slice(0, -1)]), ...none];
+  return [changed, ...(text === '' ? [] : [text.slice(0, -1)]), ...nullValue];
 }
 
 test('names the edited row for every column of every kind of audit row', async () => {
-  const written = await open();
-  await writeRows(written, 'ada');
-  const { dataDir } = written.server;
+  const firstTrail = await open();
+  await writeRows(firstTrail, 'ada');
+  const { dataDir } = firstTrail.server;
   // An orderly stop updates the head, which names the newest row and is a few seconds behind.
-  await written.stop();
+  await firstTrail.stop();
   const trail = await open(dataDir);
   expect(await trail.verify()).toBeNull();
-  const columns = edit(dataDir, db =>
+  const columns = editDatabase(dataDir, db =>
     db.prepare<[], Column>("SELECT * FROM pragma_table_info('audit')").all(),
   );
   expect(columns.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['seq', 'at', 'type', 'actor_id', 'address', 'target_id', 'details', 'hash']),
   );
-  const rows = edit(dataDir, db =>
+  const rows = editDatabase(dataDir, db =>
     db.prepare<[], Record<string, unknown>>('SELECT * FROM audit ORDER BY seq').all(),
   );
   expect(rows.length).toBeGreaterThanOrEqual(6);
   // Edit each column in another row where possible: the first, the last, and those between.
-  for (const [at, column] of columns.entries()) {
-    const row = rows[at % rows.length] ?? {};
+  for (const [index, column] of columns.entries()) {
+    const row = rows[index % rows.length] ?? {};
     const seq = Number(row['seq']);
-    for (const value of others(column, row[column.name])) {
+    for (const value of otherValues(column, row[column.name])) {
       const set = `UPDATE audit SET "${column.name}" = ? WHERE seq = ?`;
-      edit(dataDir, db => db.prepare(set).run(value, seq));
+      editDatabase(dataDir, db => db.prepare(set).run(value, seq));
       const { valid, first_bad: bad } = valueOf(await trail.admin.call(auditApi.verify, {}));
       expect([column.name, value, valid, bad?.seq]).toEqual([column.name, value, false, seq]);
       const now = column.name === 'seq' ? value : seq;
-      edit(dataDir, db => db.prepare(set).run(row[column.name], now));
+      editDatabase(dataDir, db => db.prepare(set).run(row[column.name], now));
     }
     expect([column.name, await trail.verify()]).toEqual([column.name, null]);
   }
@@ -136,33 +136,35 @@ test('detects audit rows deleted from the middle, the start or the end of the tr
   await writeRows(trail, 'ada');
   const { dataDir } = trail.server;
   await trail.stop();
-  const again = await open(dataDir);
-  const rows = edit(dataDir, db => db.prepare<[], { seq: number }>('SELECT * FROM audit ORDER BY seq').all());
+  const restarted = await open(dataDir);
+  const rows = editDatabase(dataDir, db =>
+    db.prepare<[], { seq: number }>('SELECT * FROM audit ORDER BY seq').all(),
+  );
   const names = Object.keys(rows[0] ?? {});
   const insert = `INSERT INTO audit (${names.join(', ')}) VALUES (${names.map(name => `@${name}`).join(', ')})`;
-  const without = async (from: number, to: number, forget = false) => {
-    const taken = edit(dataDir, db => {
-      const gone = rows.filter(({ seq }) => seq >= from && seq <= to);
-      for (const { seq } of gone) db.prepare('DELETE FROM audit WHERE seq = ?').run(seq);
+  const verifyWithout = async (from: number, to: number, forget = false) => {
+    const removedRows = editDatabase(dataDir, db => {
+      const rowsInRange = rows.filter(({ seq }) => seq >= from && seq <= to);
+      for (const { seq } of rowsInRange) db.prepare('DELETE FROM audit WHERE seq = ?').run(seq);
       if (forget) db.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'audit'").run(from - 1);
-      return gone;
+      return rowsInRange;
     });
-    const bad = await again.verify();
-    edit(dataDir, db => {
-      for (const row of taken) db.prepare(insert).run(row);
+    const bad = await restarted.verify();
+    editDatabase(dataDir, db => {
+      for (const row of removedRows) db.prepare(insert).run(row);
     });
-    expect(await again.verify()).toBeNull();
+    expect(await restarted.verify()).toBeNull();
     return bad;
   };
-  const last = rows.length;
-  expect(await without(3, 3)).toMatchObject({ seq: 3, problem: 'the row is missing' });
-  expect(await without(1, 1)).toMatchObject({ seq: 1, problem: 'the row is missing' });
-  expect(await without(last - 1, last)).toMatchObject({
-    seq: last - 1,
+  const lastRow = rows.length;
+  expect(await verifyWithout(3, 3)).toMatchObject({ seq: 3, problem: 'the row is missing' });
+  expect(await verifyWithout(1, 1)).toMatchObject({ seq: 1, problem: 'the row is missing' });
+  expect(await verifyWithout(lastRow - 1, lastRow)).toMatchObject({
+    seq: lastRow - 1,
     problem: 'the newest rows are missing',
   });
-  expect(await without(last - 1, last, true)).toMatchObject({ seq: last - 1 });
-  await again.stop();
+  expect(await verifyWithout(lastRow - 1, lastRow, true)).toMatchObject({ seq: lastRow - 1 });
+  await restarted.stop();
 }, 120_000);
 
 test('reports a lost audit head after the newest rows and the head were deleted, also after restarts', async () => {
@@ -170,51 +172,51 @@ test('reports a lost audit head after the newest rows and the head were deleted,
   await writeRows(trail, 'ada');
   const { dataDir } = trail.server;
   await trail.stop();
-  edit(dataDir, db => {
+  editDatabase(dataDir, db => {
     db.exec(`DELETE FROM audit WHERE seq > 3;
       UPDATE sqlite_sequence SET seq = 3 WHERE name = 'audit'`);
   });
   rmSync(join(dataDir, 'audit-head'));
-  const again = await open(dataDir);
-  expect(await again.verify()).toMatchObject({ seq: 4, code: 'head_lost' });
-  await again.stop();
-  const later = await open(dataDir);
-  expect(await later.verify()).toMatchObject({ seq: 4, code: 'head_lost' });
-  const rest = await runTrainyard(['audit', 'verify', '--from', '5', '--data-dir', dataDir]);
-  expect([rest.code, rest.err]).toEqual([0, '']);
-  await later.stop();
+  const restarted = await open(dataDir);
+  expect(await restarted.verify()).toMatchObject({ seq: 4, code: 'head_lost' });
+  await restarted.stop();
+  const restartedAgain = await open(dataDir);
+  expect(await restartedAgain.verify()).toMatchObject({ seq: 4, code: 'head_lost' });
+  const restVerification = await runTrainyard(['audit', 'verify', '--from', '5', '--data-dir', dataDir]);
+  expect([restVerification.code, restVerification.err]).toEqual([0, '']);
+  await restartedAgain.stop();
 }, 60_000);
 
 test('detects a database rolled back together with its audit head only with an external witness', async () => {
   const witness = join(temporaryFolder(), 'witness');
-  const watched = ['--audit-witness', witness];
-  const first = await open(undefined, watched);
+  const witnessFlags = ['--audit-witness', witness];
+  const first = await open(undefined, witnessFlags);
   await writeRows(first, 'ada');
   const { dataDir } = first.server;
   await first.stop();
   const names = ['trainyard.db', 'audit-head'];
   const older = temporaryFolder();
   for (const name of names) copyFileSync(join(dataDir, name), join(older, name));
-  const second = await open(dataDir, watched);
+  const second = await open(dataDir, witnessFlags);
   await writeRows(second, 'bob');
   await second.stop();
   for (const name of names) copyFileSync(join(older, name), join(dataDir, name));
-  const back = await open(dataDir, watched);
-  await writeRows(back, 'eve');
+  const rolledBack = await open(dataDir, witnessFlags);
+  await writeRows(rolledBack, 'eve');
   // At its start, the server compares the trail with its witness and records the result as a row.
-  const found = await back.verify();
-  expect(found).toMatchObject({ code: 'head_rolled_back' });
-  const afterIt = ['--from', String((found?.seq ?? 0) + 1)];
+  const firstBad = await rolledBack.verify();
+  expect(firstBad).toMatchObject({ code: 'head_rolled_back' });
+  const rangeFlags = ['--from', String((firstBad?.seq ?? 0) + 1)];
   const compare = (file: string) =>
-    runTrainyard(['audit', 'verify', ...afterIt, '--witness', file, '--data-dir', dataDir]);
-  const told = await compare(witness);
-  expect([told.code, told.err]).toEqual([1, expect.stringContaining('head_rolled_back')]);
+    runTrainyard(['audit', 'verify', ...rangeFlags, '--witness', file, '--data-dir', dataDir]);
+  const verifyRun = await compare(witness);
+  expect([verifyRun.code, verifyRun.err]).toEqual([1, expect.stringContaining('head_rolled_back')]);
   // The earlier lines of the witness still agree with the trail.
   const [line = ''] = readFileSync(witness, 'utf8').split('\n');
-  const earlier = join(older, 'earlier');
-  writeFileSync(earlier, `${line}\n`);
-  expect((await compare(earlier)).code).toBe(0);
-  await back.stop();
+  const earlierWitness = join(older, 'earlier');
+  writeFileSync(earlierWitness, `${line}\n`);
+  expect((await compare(earlierWitness)).code).toBe(0);
+  await rolledBack.stop();
 }, 60_000);
 
 const databaseFiles = ['trainyard.db', 'trainyard.db-wal', 'trainyard.db-shm'];
@@ -233,20 +235,20 @@ test("detects a database replaced by an older copy or by another orchestrator's"
   await second.stop();
   const newer = join(temporaryFolder(), 'newer.db');
   copyFileSync(join(dataDir, 'trainyard.db'), newer);
-  const swapFor = async (file: string) => {
+  const verifyWithDatabase = async (file: string) => {
     for (const name of databaseFiles) rmSync(join(dataDir, name), { force: true });
     copyFileSync(file, join(dataDir, 'trainyard.db'));
-    const swapped = await open(dataDir);
-    const bad = await swapped.verify();
-    await swapped.stop();
+    const restarted = await open(dataDir);
+    const bad = await restarted.verify();
+    await restarted.stop();
     return bad;
   };
   // Replacing the file by an equal copy is allowed, because only the content counts.
-  expect(await swapFor(newer)).toBeNull();
-  expect((await swapFor(older))?.problem).toMatch(
+  expect(await verifyWithDatabase(newer)).toBeNull();
+  expect((await verifyWithDatabase(older))?.problem).toMatch(
     /newest rows are missing|does not match the file audit-head/,
   );
-  expect(await swapFor(join(other.server.dataDir, 'trainyard.db'))).toMatchObject({
+  expect(await verifyWithDatabase(join(other.server.dataDir, 'trainyard.db'))).toMatchObject({
     seq: 1,
     problem: 'the row was changed',
   });
@@ -279,21 +281,23 @@ test('keeps the audit trail valid when retention removes rows, and still detects
   );
   const [line] = await program.waitForLine(/^\{"ready":true.*/);
   const { url } = JSON.parse(line) as { readonly url: string };
-  const hasty = openTrail({ ...program, url, dataDir });
+  const fastTrail = openTrail({ ...program, url, dataDir });
   const anchor = await eventually('a trail without its old rows', () =>
-    edit(dataDir, db => db.prepare<[], { seq: number }>('SELECT seq FROM audit_anchor').get()),
+    editDatabase(dataDir, db => db.prepare<[], { seq: number }>('SELECT seq FROM audit_anchor').get()),
   );
   expect(anchor.seq).toBeGreaterThanOrEqual(3);
-  expect(await hasty.verify()).toBeNull();
-  await hasty.stop();
+  expect(await fastTrail.verify()).toBeNull();
+  await fastTrail.stop();
 
-  const last = await open(dataDir);
-  expect(await last.verify()).toBeNull();
-  expect(valueOf(await last.admin.call(auditApi.verify, {})).anchor?.seq).toBeGreaterThanOrEqual(anchor.seq);
-  const { entries } = valueOf(await last.admin.call(auditApi.list, {}));
+  const lastRow = await open(dataDir);
+  expect(await lastRow.verify()).toBeNull();
+  expect(valueOf(await lastRow.admin.call(auditApi.verify, {})).anchor?.seq).toBeGreaterThanOrEqual(
+    anchor.seq,
+  );
+  const { entries } = valueOf(await lastRow.admin.call(auditApi.list, {}));
   expect(entries.map(({ event_type: type }) => type)).toContain('audit.trimmed');
   const first = entries.at(-1)?.seq ?? 0;
   expect(first).toBeGreaterThan(anchor.seq);
-  edit(dataDir, db => db.prepare("UPDATE audit SET details = '{}' WHERE seq = ?").run(first));
-  expect(await last.verify()).toMatchObject({ seq: first, problem: 'the row was changed' });
+  editDatabase(dataDir, db => db.prepare("UPDATE audit SET details = '{}' WHERE seq = ?").run(first));
+  expect(await lastRow.verify()).toMatchObject({ seq: first, problem: 'the row was changed' });
 }, 120_000);

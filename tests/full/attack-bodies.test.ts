@@ -18,7 +18,7 @@ function pipeBody(url: string, token: string, mebibytes: number): Promise<number
   return new Promise(resolve => {
     const [name, value] = bearer(token);
     const { hostname, port } = new URL(url);
-    const sent = request({
+    const outgoing = request({
       hostname,
       port,
       path: submit,
@@ -30,18 +30,18 @@ function pipeBody(url: string, token: string, mebibytes: number): Promise<number
     let status = 0;
     const next = (): void => {
       left -= 1;
-      if (left < 0 || sent.destroyed) sent.end();
-      else if (sent.write(piece)) setImmediate(next);
-      else sent.once('drain', next);
+      if (left < 0 || outgoing.destroyed) outgoing.end();
+      else if (outgoing.write(piece)) setImmediate(next);
+      else outgoing.once('drain', next);
     };
-    sent.once('response', response => {
+    outgoing.once('response', response => {
       status = response.statusCode ?? 0;
       response.resume().once('end', () => resolve(status));
-      sent.destroy();
+      outgoing.destroy();
     });
     // The server closes a connection that sends too much, and the answer may be lost with it.
-    sent.once('error', () => resolve(status));
-    sent.write('"');
+    outgoing.once('error', () => resolve(status));
+    outgoing.write('"');
     next();
   });
 }
@@ -74,26 +74,26 @@ test("refuses hostile request bodies without growing the server's memory", async
     ['80,000 keys', 400, () => post(`{${Array.from({ length: 80_000 }, (_, n) => `"k${n}":{}`).join()}}`)],
     ['one text of a megabyte', 400, () => post(`"${'\\u0041'.repeat(170_000)}"`)],
   ];
-  const round = async (): Promise<void> => {
-    for (const [what, status, send] of bodies) {
+  const sendAllBodies = async (): Promise<void> => {
+    for (const [description, status, send] of bodies) {
       const answers = await Promise.all(Array.from({ length: 5 }, send));
-      expect([what, answers]).toEqual([what, Array.from({ length: 5 }, () => status)]);
+      expect([description, answers]).toEqual([description, Array.from({ length: 5 }, () => status)]);
     }
     // The server refuses the body or closes the connection; it never reads the whole body.
     for (const status of await Promise.all(Array.from({ length: 5 }, () => pipeBody(server.url, token, 20))))
       expect([0, 413]).toContain(status);
   };
-  await round();
+  await sendAllBodies();
   // Measure after a first round, which loads code and allocates buffers that later rounds reuse.
   const before = memoryOf(server.pid);
-  let most = before;
-  const measuring = setInterval(() => {
-    most = Math.max(most, memoryOf(server.pid));
+  let maxMemory = before;
+  const measureTimer = setInterval(() => {
+    maxMemory = Math.max(maxMemory, memoryOf(server.pid));
   }, 20);
-  onTestFinished(() => clearInterval(measuring));
+  onTestFinished(() => clearInterval(measureTimer));
   const rounds = scaled(2);
-  for (let n = 0; n < rounds; n += 1) await round();
-  expect((most - before) / MiB).toBeLessThan(150);
+  for (let n = 0; n < rounds; n += 1) await sendAllBodies();
+  expect((maxMemory - before) / MiB).toBeLessThan(150);
   const { status } = await sendRaw(server.url, { path: '/health/ready' });
   expect(status).toBe(200);
   const jobs = await sendRaw(server.url, { path: '/api/queue', headers: [bearer(token)] });

@@ -28,15 +28,15 @@ import { type Watch, watchEvents } from '../support/watch.ts';
 const canary = (what: string): string => `canary-${what}-${randomBytes(9).toString('hex')}`;
 
 /** Secrets in a config, under the keys that users give them. */
-const ofConfig = {
+const configSecrets = {
   hf_token: canary('hf'),
   wandb_api_key: canary('wandb'),
   '--hub_token': canary('hub'),
   tracker: { password: canary('deep') },
 };
-const ofDataloader = { aws_secret_access_key: canary('aws') };
-const ofServer = canary('server');
-const ofAgent = canary('agent');
+const dataloaderSecrets = { aws_secret_access_key: canary('aws') };
+const serverSecret = canary('server');
+const agentSecret = canary('agent');
 
 /** Places where configs may appear: the database, the rig of the job, and the call that returns configs. */
 const configPlaces = [
@@ -89,11 +89,11 @@ interface Known {
 
 /** Makes each call that returns data, as a user with all permissions. */
 async function readCalls({ url, adminToken, job, worker, tokenId }: Known): Promise<readonly Evidence[]> {
-  const shown = everyCall.filter(
+  const readCallsOfApi = everyCall.filter(
     ({ method, authority, stream }) =>
       method === 'GET' && authority !== 'worker' && stream !== 'text/event-stream',
   );
-  const paths = [...shown.map(({ path }) => path), '/docs', '/'];
+  const paths = [...readCallsOfApi.map(({ path }) => path), '/docs', '/'];
   return Promise.all(
     paths.map(async path => {
       const kind = path.startsWith('/api/admin/workers')
@@ -112,26 +112,26 @@ async function readCalls({ url, adminToken, job, worker, tokenId }: Known): Prom
 
 /** Returns all events as they are sent. */
 async function openRawEvents(url: string, token: string) {
-  const over = new AbortController();
+  const controller = new AbortController();
   const response = await fetch(`${url}/api/events`, {
     headers: { authorization: `Bearer ${token}`, 'last-event-id': '0' },
-    signal: over.signal,
+    signal: controller.signal,
   });
   let text = '';
-  const pump = async (): Promise<void> => {
+  const readEvents = async (): Promise<void> => {
     for await (const part of response.body ?? []) text += Buffer.from(part).toString('latin1');
   };
-  const ended = pump().catch(() => undefined);
+  const ended = readEvents().catch(() => undefined);
   return {
     async close(): Promise<Evidence> {
-      over.abort();
+      controller.abort();
       await ended;
       return { place: 'event stream', text };
     },
   };
 }
 
-const asNobody = (command: readonly string[]): Promise<{ readonly code: number; readonly out: string }> =>
+const runAsNobody = (command: readonly string[]): Promise<{ readonly code: number; readonly out: string }> =>
   new Promise(resolve => {
     const args = ['--reuid=65534', '--regid=65534', '--clear-groups', '--', ...command];
     execFile('setpriv', args, { encoding: 'utf8' }, (error, out) =>
@@ -156,14 +156,14 @@ test.skipIf(!existsSync('/proc/self/environ'))(
   'leaks no secret outside its allowed places while trainings succeed and fail',
   async () => {
     const folder = openFolder();
-    const [dataDir, home, bench] = [join(folder, 'data'), join(folder, 'home'), join(folder, 'bench')];
-    for (const path of [home, bench]) mkdirSync(path, { mode: 0o755 });
+    const [dataDir, home, toolsFolder] = [join(folder, 'data'), join(folder, 'home'), join(folder, 'bench')];
+    for (const path of [home, toolsFolder]) mkdirSync(path, { mode: 0o755 });
     const env = { [ownerVariable]: folder };
     const evidence: Evidence[] = [];
-    const note = (found: readonly Evidence[]): void => void evidence.push(...found);
+    const addEvidence = (foundPlaces: readonly Evidence[]): void => void evidence.push(...foundPlaces);
 
-    const gate = join(bench, 'go');
-    const trainer = join(bench, 'trainer.cjs');
+    const gate = join(toolsFolder, 'go');
+    const trainer = join(toolsFolder, 'trainer.cjs');
     writeFileSync(
       trainer,
       `const { existsSync, readFileSync } = require('node:fs');
@@ -184,7 +184,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
           dataDir,
           ...args,
         ],
-        { env: { ...env, MY_SECRET: ofServer } },
+        { env: { ...env, MY_SECRET: serverSecret } },
       );
       const [, url = ''] = await program.waitForLine(/(?:^Trainyard listens on |"url":")(http:[^"\s]+)/);
       const adminToken = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
@@ -212,16 +212,16 @@ test.skipIf(!existsSync('/proc/self/environ'))(
           '--trainer',
           `'${process.execPath}' '${trainer}' {config_path}`,
         ],
-        { env: { ...env, ...more, RIG_SECRET: ofAgent, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home } },
+        { env: { ...env, ...more, RIG_SECRET: agentSecret, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home } },
       );
     const train = async (
       { watch, submit }: { readonly watch: Watch } & Pick<ReturnType<typeof createShortcuts>, 'submit'>,
       code: number,
     ): Promise<JobId> => {
-      const config = { ...ofConfig, code };
-      const job = await submit({ config, config_name: 'flux', dataloader: [ofDataloader] });
+      const config = { ...configSecrets, code };
+      const job = await submit({ config, config_name: 'flux', dataloader: [dataloaderSecrets] });
       await watch.job(job, 'running');
-      note(readProcesses(folder));
+      addEvidence(readProcesses(folder));
       writeFileSync(`${gate}${code}`, '');
       expect((await watch.jobEnd(job)).status).toBe(code === 0 ? 'completed' : 'failed');
       return job;
@@ -266,9 +266,9 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     const { join_token: joinToken } = valueOf(
       await second.admin.call(workersApi.createJoinToken, { params: { id }, body: {} }),
     );
-    const tokenFile = join(bench, 'token');
+    const tokenFile = join(toolsFolder, 'token');
     writeFileSync(tokenFile, joinToken, { mode: 0o600 });
-    const again = startAgent(second.url, {}, '--worker-token-file', tokenFile);
+    const secondAgent = startAgent(second.url, {}, '--worker-token-file', tokenFile);
     await second.watch.worker(id, 'idle');
     const [ownToken = 'none'] =
       /wt_[\w-]{43}/.exec(readFileSync(join(home, 'trainyard/rig-1/token'), 'utf8')) ?? [];
@@ -276,28 +276,36 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     const events = await openRawEvents(second.url, second.adminToken);
     const job = await train(second, 3);
     valueOf(await second.admin.call(backupApi.make));
-    const known = { url: second.url, adminToken: second.adminToken, job, worker: id, tokenId: api.id };
-    note(await readCalls(known));
-    note([await events.close()]);
+    const callParameters = {
+      url: second.url,
+      adminToken: second.adminToken,
+      job,
+      worker: id,
+      tokenId: api.id,
+    };
+    addEvidence(await readCalls(callParameters));
+    addEvidence([await events.close()]);
     if (canBeNobody) {
       const pid = String(processesOf(folder)[0]);
-      expect((await asNobody(['find', join(folder, 'data'), home, '-type', 'f', '-readable'])).out).toBe('');
-      expect((await asNobody(['cat', tokenFile])).code).not.toBe(0);
-      expect((await asNobody(['cat', `/proc/${pid}/environ`])).code).not.toBe(0);
+      expect((await runAsNobody(['find', join(folder, 'data'), home, '-type', 'f', '-readable'])).out).toBe(
+        '',
+      );
+      expect((await runAsNobody(['cat', tokenFile])).code).not.toBe(0);
+      expect((await runAsNobody(['cat', `/proc/${pid}/environ`])).code).not.toBe(0);
       // Proves that this user can read files with a public mode.
-      expect((await asNobody(['cat', trainer])).code).toBe(0);
+      expect((await runAsNobody(['cat', trainer])).code).toBe(0);
     }
-    note(readFiles(folder));
-    again.kill('SIGTERM');
-    await again.exited;
+    addEvidence(readFiles(folder));
+    secondAgent.kill('SIGTERM');
+    await secondAgent.exited;
     second.program.kill('SIGTERM');
     await second.program.exited;
-    note(readFiles(folder));
-    note([
+    addEvidence(readFiles(folder));
+    addEvidence([
       say('words of the server', first.program),
       say('words of the server', second.program),
       say('words of the agent', agent),
-      say('words of the agent', again),
+      say('words of the agent', secondAgent),
     ]);
 
     const planted: readonly Planted[] = [
@@ -318,15 +326,15 @@ test.skipIf(!existsSync('/proc/self/environ'))(
       { what: 'the API token', text: api.token, places: [] },
       { what: 'the session', text: session, places: [] },
       { what: 'a wrong token', text: wrong, places: [] },
-      { what: 'the environment of the server', text: ofServer, places: [/^environment of server$/] },
+      { what: 'the environment of the server', text: serverSecret, places: [/^environment of server$/] },
       {
         what: 'the environment of the rig',
-        text: ofAgent,
+        text: agentSecret,
         places: [/^environment of (?:agent|guard|trainer)$/],
       },
       ...[
-        ...Object.values(ofConfig).map(each => (typeof each === 'string' ? each : each.password)),
-        ofDataloader.aws_secret_access_key,
+        ...Object.values(configSecrets).map(each => (typeof each === 'string' ? each : each.password)),
+        dataloaderSecrets.aws_secret_access_key,
       ].map(text => ({ what: 'a value of a config', text, places: configPlaces })),
     ];
     const places = new Set(evidence.map(({ place }) => place));
@@ -334,13 +342,15 @@ test.skipIf(!existsSync('/proc/self/environ'))(
       expect(places).toContain(`environment of ${role}`);
     expect([...places].filter(place => place.includes('unknown'))).toEqual([]);
     for (const { what, text, places: allowed } of planted) {
-      const found = [...new Set(evidence.filter(each => each.text.includes(text)).map(({ place }) => place))];
-      expect([what, found.filter(place => !allowed.some(pattern => pattern.test(place)))]).toEqual([
+      const foundPlaces = [
+        ...new Set(evidence.filter(each => each.text.includes(text)).map(({ place }) => place)),
+      ];
+      expect([what, foundPlaces.filter(place => !allowed.some(pattern => pattern.test(place)))]).toEqual([
         what,
         [],
       ]);
       // Proves that the search covered the allowed places.
-      expect([what, found.length > 0]).toEqual([what, allowed.length > 0]);
+      expect([what, foundPlaces.length > 0]).toEqual([what, allowed.length > 0]);
     }
     // The database holds only the hash of each token.
     const database = evidence.filter(({ place }) => place.startsWith('file data/trainyard.db'));

@@ -15,7 +15,7 @@ import { root, startProgram, temporaryFolder } from '../support/processes.ts';
 import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
-const generous = (argv: readonly string[], env: Readonly<Record<string, string>>) =>
+const startWithUmaskZero = (argv: readonly string[], env: Readonly<Record<string, string>>) =>
   startProgram(['/bin/sh', '-c', 'umask 000; exec "$0" "$@"', process.execPath, ...argv], { env });
 
 const isWindows = process.platform === 'win32';
@@ -35,7 +35,7 @@ test.skipIf(isWindows)(
     onTestFinished(() => modes.close());
 
     const startServer = async (...args: readonly string[]) => {
-      const server = generous(
+      const server = startWithUmaskZero(
         [join(root, 'main/cli.ts'), 'server', '--port', '0', '--data-dir', dataDir, '--json', ...args],
         env,
       );
@@ -64,7 +64,7 @@ test.skipIf(isWindows)(
      console.log(process.umask()); process.exitCode = config.code;`,
       { mode: 0o600 },
     );
-    const agent = generous(
+    const agent = startWithUmaskZero(
       [
         join(root, 'agent/main.ts'),
         '--orchestrator-url',
@@ -93,10 +93,10 @@ test.skipIf(isWindows)(
     server.kill('SIGTERM');
     await server.exited;
     modes.recordNow();
-    const again = await startServer('--audit-retention-days', '30', '--ssl');
+    const restarted = await startServer('--audit-retention-days', '30', '--ssl');
     modes.recordNow();
-    again.kill('SIGKILL');
-    await again.exited;
+    restarted.kill('SIGKILL');
+    await restarted.exited;
     modes.recordNow();
 
     expect(modes.open()).toEqual([]);

@@ -29,14 +29,14 @@ function flood(url: string, atOnce: number, isOver: () => boolean) {
   const { hostname, port } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
   const statuses = new Map<number, number>();
-  let tried = 0;
-  const one = (): Promise<void> =>
+  let tokensTried = 0;
+  const sendOne = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      tried += 1;
-      const isWorker = tried % 2 === 0;
+      tokensTried += 1;
+      const isWorker = tokensTried % 2 === 0;
       const headers = isWorker
-        ? { 'x-worker-token': `wt_${tried}` }
-        : { authorization: `Bearer tk_${tried}` };
+        ? { 'x-worker-token': `wt_${tokensTried}` }
+        : { authorization: `Bearer tk_${tokensTried}` };
       const path = isWorker ? '/api/workers/queue?worker_id=w_x' : '/api/queue';
       request({ hostname, port, path, agent, headers }, response => {
         const { statusCode = 0 } = response;
@@ -47,10 +47,10 @@ function flood(url: string, atOnce: number, isOver: () => boolean) {
         .end();
     });
   const loop = async (): Promise<void> => {
-    while (!isOver()) await one();
+    while (!isOver()) await sendOne();
   };
   const done = Promise.all(Array.from({ length: atOnce }, loop)).finally(() => agent.destroy());
-  return { statuses, tried: () => tried, done };
+  return { statuses, tried: () => tokensTried, done };
 }
 
 test('rate-limits invalid tokens after sixty, and serves valid clients at the same address', async () => {
@@ -60,13 +60,13 @@ test('rate-limits invalid tokens after sixty, and serves valid clients at the sa
   startWorker({ url, token, args: ['--persistent', '--trainer', trainer] });
   await watch.worker(id, 'idle');
 
-  const begun = performance.now();
-  const enough = scaled(3_000);
+  const startedAt = performance.now();
+  const targetCount = scaled(3_000);
   let jobsDone = 0;
   let isOver = false;
   const attack = flood(url, 16, () => isOver);
   // Clients with valid tokens are served meanwhile, and jobs are completed.
-  while (attack.tried() < enough || jobsDone < 2) {
+  while (attack.tried() < targetCount || jobsDone < 2) {
     const job = await submit({ config: {} });
     expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     jobsDone += 1;
@@ -74,14 +74,14 @@ test('rate-limits invalid tokens after sixty, and serves valid clients at the sa
   }
   isOver = true;
   await attack.done;
-  const seconds = (performance.now() - begun) / 1_000;
+  const seconds = (performance.now() - startedAt) / 1_000;
 
   const { statuses } = attack;
   expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([401, 429]);
   // Sixty invalid tokens are answered at once, then one per second.
-  const answered = statuses.get(401) ?? 0;
-  expect(answered).toBeGreaterThanOrEqual(60);
-  expect(answered).toBeLessThanOrEqual(62 + seconds);
+  const answeredCount = statuses.get(401) ?? 0;
+  expect(answeredCount).toBeGreaterThanOrEqual(60);
+  expect(answeredCount).toBeLessThanOrEqual(62 + seconds);
   const query = { event_type: 'auth.*', limit: 500 };
   const { entries } = valueOf(await admin.call(auditApi.list, { query }));
   const types = entries.map(({ event_type: type }) => type);
@@ -101,16 +101,16 @@ test('limits one token to a hundred event streams, without limiting other tokens
   const { url, admin } = await openServer();
   const tokenOf = async (name: string): Promise<string> =>
     valueOf(await admin.call(tokensApi.create, { body: { name, permissions: ['queue.view'] } })).token;
-  const [greedy, modest] = [await tokenOf('greedy'), await tokenOf('modest')];
-  const leaving = new AbortController();
-  onTestFinished(() => leaving.abort());
+  const [greedyToken, modestToken] = [await tokenOf('greedy'), await tokenOf('modest')];
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
   const open = (token: string): Promise<Response> =>
-    fetch(`${url}/api/events`, { headers: { authorization: `Bearer ${token}` }, signal: leaving.signal });
-  const answers = await Promise.all(Array.from({ length: 200 }, () => open(greedy)));
+    fetch(`${url}/api/events`, { headers: { authorization: `Bearer ${token}` }, signal: controller.signal });
+  const answers = await Promise.all(Array.from({ length: 200 }, () => open(greedyToken)));
   const counts = Map.groupBy(answers, ({ status }) => status);
   expect([counts.get(200)?.length, counts.get(429)?.length]).toEqual([100, 100]);
-  const refused: unknown = await counts.get(429)?.[0]?.json();
-  expect(refused).toMatchObject({ code: 'too_many_streams' });
-  expect((await open(modest)).status).toBe(200);
+  const refusal: unknown = await counts.get(429)?.[0]?.json();
+  expect(refusal).toMatchObject({ code: 'too_many_streams' });
+  expect((await open(modestToken)).status).toBe(200);
   valueOf(await admin.call(queueApi.list, {}));
 }, 120_000);

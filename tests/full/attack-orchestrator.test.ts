@@ -10,7 +10,7 @@ import { endTrainings } from '../support/trainings.ts';
 import { registerReply, startOrchestrator } from '../unit/agent/scripted-orchestrator.ts';
 
 const token = 'wt_canary-7c1f03';
-const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+const invisibleCharacters = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 /** Creates a rig whose trainer records its arguments, environment and folder. */
 function makeRig() {
@@ -52,7 +52,7 @@ function startAgent(rig: ReturnType<typeof makeRig>, url: string): Program {
 }
 
 /** Starts a server on another address, which must receive no call. */
-async function startStranger() {
+async function startOtherServer() {
   const calls: string[] = [];
   const server = createServer((request, response) => {
     calls.push(`${request.method} ${request.url}`);
@@ -72,7 +72,7 @@ const filesIn = (folder: string): readonly string[] =>
 
 type Offer = Extract<WorkerCommand, { type: 'job_submit' }>;
 
-const offer = (parts: object): Offer =>
+const makeOffer = (parts: object): Offer =>
   ({
     type: 'job_submit',
     job_id: 'j_good',
@@ -89,12 +89,12 @@ const offer = (parts: object): Offer =>
 
 test("ignores offers that escape the job folder or the orchestrator's address, and runs the next valid offer", async () => {
   const rig = makeRig();
-  const stranger = await startStranger();
+  const otherServer = await startOtherServer();
   const orchestrator = await startOrchestrator();
   // First, the orchestrator answers registrations with invalid data.
   const replies = [
     { resume_job: { job_id: '../../evil', config_name: 'x', status: 'running', attempt_id: 'a_1' } },
-    { worker_id: `w_1@${stranger.host}`, abandon_job: '../../evil' },
+    { worker_id: `w_1@${otherServer.host}`, abandon_job: '../../evil' },
   ];
   orchestrator.answers.register = () => registerReply(replies.shift() ?? {});
   const agent = startAgent(rig, orchestrator.url);
@@ -117,36 +117,36 @@ test("ignores offers that escape the job folder or the orchestrator's address, a
     'x'.repeat(300),
   ];
   for (const place of places) {
-    orchestrator.push(offer({ job_id: place }));
-    orchestrator.push(offer({ attempt_id: place }));
+    orchestrator.push(makeOffer({ job_id: place }));
+    orchestrator.push(makeOffer({ attempt_id: place }));
     orchestrator.push({ type: 'job_cancel', job_id: place, attempt_id: place } as WorkerCommand);
   }
   const endpoints = [
-    `@${stranger.host}/x`,
-    `//${stranger.host}/x`,
-    `http://${stranger.host}/x`,
+    `@${otherServer.host}/x`,
+    `//${otherServer.host}/x`,
+    `http://${otherServer.host}/x`,
     `.evil.example/x`,
-    `:80@${stranger.host}/`,
+    `:80@${otherServer.host}/`,
     `/../../x`,
     `/a/..`,
     '\\\\evil',
-    `/\\${stranger.host}`,
+    `/\\${otherServer.host}`,
     '/x?y=1',
     '/x#y',
     '/x y',
     '',
   ];
-  for (const upload_endpoint of endpoints) orchestrator.push(offer({ upload_endpoint }));
-  orchestrator.push(offer({}));
+  for (const upload_endpoint of endpoints) orchestrator.push(makeOffer({ upload_endpoint }));
+  orchestrator.push(makeOffer({}));
   await orchestrator.reported('completed', 'a_good');
 
   const reports = orchestrator.calls.filter(({ name }) => name === 'status');
   expect(new Set(reports.map(({ jobId }) => jobId))).toEqual(new Set(['j_good']));
-  expect(stranger.calls).toEqual([]);
-  const made = filesIn(rig.folder).filter(path => !before.includes(path));
-  const isOwn = (path: string): boolean =>
+  expect(otherServer.calls).toEqual([]);
+  const createdFiles = filesIn(rig.folder).filter(path => !before.includes(path));
+  const isExpected = (path: string): boolean =>
     path === 'record.json' || /^home\/trainyard\/rig-1\/(?:jobs\/j_good|jobs$|runs\/a_good)/.test(path);
-  expect(made.filter(path => !isOwn(path))).toEqual([]);
+  expect(createdFiles.filter(path => !isExpected(path))).toEqual([]);
   expect(filesIn(join(state, 'jobs')).filter(path => !path.includes('/'))).toEqual(['j_good']);
   expect(existsSync(join(rig.folder, '..', 'evil'))).toBe(false);
 }, 120_000);
@@ -169,7 +169,7 @@ test("takes nothing from an offer into the trainer's command, environment or wor
     trainer: '/bin/sh',
   };
   orchestrator.push(
-    offer({
+    makeOffer({
       config,
       config_name: '\u001b[2J$(touch touched)\nJob j_forged is completed\u202e',
       dataloader: [{ LD_PRELOAD: 'x', path: '$(touch touched)' }],
@@ -180,24 +180,30 @@ test("takes nothing from an offer into the trainer's command, environment or wor
   );
   await orchestrator.reported('completed', 'a_good');
   const job = join(rig.home, 'trainyard/rig-1/jobs/j_good');
-  const seen = JSON.parse(readFileSync(rig.record, 'utf8')) as {
+  const trainerRecord = JSON.parse(readFileSync(rig.record, 'utf8')) as {
     readonly argv: readonly string[];
     readonly env: Readonly<Record<string, string>>;
     readonly cwd: string;
     readonly config: unknown;
   };
-  expect(seen.argv).toEqual(['--config', join(job, 'config.json'), '--out', join(job, 'output'), 'a b']);
-  expect(seen.cwd).toBe(rig.folder);
-  expect(seen.config).toEqual({ ...config });
-  expect(seen.env).not.toHaveProperty('LD_PRELOAD');
-  expect(seen.env).not.toHaveProperty('NODE_OPTIONS', config.NODE_OPTIONS);
-  expect(seen.env['PATH']).toBe(process.env['PATH']);
-  expect(seen.env['HF_TOKEN']).toBe('hf_x\nLD_PRELOAD=evil.so');
-  expect(JSON.stringify(seen.env)).not.toContain(token);
-  expect(seen.env['PYTHONUNBUFFERED']).toBe('1');
+  expect(trainerRecord.argv).toEqual([
+    '--config',
+    join(job, 'config.json'),
+    '--out',
+    join(job, 'output'),
+    'a b',
+  ]);
+  expect(trainerRecord.cwd).toBe(rig.folder);
+  expect(trainerRecord.config).toEqual({ ...config });
+  expect(trainerRecord.env).not.toHaveProperty('LD_PRELOAD');
+  expect(trainerRecord.env).not.toHaveProperty('NODE_OPTIONS', config.NODE_OPTIONS);
+  expect(trainerRecord.env['PATH']).toBe(process.env['PATH']);
+  expect(trainerRecord.env['HF_TOKEN']).toBe('hf_x\nLD_PRELOAD=evil.so');
+  expect(JSON.stringify(trainerRecord.env)).not.toContain(token);
+  expect(trainerRecord.env['PYTHONUNBUFFERED']).toBe('1');
   const isKnown = (name: string): boolean => name in process.env || name === 'PYTHONUNBUFFERED';
-  const added = Object.keys(seen.env).filter(name => !isKnown(name));
-  expect(added.toSorted()).toEqual([
+  const addedVariables = Object.keys(trainerRecord.env).filter(name => !isKnown(name));
+  expect(addedVariables.toSorted()).toEqual([
     'CONFIG_PATH',
     'HF_TOKEN',
     'SIMPLETUNER_CONFIG_BACKEND',
@@ -211,7 +217,7 @@ test("takes nothing from an offer into the trainer's command, environment or wor
   expect(existsSync(join(root, 'touched'))).toBe(false);
   // Each log line is one line of plain text, whether its text comes from the agent, the orchestrator or the trainer.
   await agent.waitForLine(/^\| .*trained/);
-  for (const line of agent.lines) expect(line).not.toMatch(unseen);
+  for (const line of agent.lines) expect(line).not.toMatch(invisibleCharacters);
   expect(agent.lines.filter(line => line.startsWith('Job j_forged'))).toEqual([]);
 }, 120_000);
 
@@ -227,7 +233,7 @@ test.each([
     const orchestrator = await startOrchestrator();
     const agent = startAgent(rig, orchestrator.url);
     await agent.waitForLine(/^Connected/);
-    orchestrator.push(offer({ config }));
+    orchestrator.push(makeOffer({ config }));
     await orchestrator.reported('failed', 'a_good');
     const report = orchestrator.calls.find(
       ({ name, body }) => name === 'status' && JSON.stringify(body).includes('failed'),

@@ -11,42 +11,42 @@ import { startTestServer, type TestServer, valueOf } from '../support/server.ts'
 const markup = '<img src=x onerror=alert(1)>';
 const frame = 'x\n\nid: 1\nevent: job\ndata: {"kind":"reset","seq":0}\n\n';
 const ansi = '\u001b]0;owned\u0007\u001b[2J\u009b31m';
-const turned = '\u202egpj.exe\u2066\u200f';
+const reversedText = '\u202egpj.exe\u2066\u200f';
 const lines = 'a\r\nb\u2028c\u2029d\u0085e\u0000';
-const all = [markup, frame, ansi, turned, lines].join(' ');
+const hostileText = [markup, frame, ansi, reversedText, lines].join(' ');
 
 /** Matches characters that move the cursor, end a line or reverse text, except our own line breaks and tabs. */
 const harmful = /[^\P{Cc}\t\n]|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 let server: TestServer;
 let rig: { readonly id: WorkerId; readonly token: string };
-let failed: JobId;
-let waiting: JobId;
+let failedJob: JobId;
+let pendingJob: JobId;
 let workerStream: { readonly text: () => string };
 let uiStream: { readonly text: () => string; until(pattern: RegExp): Promise<void> };
 
-async function openStream(path: string, header: readonly [string, string], over: AbortSignal) {
-  const response = await fetch(server.url + path, { headers: [[...header]], signal: over });
+async function openStream(path: string, header: readonly [string, string], controller: AbortSignal) {
+  const response = await fetch(server.url + path, { headers: [[...header]], signal: controller });
   let text = '';
-  const looks = new Set<() => void>();
-  const pump = async (): Promise<void> => {
+  const checks = new Set<() => void>();
+  const readStream = async (): Promise<void> => {
     for await (const part of response.body ?? []) {
       text += Buffer.from(part).toString('latin1');
-      for (const look of looks) look();
+      for (const check of checks) check();
     }
   };
-  void pump().catch(() => undefined);
+  void readStream().catch(() => undefined);
   return {
     text: () => text,
     until: (pattern: RegExp): Promise<void> =>
       new Promise(resolve => {
-        const look = (): void => {
+        const check = (): void => {
           if (!pattern.test(text)) return;
-          looks.delete(look);
+          checks.delete(check);
           resolve();
         };
-        looks.add(look);
-        look();
+        checks.add(check);
+        check();
       }),
   };
 }
@@ -59,53 +59,72 @@ const post = (path: string, body: object) =>
     body: JSON.stringify(body),
   });
 
-const over = new AbortController();
+const controller = new AbortController();
 beforeAll(async () => {
   server = await startTestServer();
   const { admin } = server;
-  uiStream = await openStream('/api/events', ['authorization', `Bearer ${server.adminToken}`], over.signal);
+  uiStream = await openStream(
+    '/api/events',
+    ['authorization', `Bearer ${server.adminToken}`],
+    controller.signal,
+  );
   rig = await server.createWorker({
     name: markup,
-    labels: { rig: 'x', [lines.slice(0, 20)]: all.slice(0, 64) },
+    labels: { rig: 'x', [lines.slice(0, 20)]: hostileText.slice(0, 64) },
   });
-  const gpu = { index: 0, name: all, vram_gb: 24 };
-  const registered = await post('/api/workers/register', {
+  const gpu = { index: 0, name: hostileText, vram_gb: 24 };
+  const registration = await post('/api/workers/register', {
     protocol: 2,
     persistent: true,
-    name: all,
-    agent_version: all,
-    gpu_info: { name: all, count: 1, vram_gb: 24, driver: all, accelerator: all, gpus: [gpu] },
-    labels: { own: all.slice(0, 64), [frame.slice(0, 40)]: ansi },
+    name: hostileText,
+    agent_version: hostileText,
+    gpu_info: {
+      name: hostileText,
+      count: 1,
+      vram_gb: 24,
+      driver: hostileText,
+      accelerator: hostileText,
+      gpus: [gpu],
+    },
+    labels: { own: hostileText.slice(0, 64), [frame.slice(0, 40)]: ansi },
   });
-  expect(registered.status).toBe(200);
+  expect(registration.status).toBe(200);
   workerStream = await openStream(
     `/api/workers/stream?worker_id=${rig.id}`,
     ['x-worker-token', rig.token],
-    over.signal,
+    controller.signal,
   );
   await server.watch.worker(rig.id, 'idle');
-  failed = await server.submit({
-    config: { prompt: all, [all]: all, nested: { list: [all] } },
+  failedJob = await server.submit({
+    config: { prompt: hostileText, [hostileText]: hostileText, nested: { list: [hostileText] } },
     config_name: markup,
     worker_labels: { rig: 'x' },
   });
-  await server.watch.job(failed, 'dispatched');
-  const progress = { step: 1, stage: all.slice(0, 200), metrics: { [ansi]: 1, [frame.slice(0, 60)]: 2 } };
-  await post(`/api/workers/job/${failed}/status`, { status: 'running', progress });
-  await post('/api/workers/heartbeat', { status: all, current_job_id: failed, job_progress: progress });
-  await post(`/api/workers/job/${failed}/status`, {
+  await server.watch.job(failedJob, 'dispatched');
+  const progress = {
+    step: 1,
+    stage: hostileText.slice(0, 200),
+    metrics: { [ansi]: 1, [frame.slice(0, 60)]: 2 },
+  };
+  await post(`/api/workers/job/${failedJob}/status`, { status: 'running', progress });
+  await post('/api/workers/heartbeat', {
+    status: hostileText,
+    current_job_id: failedJob,
+    job_progress: progress,
+  });
+  await post(`/api/workers/job/${failedJob}/status`, {
     status: 'failed',
-    error: `Traceback\n${all}\nValueError: ${all}`,
+    error: `Traceback\n${hostileText}\nValueError: ${hostileText}`,
     exit_code: 1,
     progress,
   });
-  await server.watch.jobEnd(failed);
-  waiting = await server.submit({ config: {}, worker_labels: { [ansi]: all.slice(0, 60) } });
+  await server.watch.jobEnd(failedJob);
+  pendingJob = await server.submit({ config: {}, worker_labels: { [ansi]: hostileText.slice(0, 60) } });
   valueOf(await admin.call(workersApi.drain, { params: { id: rig.id }, body: { reason: markup } }));
   await server.watch.worker(rig.id, 'draining');
 });
 afterAll(async () => {
-  over.abort();
+  controller.abort();
   await server.close();
 });
 
@@ -129,14 +148,22 @@ describe('event streams', () => {
     expect(events.map(({ kind }) => kind)).not.toContain('reset');
     const commands = blocksOf(workerStream.text()).filter(block => block.startsWith('data: '));
     expect(commands.map(text => JSON.parse(text.slice(6)) as object)).toMatchObject([
-      { type: 'job_submit', job_id: failed, config: { prompt: all, [all]: all, nested: { list: [all] } } },
+      {
+        type: 'job_submit',
+        job_id: failedJob,
+        config: { prompt: hostileText, [hostileText]: hostileText, nested: { list: [hostileText] } },
+      },
     ]);
   });
 
   test('strips control characters from what a worker reports about itself, and shortens it', async () => {
     const worker = valueOf(await server.admin.call(workersApi.get, { params: { id: rig.id } }));
-    const said = [worker.host, worker.gpu_name, worker.accelerator_type, worker.agent_version];
-    for (const text of [...said, worker.gpu_info.driver, ...worker.gpu_info.gpus.map(({ name }) => name)]) {
+    const reportedTexts = [worker.host, worker.gpu_name, worker.accelerator_type, worker.agent_version];
+    for (const text of [
+      ...reportedTexts,
+      worker.gpu_info.driver,
+      ...worker.gpu_info.gpus.map(({ name }) => name),
+    ]) {
       expect(text).toContain(markup);
       expect(text).not.toMatch(harmful);
       expect(text?.length).toBeLessThanOrEqual(200);
@@ -144,7 +171,7 @@ describe('event streams', () => {
   });
 });
 
-test.each([frame, ansi, turned, lines])('rejects %j as a name or a reason', async text => {
+test.each([frame, ansi, reversedText, lines])('rejects %j as a name or a reason', async text => {
   const { admin } = server;
   const answers = [
     await admin.call(workersApi.create, { body: { name: text } }),
@@ -161,14 +188,14 @@ describe('terminal output', () => {
     ['workers get', () => [rig.id]],
     ['jobs list', () => []],
     ['jobs list', () => ['--all']],
-    ['jobs get', () => [failed]],
-    ['jobs why', () => [waiting]],
+    ['jobs get', () => [failedJob]],
+    ['jobs why', () => [pendingJob]],
     ['audit list', () => []],
     ['audit export', () => []],
     ['audit stats', () => []],
     ['queue status', () => []],
   ];
-  const shapes: readonly (readonly string[])[] = [
+  const outputOptions: readonly (readonly string[])[] = [
     [],
     ['--json'],
     ['-o', 'worker_labels,labels,host,name,error_message,details'],
@@ -177,18 +204,18 @@ describe('terminal output', () => {
   test.each(commands)(
     'prints hostile text without control characters in every format of trainyard %s',
     async (command, args) => {
-      for (const shape of shapes) {
-        const argv = [...command.split(' '), ...args(), ...shape, '--data-dir', server.dataDir];
-        const wide = await runTrainyard(argv);
-        const onScreen = await runTrainyard(argv, { screen: { columns: 80, rows: 24 } });
-        for (const { out, err, code } of [wide, onScreen]) {
+      for (const options of outputOptions) {
+        const argv = [...command.split(' '), ...args(), ...options, '--data-dir', server.dataDir];
+        const withoutTerminal = await runTrainyard(argv);
+        const onTerminal = await runTrainyard(argv, { screen: { columns: 80, rows: 24 } });
+        for (const { out, err, code } of [withoutTerminal, onTerminal]) {
           expect([argv.join(' '), code === 0 || code === 2], `said: ${err}`).toEqual([argv.join(' '), true]);
           // With `-o`, tabs separate the fields.
           expect(out).not.toMatch(harmful);
           expect(err).not.toMatch(harmful);
         }
-        if (shape[0] === '--json' && wide.code === 0 && command !== 'audit export')
-          expect(() => JSON.parse(wide.out) as unknown).not.toThrow();
+        if (options[0] === '--json' && withoutTerminal.code === 0 && command !== 'audit export')
+          expect(() => JSON.parse(withoutTerminal.out) as unknown).not.toThrow();
       }
     },
   );
@@ -201,10 +228,12 @@ describe('terminal output', () => {
 
 test('prints an unexpected server response without control characters', async () => {
   const { createServer } = await import('node:http');
-  const odd = createServer((_request, response) => response.writeHead(502).end(`<h1>${all}</h1>`));
-  await new Promise<void>(resolve => odd.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void odd.close());
-  const address = odd.address();
+  const oddServer = createServer((_request, response) =>
+    response.writeHead(502).end(`<h1>${hostileText}</h1>`),
+  );
+  await new Promise<void>(resolve => oddServer.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void oddServer.close());
+  const address = oddServer.address();
   const port = typeof address === 'object' ? address?.port : 0;
   const run = await runTrainyard(['workers', 'list', '--url', `http://127.0.0.1:${port}`], {
     env: { ADMIN_TOKEN: 'ta_x' },

@@ -24,12 +24,12 @@ async function open(...args: readonly string[]) {
   const admin = adminClient(server.url, token);
   const watch = await watchEvents(server.url, token);
   onTestFinished(() => watch.close());
-  const bench = { ...server, ...createShortcuts(admin) };
+  const fixture = { ...server, ...createShortcuts(admin) };
   const keys = async (id: JobId): Promise<readonly string[]> =>
     valueOf(await admin.call(artifactsApi.list, { params: { id }, query: {} })).artifacts.map(
       ({ key }) => key,
     );
-  return { server, bench, token, admin, watch, keys };
+  return { server, fixture, token, admin, watch, keys };
 }
 
 /** Returns all files below the data folder, except those of the database. */
@@ -41,24 +41,30 @@ const filesIn = ({ dataDir }: ServerProgram): readonly string[] =>
     : [];
 
 test('refuses uploads with a revoked token, to another job, outside the folder or over quota, and stores nothing', async () => {
-  const { server, bench, keys } = await open('--artifacts-per-job', '0.001', '--disk-reserve', '0');
-  const rigs = [await openRig(bench, 'rig-1'), await openRig(bench, 'rig-2')] as const;
-  const revoked = await startJob(bench, rigs[0]);
+  const { server, fixture, keys } = await open('--artifacts-per-job', '0.001', '--disk-reserve', '0');
+  const rigs = [await openRig(fixture, 'rig-1'), await openRig(fixture, 'rig-2')] as const;
+  const revoked = await startJob(fixture, rigs[0]);
   await rigs[0].report(revoked, 'failed', { exit_code: 1 });
-  const own = await startJob(bench, rigs[0]);
-  const other = await startJob(bench, rigs[1]);
+  const ownJob = await startJob(fixture, rigs[0]);
+  const otherJob = await startJob(fixture, rigs[1]);
   const before = readdirSync(server.dataDir).toSorted();
   const uploadFile = async (
     token: string,
     key: string,
-    sent: UploadRequest,
+    outgoing: UploadRequest,
   ): Promise<readonly [number, unknown]> => {
-    const answer = await upload(server.url, token, key, sent);
+    const answer = await upload(server.url, token, key, outgoing);
     return [answer.status, ((await answer.json()) as { readonly code: unknown }).code];
   };
   expect(await uploadFile(revoked.token, 'a', { body: 'x' })).toEqual([401, 'uploads_closed']);
-  expect(await uploadFile(own.token, 'a', { body: 'x', bucket: other.jobId })).toEqual([403, 'not_your_job']);
-  expect(await uploadFile(own.token, 'a', { body: 'x'.repeat(2_000_000) })).toEqual([413, 'quota_exceeded']);
+  expect(await uploadFile(ownJob.token, 'a', { body: 'x', bucket: otherJob.jobId })).toEqual([
+    403,
+    'not_your_job',
+  ]);
+  expect(await uploadFile(ownJob.token, 'a', { body: 'x'.repeat(2_000_000) })).toEqual([
+    413,
+    'quota_exceeded',
+  ]);
   for (const key of [
     '../../admin-token',
     '..%2f..%2fadmin-token',
@@ -69,12 +75,16 @@ test('refuses uploads with a revoked token, to another job, outside the folder o
     const { status, code } = await sendRaw(server.url, {
       method: 'PUT',
       path: `/api/cloud/storage/outputs/${key}`,
-      headers: [['x-upload-token', own.token]],
+      headers: [['x-upload-token', ownJob.token]],
       body: 'x',
     });
     expect([key, status, code]).toEqual([key, 400, 'invalid_request']);
   }
-  expect(await Promise.all([revoked, own, other].map(({ jobId }) => keys(jobId)))).toEqual([[], [], []]);
+  expect(await Promise.all([revoked, ownJob, otherJob].map(({ jobId }) => keys(jobId)))).toEqual([
+    [],
+    [],
+    [],
+  ]);
   expect(filesIn(server)).toEqual([]);
   expect(
     readdirSync(server.dataDir)
@@ -84,62 +94,64 @@ test('refuses uploads with a revoked token, to another job, outside the folder o
 }, 60_000);
 
 test('streams uploads of hundreds of megabytes without growing memory or blocking other clients', async () => {
-  const { server, bench, admin } = await open('--disk-reserve', '0');
-  const job = await startJob(bench, await openRig(bench));
+  const { server, fixture, admin } = await open('--disk-reserve', '0');
+  const job = await startJob(fixture, await openRig(fixture));
   const piece = Buffer.alloc(MiB, 'x');
   const pipeBody = (key: string, mebibytes: number): Promise<number> =>
     new Promise((resolve, reject) => {
-      const sent = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
+      const outgoing = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
         method: 'PUT',
         headers: { 'x-upload-token': job.token, 'content-length': mebibytes * MiB },
       });
       let left = mebibytes;
       const next = (): void => {
         for (; left > 0; left -= 1)
-          if (!sent.write(piece)) {
+          if (!outgoing.write(piece)) {
             left -= 1;
-            sent.once('drain', next);
+            outgoing.once('drain', next);
             return;
           }
-        sent.end();
+        outgoing.end();
       };
-      sent.once('error', reject);
-      sent.once('response', response => {
+      outgoing.once('error', reject);
+      outgoing.once('response', response => {
         resolve(response.resume().statusCode ?? 0);
       });
       next();
     });
   await pipeBody('warm', 8);
   const before = memoryOf(server.pid);
-  let most = before;
+  let maxMemory = before;
   let isOver = false;
   const uploads = Promise.all(['a', 'b', 'c'].map(key => pipeBody(key, 100))).finally(() => {
     isOver = true;
   });
   while (!isOver) {
     valueOf(await admin.call(artifactsApi.list, { params: { id: job.jobId }, query: {} }));
-    most = Math.max(most, memoryOf(server.pid));
+    maxMemory = Math.max(maxMemory, memoryOf(server.pid));
   }
   expect(await uploads).toEqual([200, 200, 200]);
-  expect(most - before).toBeLessThan(150 * MiB);
+  expect(maxMemory - before).toBeLessThan(150 * MiB);
 }, 120_000);
 
 test('accepts uploads of a real trainer that uses the token from its environment', async () => {
-  const { server, bench, watch, keys, admin, token: adminToken } = await open();
-  const { id, token } = await bench.createWorker({ name: 'rig-1' });
+  const { server, fixture, watch, keys, admin, token: adminToken } = await open();
+  const { id, token } = await fixture.createWorker({ name: 'rig-1' });
   const args = ['--name', 'rig-1', '--persistent', '--bring', 'none', '--trainer', digitsTrainer];
   startWorker({ url: server.url, token, args });
   await watch.worker(id, 'idle');
   const config = JSON.parse(
     readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8'),
   ) as Record<string, unknown>;
-  const job = await bench.submit({ config });
+  const job = await fixture.submit({ config });
   expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed' });
   expect(await keys(job)).toEqual(['result.json', 'checkpoint-002814.bin']);
-  const [, made] = valueOf(await admin.call(artifactsApi.list, { params: { id: job }, query: {} })).artifacts;
-  expect(made).toMatchObject({ kind: 'checkpoint', attempt: 1 });
-  const got = await fetch(`${server.url}/api/queue/${job}/artifacts/checkpoint-002814.bin`, {
+  const [, artifact] = valueOf(
+    await admin.call(artifactsApi.list, { params: { id: job }, query: {} }),
+  ).artifacts;
+  expect(artifact).toMatchObject({ kind: 'checkpoint', attempt: 1 });
+  const downloaded = await fetch(`${server.url}/api/queue/${job}/artifacts/checkpoint-002814.bin`, {
     headers: { authorization: `Bearer ${adminToken}` },
   });
-  expect(sha256(new Uint8Array(await got.arrayBuffer()))).toBe(made?.sha256);
+  expect(sha256(new Uint8Array(await downloaded.arrayBuffer()))).toBe(artifact?.sha256);
 }, 90_000);

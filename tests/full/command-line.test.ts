@@ -68,11 +68,11 @@ describe('trainyard server', () => {
     });
     expect((await server.exited).code).toBe(2);
     expect(server.lines.join('\n')).toContain('SIMPLETUNER_HEARTBEAT_TIMEOUT: expected a number');
-    const flagged = trainyard(['server', '--config', config, '--heartbeat-timeout', '60', '--json'], {
+    const serverWithFlag = trainyard(['server', '--config', config, '--heartbeat-timeout', '60', '--json'], {
       env: { SIMPLETUNER_HEARTBEAT_TIMEOUT: 'soon' },
     });
-    onTestFinished(() => flagged.kill('SIGKILL'));
-    await flagged.waitForLine(/"ready":true/);
+    onTestFinished(() => serverWithFlag.kill('SIGKILL'));
+    await serverWithFlag.waitForLine(/"ready":true/);
     expect(statSync(join(folder, 'data/trainyard.db')).isFile()).toBe(true);
   });
 
@@ -126,9 +126,9 @@ describe('trainyard worker', () => {
     onTestFinished(() => server.close());
     const { token } = await server.createWorker({ name: 'rig-1' });
     await worker(server.url, ` ${token}\n`).waitForLine(/^Connected/);
-    const torn = worker(server.url, `${token.slice(0, 10)} ${token.slice(10)}`);
-    expect((await torn.exited).code).toBe(2);
-    expect(torn.lines.join('\n')).toMatch(/Invalid token: it contains white space/);
+    const workerWithSplitToken = worker(server.url, `${token.slice(0, 10)} ${token.slice(10)}`);
+    expect((await workerWithSplitToken.exited).code).toBe(2);
+    expect(workerWithSplitToken.lines.join('\n')).toMatch(/Invalid token: it contains white space/);
   });
 
   test('accepts a worker token in the arguments, and warns', async () => {
@@ -143,15 +143,15 @@ describe('trainyard worker', () => {
   test('rejects an untrusted certificate until --ca-file or --ssl-no-verify is given', async () => {
     const tls = await startTlsServer();
     onTestFinished(() => tls.close());
-    const refused = worker(tls.url, 'wt_x');
-    const [message] = await refused.waitForLine(/SSL certificate verify failed.*/);
+    const untrusting = worker(tls.url, 'wt_x');
+    const [message] = await untrusting.waitForLine(/SSL certificate verify failed.*/);
     expect(message).toContain('--ca-file');
     expect(tls.requests()).toBe(0);
     const trusting = worker(tls.url, 'wt_x', ['--ca-file', tls.certificate]);
     expect((await trusting.exited).code).toBe(3);
-    const careless = worker(tls.url, 'wt_x', ['--ssl-no-verify']);
-    expect((await careless.exited).code).toBe(3);
-    expect(careless.lines.join('\n')).toContain('certificates are not checked');
+    const withoutVerification = worker(tls.url, 'wt_x', ['--ssl-no-verify']);
+    expect((await withoutVerification.exited).code).toBe(3);
+    expect(withoutVerification.lines.join('\n')).toContain('certificates are not checked');
   });
 
   test('reports a missing trainer, and leaves jobs pending with that reason', async () => {

@@ -7,7 +7,7 @@ import { configsApi } from '../../protocol/configs-api.ts';
 import { valueOf } from '../support/server.ts';
 import { adminOf, canMount, mountDisk, needsMount, openServer } from './storage-bench.ts';
 
-const refused = { ok: false, failure: { kind: 'problem', status: 507, problem: { code: 'storage' } } };
+const storageRefusal = { ok: false, failure: { kind: 'problem', status: 507, problem: { code: 'storage' } } };
 
 describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
   test('refuses config changes with 507 on a full disk, keeps existing configs, and recovers with space', async () => {
@@ -20,16 +20,16 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
       valueOf(await client.call(auditApi.list, {})).entries.map(({ event_type: type }) => type);
     valueOf(await put({ lr: 1 }));
     disk.fill();
-    expect(await put({ text: 'x'.repeat(50_000) })).toMatchObject(refused);
+    expect(await put({ text: 'x'.repeat(50_000) })).toMatchObject(storageRefusal);
     expect(valueOf(await client.call(configsApi.get, { params: { name: 'lora' } }))).toEqual({ lr: 1 });
     expect(readdirSync(disk.path).filter(name => name.startsWith('.trainyard'))).toEqual([]);
     expect(await types()).toEqual(['config.created']);
     disk.free();
     expect(valueOf(await put({ lr: 2 }))).toMatchObject({ created: false });
     disk.makeReadOnly();
-    expect(await put({ lr: 3 })).toMatchObject(refused);
+    expect(await put({ lr: 3 })).toMatchObject(storageRefusal);
     const removed = await client.call(configsApi.remove, { params: { name: 'lora' } });
-    expect(removed).toMatchObject(refused);
+    expect(removed).toMatchObject(storageRefusal);
     expect(valueOf(await client.call(configsApi.get, { params: { name: 'lora' } }))).toEqual({ lr: 2 });
     expect(await types()).toEqual([
       'config.change_failed',
@@ -45,7 +45,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     const { client } = adminOf(server);
     writeFileSync(join(disk.path, 'configs/lora.json'), '{"lr": 1}');
     disk.fill();
-    expect(await client.call(configsApi.remove, { params: { name: 'lora' } })).toMatchObject(refused);
+    expect(await client.call(configsApi.remove, { params: { name: 'lora' } })).toMatchObject(storageRefusal);
     expect(valueOf(await client.call(configsApi.get, { params: { name: 'lora' } }))).toEqual({ lr: 1 });
     disk.free();
   });

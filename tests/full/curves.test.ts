@@ -59,7 +59,7 @@ async function openServer(port = 0, dataDir = temporaryFolder()) {
 
 type Opened = Awaited<ReturnType<typeof openServer>>;
 
-const untilStep = ({ pointsOf }: Opened, job: JobId, step: number) =>
+const waitForStep = ({ pointsOf }: Opened, job: JobId, step: number) =>
   vi.waitFor(
     async () => {
       const points = await pointsOf(job);
@@ -70,8 +70,8 @@ const untilStep = ({ pointsOf }: Opened, job: JobId, step: number) =>
   );
 
 /** Expects that each step is on the curve once, at increasing times. */
-async function expectWhole(opened: Opened, job: JobId, last: number): Promise<void> {
-  const points = await untilStep(opened, job, last);
+async function expectWhole(fixture: Opened, job: JobId, last: number): Promise<void> {
+  const points = await waitForStep(fixture, job, last);
   expect(points.map(({ step }) => step)).toEqual(Array.from({ length: last }, (_, at) => at + 1));
   expect(points.map(({ count, gaps }) => count + gaps)).toEqual(points.map(() => 1));
   expect(points.filter(({ gaps }) => gaps > 0).map(({ step }) => step)).toEqual([10]);
@@ -83,29 +83,33 @@ async function expectWhole(opened: Opened, job: JobId, last: number): Promise<vo
 }
 
 test('continues the same curve after the agent is killed and restarted', async () => {
-  const opened = await openServer();
-  const { token } = await opened.createWorker({ name: 'rig-1' });
+  const fixture = await openServer();
+  const { token } = await fixture.createWorker({ name: 'rig-1' });
   const [stateHome, training] = [temporaryFolder(), makeTraining()];
-  const start = (): Program => startWorker({ url: opened.server.url, token, args: training.args, stateHome });
+  const start = (): Program =>
+    startWorker({ url: fixture.server.url, token, args: training.args, stateHome });
   const first = start();
   await first.waitForLine(/^Connected/);
-  const job = await opened.submit({ config: {} });
-  const sent = await untilStep(opened, job, 20);
+  const job = await fixture.submit({ config: {} });
+  const pointsBeforeKill = await waitForStep(fixture, job, 20);
   first.kill('SIGKILL');
   await first.exited;
   // The trainer prints while no agent runs. That output must not be lost.
-  const missed = training.step() + 30;
-  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(missed), { interval: 50, timeout: 30_000 });
+  const stepWithoutAgent = training.step() + 30;
+  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(stepWithoutAgent), {
+    interval: 50,
+    timeout: 30_000,
+  });
 
   const second = start();
   await second.waitForLine(/^Job .* goes on/);
-  await untilStep(opened, job, missed + 20);
-  const watch = await opened.watch();
+  await waitForStep(fixture, job, stepWithoutAgent + 20);
+  const watch = await fixture.watch();
   onTestFinished(() => watch.close());
   training.finish();
   await watch.jobEnd(job);
-  await expectWhole(opened, job, training.step());
-  expect((await opened.pointsOf(job)).slice(0, sent.length)).toEqual(sent);
+  await expectWhole(fixture, job, training.step());
+  expect((await fixture.pointsOf(job)).slice(0, pointsBeforeKill.length)).toEqual(pointsBeforeKill);
 }, 90_000);
 
 test('keeps acknowledged points when the server is killed, and receives the rest after its restart', async () => {
@@ -115,17 +119,20 @@ test('keeps acknowledged points when the server is killed, and receives the rest
   const agent = startWorker({ url: first.server.url, token, args: training.args });
   await agent.waitForLine(/^Connected/);
   const job = await first.submit({ config: {} });
-  const answered = await untilStep(first, job, 20);
+  const pointsBeforeKill = await waitForStep(first, job, 20);
   first.server.kill('SIGKILL');
   await first.server.exited;
-  const missed = training.step() + 30;
-  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(missed), { interval: 50, timeout: 30_000 });
+  const stepWithoutAgent = training.step() + 30;
+  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(stepWithoutAgent), {
+    interval: 50,
+    timeout: 30_000,
+  });
 
   const second = await openServer(Number(new URL(first.server.url).port), first.server.dataDir);
   const watch = await second.watch();
   onTestFinished(() => watch.close());
-  expect((await second.pointsOf(job)).slice(0, answered.length)).toEqual(answered);
-  await untilStep(second, job, missed);
+  expect((await second.pointsOf(job)).slice(0, pointsBeforeKill.length)).toEqual(pointsBeforeKill);
+  await waitForStep(second, job, stepWithoutAgent);
   training.finish();
   await watch.jobEnd(job);
   await expectWhole(second, job, training.step());
@@ -146,11 +153,14 @@ test('completes the curve of a training that ended while agent and server were d
   const agent = start();
   await agent.waitForLine(/^Connected/);
   const job = await first.submit({ config: {} });
-  await untilStep(first, job, 20);
+  await waitForStep(first, job, 20);
   first.server.kill('SIGKILL');
   await first.server.exited;
-  const missed = training.step() + 30;
-  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(missed), { interval: 50, timeout: 30_000 });
+  const stepWithoutAgent = training.step() + 30;
+  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(stepWithoutAgent), {
+    interval: 50,
+    timeout: 30_000,
+  });
   training.finish();
   await vi.waitFor(() => expect(reportedRuns(stateHome)).not.toEqual([]), { interval: 50, timeout: 30_000 });
   agent.kill('SIGKILL');

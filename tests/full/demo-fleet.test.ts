@@ -29,7 +29,7 @@ async function startFleet(workers: number, ...args: readonly string[]): Promise<
   return fleet;
 }
 
-const listed = async () => valueOf(await server.admin.call(workersApi.list)).workers;
+const listWorkers = async () => valueOf(await server.admin.call(workersApi.list)).workers;
 
 const jobWhere = (fits: (job: JobView) => boolean): Promise<JobView> =>
   server.watch.until('a job like that', event =>
@@ -39,7 +39,7 @@ const jobWhere = (fits: (job: JobView) => boolean): Promise<JobView> =>
 describe('demo-fleet', () => {
   test('registers ten demo workers with their hardware, runs jobs, and removes the workers on Ctrl-C', async () => {
     const fleet = await startFleet(10, '--job-seconds', '4', '--fail-rate', '0');
-    const workers = await listed();
+    const workers = await listWorkers();
     expect(workers.map(({ name }) => name).toSorted()).toEqual([
       ...Array.from({ length: 9 }, (_, at) => `demo-0${at + 1}`),
       'demo-10',
@@ -63,9 +63,11 @@ describe('demo-fleet', () => {
     });
 
     const id = await server.submit({ config: { a: 1 }, worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 });
-    const done = await server.watch.jobEnd(id);
-    expect(done).toMatchObject({ status: 'completed', attempt: 1, progress: { percent: 100 } });
-    expect(workers.find(({ name }) => name === done.worker_name)?.labels['gpu_type']).toBe('a100-80gb');
+    const completedJob = await server.watch.jobEnd(id);
+    expect(completedJob).toMatchObject({ status: 'completed', attempt: 1, progress: { percent: 100 } });
+    expect(workers.find(({ name }) => name === completedJob.worker_name)?.labels['gpu_type']).toBe(
+      'a100-80gb',
+    );
     const progress = server.watch.seen.flatMap(event =>
       event.kind === 'job' && event.job_id === id && event.type === 'job.progress'
         ? [event.job?.progress]
@@ -80,7 +82,7 @@ describe('demo-fleet', () => {
     fleet.kill('SIGINT');
     expect(await fleet.exited).toEqual({ code: 0, signal: null });
     expect(fleet.lines.at(-1)).toBe('Removed 10 workers');
-    expect(await listed()).toEqual([]);
+    expect(await listWorkers()).toEqual([]);
   });
 });
 
@@ -115,7 +117,7 @@ test('runs its sample jobs on demo workers only, and cancels the rest at its end
   const { entries } = valueOf(await server.admin.call(queueApi.list, { query: { limit: 500 } }));
   expect(new Set(entries.map(({ status }) => status))).toEqual(new Set(['cancelled']));
   // The worker of another user with such a name is kept.
-  expect((await listed()).map(({ name }) => name)).toEqual(['demo-01']);
+  expect((await listWorkers()).map(({ name }) => name)).toEqual(['demo-01']);
   const rows = fleet.lines.flatMap(line =>
     line.startsWith('{') ? [JSON.parse(line) as { type: string }] : [],
   );
@@ -125,28 +127,28 @@ test('runs its sample jobs on demo workers only, and cancels the rest at its end
 });
 
 test('removes workers of an earlier demo, and keeps workers with --keep', async () => {
-  const kept = await startFleet(2, '--keep');
-  kept.kill('SIGINT');
-  expect(await kept.exited).toEqual({ code: 0, signal: null });
-  expect((await listed()).map(({ name, status }) => [name, status])).toEqual([
+  const keptFleet = await startFleet(2, '--keep');
+  keptFleet.kill('SIGINT');
+  expect(await keptFleet.exited).toEqual({ code: 0, signal: null });
+  expect((await listWorkers()).map(({ name, status }) => [name, status])).toEqual([
     ['demo-01', 'offline'],
     ['demo-02', 'offline'],
   ]);
-  const running = await startFleet(1);
-  await running.waitForLine(/^Removed 2 workers of an earlier demo$/);
+  const firstFleet = await startFleet(1);
+  await firstFleet.waitForLine(/^Removed 2 workers of an earlier demo$/);
   // A second fleet can run at the same time.
-  const beside = await startFleet(1);
-  await beside.waitForLine(/^Kept 1 demo workers/);
-  expect((await listed()).map(({ name }) => name).toSorted()).toEqual(['demo-01', 'demo-02']);
+  const secondFleet = await startFleet(1);
+  await secondFleet.waitForLine(/^Kept 1 demo workers/);
+  expect((await listWorkers()).map(({ name }) => name).toSorted()).toEqual(['demo-01', 'demo-02']);
 });
 
 test('ends when its last ephemeral worker has left after one job', async () => {
   const fleet = await startFleet(1, '--ephemeral', '1', '--job-seconds', '0.5', '--fail-rate', '0');
-  expect(await listed()).toMatchObject([{ worker_type: 'ephemeral', persistent: false }]);
+  expect(await listWorkers()).toMatchObject([{ worker_type: 'ephemeral', persistent: false }]);
   const id = await server.submit({ config: { a: 1 } });
   expect(await fleet.exited).toEqual({ code: 0, signal: null });
   expect(valueOf(await server.admin.call(queueApi.get, { params: { id } })).status).toBe('completed');
-  expect(await listed()).toEqual([]);
+  expect(await listWorkers()).toEqual([]);
 });
 
 describe('usage errors of demo-fleet', () => {
@@ -170,6 +172,6 @@ describe('usage errors of demo-fleet', () => {
     const run = await runDemoFleet(['--data-dir', server.dataDir, ...args]);
     expect(run).toMatchObject({ code, out: '' });
     expect(run.err).toMatch(message);
-    expect(await listed()).toEqual([]);
+    expect(await listWorkers()).toEqual([]);
   });
 });

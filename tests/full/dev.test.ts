@@ -41,22 +41,22 @@ async function statusesOf({ url }: Development, cookie: string): Promise<readonl
   return workers.map(({ status }) => status);
 }
 
-const isThere = (status: unknown): boolean => status === 'idle' || status === 'busy';
+const isConnected = (status: unknown): boolean => status === 'idle' || status === 'busy';
 
 /** Polls until there are two workers, because no event reports that. Makes one request at a time. */
-function untilTwoAreThere(dev: Development, cookie: string): Promise<true> {
+function waitForTwoWorkers(dev: Development, cookie: string): Promise<true> {
   let statuses: readonly unknown[] = [];
-  let isAsking = false;
-  const ask = async (): Promise<void> => {
-    isAsking = true;
+  let isRequesting = false;
+  const requestStatuses = async (): Promise<void> => {
+    isRequesting = true;
     statuses = await statusesOf(dev, cookie).catch(() => []);
-    isAsking = false;
+    isRequesting = false;
   };
-  const look = (): boolean => {
-    if (!isAsking) void ask();
-    return statuses.length === 2 && statuses.every(isThere);
+  const check = (): boolean => {
+    if (!isRequesting) void requestStatuses();
+    return statuses.length === 2 && statuses.every(isConnected);
   };
-  return eventually('two workers that are there', () => look() || null, timeoutMs);
+  return eventually('two workers that are there', () => check() || null, timeoutMs);
 }
 
 test('serves the page with hot reload, proxies its calls, and stops every process in order on Ctrl-C', {
@@ -75,11 +75,11 @@ test('serves the page with hot reload, proxies its calls, and stops every proces
   const signedIn = await signIn(dev, dev.url);
   expect(signedIn.status).toBe(200);
   const [cookie = ''] = signedIn.headers.getSetCookie().map(text => text.split(';')[0]);
-  await untilTwoAreThere(dev, cookie);
+  await waitForTwoWorkers(dev, cookie);
 
   const events = await fetch(`${dev.url}/api/events`, { headers: { cookie } });
-  const words = events.body?.pipeThrough(new TextDecoderStream()).getReader();
-  expect(await words?.read()).toEqual({ done: false, value: ': open\n\n' });
+  const eventText = events.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect(await eventText?.read()).toEqual({ done: false, value: ': open\n\n' });
 
   // Vite serves neither the token nor other files of the checkout.
   for (const path of [`/@fs${dev.folder}/admin-token`, `/@fs${root}package.json`, '/package.json'])
@@ -101,12 +101,12 @@ test('restarts the server at the same address when its sources change, and the w
 }, async () => {
   const dev = await startDev();
   const [cookie = ''] = (await signIn(dev, dev.url)).headers.getSetCookie().map(text => text.split(';')[0]);
-  await untilTwoAreThere(dev, cookie);
+  await waitForTwoWorkers(dev, cookie);
   const now = new Date();
   utimesSync(join(root, 'main/compose.ts'), now, now);
   await dev.waitForLine(/^server \| main\/compose\.ts changed/);
   await dev.waitForLine(/^server \| The server is ready again/);
-  await untilTwoAreThere(dev, cookie);
+  await waitForTwoWorkers(dev, cookie);
   dev.kill('SIGTERM');
   expect((await dev.exited).code).toBe(0);
 });

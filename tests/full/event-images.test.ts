@@ -29,14 +29,14 @@ function makeTrainer() {
     second.subarray(40),
     stringsEvent(300, '../../x', Buffer.from('3'), Buffer.from('2'), red, green),
   ];
-  parts.forEach((part, at) => writeFileSync(join(folder, `part-${at}`), part));
+  parts.forEach((part, index) => writeFileSync(join(folder, `part-${index}`), part));
   const file = `'{output_dir}'/logs/${eventsName}`;
-  const append = (at: number): string => `cat ${folder}/part-${at} >> ${file}`;
-  const wait = (at: number): string => `until [ -e ${folder}/${at} ]; do sleep 0.05; done`;
+  const append = (index: number): string => `cat ${folder}/part-${index} >> ${file}`;
+  const wait = (index: number): string => `until [ -e ${folder}/${index} ]; do sleep 0.05; done`;
   const steps = [`mkdir '{output_dir}'/logs`, append(0), wait(1), append(1), wait(2), append(2)];
   return {
     args: ['--name', 'rig-1', '--persistent', '--trainer', `sh -c "${steps.join('; ')}"`],
-    go: (at: number) => writeFileSync(join(folder, String(at)), ''),
+    go: (index: number) => writeFileSync(join(folder, String(index)), ''),
   };
 }
 
@@ -50,7 +50,7 @@ test('uploads each image of an event file exactly once, even if the worker is ki
     const listed = valueOf(await server.admin.call(artifactsApi.list, { params: { id }, query: {} }));
     return listed.artifacts.filter(({ kind }) => kind === 'sample_image').toReversed();
   };
-  const untilCount = (id: JobId, count: number) =>
+  const waitForCount = (id: JobId, count: number) =>
     vi.waitFor(
       async () => {
         const samples = await samplesOf(id);
@@ -63,7 +63,7 @@ test('uploads each image of an event file exactly once, even if the worker is ki
   const agent = start();
   await agent.waitForLine(/^Connected/);
   const job = await server.submit({ config: {} });
-  const [sample] = await untilCount(job, 1);
+  const [sample] = await waitForCount(job, 1);
   expect(sample).toMatchObject({
     key: 'tensorboard-images/logs/step_100_validation_0.png',
     bytes: red.length,
@@ -72,7 +72,7 @@ test('uploads each image of an event file exactly once, even if the worker is ki
   await agent.exited;
   trainer.go(1);
   await start().waitForLine(/^Job .* goes on/);
-  const [same, next] = await untilCount(job, 2);
+  const [same, next] = await waitForCount(job, 2);
   expect(same).toEqual(sample);
   expect(next).toMatchObject({
     key: 'tensorboard-images/logs/step_200_validation_0.png',
@@ -81,7 +81,7 @@ test('uploads each image of an event file exactly once, even if the worker is ki
 
   trainer.go(2);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
-  const all = await untilCount(job, 4);
+  const all = await waitForCount(job, 4);
   expect(all.slice(0, 2)).toEqual([same, next]);
   expect(
     all

@@ -154,19 +154,19 @@ test.runIf(process.platform === 'linux')(
     await rig.note('ready');
     for (const file of readdirSync(rig.run.path))
       expect(readFileSync(join(rig.run.path, file), 'utf8')).not.toContain('canary');
-    const seen = (pid: number, name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
+    const readProcFile = (pid: number, name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
     for (const { pid } of [await rig.guard(), await rig.trainer()]) {
       // Fields of proc(5): state, parent, group, session. A hangup or Ctrl-C in a terminal does not reach another
       // session.
-      const [, , group, session] = seen(pid, 'stat')
+      const [, , group, session] = readProcFile(pid, 'stat')
         .replace(/^.*\) /s, '')
         .split(' ')
         .map(Number);
       expect([group, session]).toEqual([pid, pid]);
-      expect(seen(pid, 'cmdline')).not.toContain('canary');
+      expect(readProcFile(pid, 'cmdline')).not.toContain('canary');
       // The environment of the trainer contains the user's variables, but not the worker's token.
-      expect(seen(pid, 'environ')).toContain('MY_SECRET=canary_2');
-      expect(seen(pid, 'environ')).not.toContain('wt_canary');
+      expect(readProcFile(pid, 'environ')).toContain('MY_SECRET=canary_2');
+      expect(readProcFile(pid, 'environ')).not.toContain('wt_canary');
     }
     finish(rig, 0);
     await rig.orchestrator.reported('completed');

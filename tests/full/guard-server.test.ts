@@ -21,8 +21,8 @@ function makeGatedTrainer(): { readonly args: readonly string[]; open(): void } 
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
   const gate = join(folder, 'enough');
-  const look = `require('node:fs').existsSync(${JSON.stringify(gate)}) && process.exit(0)`;
-  writeFileSync(script, `setInterval(() => ${look}, 20)`);
+  const exitWhenOpen = `require('node:fs').existsSync(${JSON.stringify(gate)}) && process.exit(0)`;
+  writeFileSync(script, `setInterval(() => ${exitWhenOpen}, 20)`);
   const args = ['--name', 'rig-1', '--persistent', '--trainer', `'${process.execPath}' '${script}'`];
   return { args, open: () => writeFileSync(gate, '') };
 }
@@ -51,8 +51,8 @@ test('continues the same training after server and worker are killed, and comple
   const second = await openServer(Number(new URL(first.server.url).port), first.server.dataDir);
   const watch = await second.watch();
   onTestFinished(() => watch.close());
-  const again = start();
-  expect(await pidOf(again, 'goes on')).toBe(pid);
+  const restarted = start();
+  expect(await pidOf(restarted, 'goes on')).toBe(pid);
   gate.open();
   expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   const { attempts } = valueOf(await second.client.call(queueApi.get, { params: { id: job } }));
@@ -90,14 +90,14 @@ test('refuses a second machine with the same token, but not the first one after 
   await first.waitForLine(/^Connected/);
   const job = await server.submit({ config: {} });
   const pid = await pidOf(first, 'runs');
-  const other = start(temporaryFolder());
-  await other.waitForLine(/^Another machine uses this worker's token/);
+  const otherMachine = start(temporaryFolder());
+  await otherMachine.waitForLine(/^Another machine uses this worker's token/);
   first.kill('SIGKILL');
   await first.exited;
-  const again = start(stateHome);
-  await again.waitForLine(/^Connected/);
-  expect(await pidOf(again, 'goes on')).toBe(pid);
+  const restarted = start(stateHome);
+  await restarted.waitForLine(/^Connected/);
+  expect(await pidOf(restarted, 'goes on')).toBe(pid);
   gate.open();
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_id: id });
-  expect(other.lines.filter(line => line.startsWith('Another machine'))).toHaveLength(1);
+  expect(otherMachine.lines.filter(line => line.startsWith('Another machine'))).toHaveLength(1);
 }, 30_000);

@@ -12,11 +12,11 @@ const deafFamily = `
   startDescendants(() => note('ready', ''));
   setInterval(() => note('tick', ''), 50);`;
 /** Script of a trainer that ends on SIGTERM. */
-const obedient = `note('ready', ''); setInterval(() => step(1), 200);`;
+const obeyingTrainer = `note('ready', ''); setInterval(() => step(1), 200);`;
 
 const cancel = ({ orchestrator }: Rig): void =>
   orchestrator.push({ type: 'job_cancel', job_id: jobId('j1'), attempt_id: attemptId('a1') });
-const ofStatus = ({ orchestrator }: Rig, status: string) =>
+const reportsOfStatus = ({ orchestrator }: Rig, status: string) =>
   orchestrator.calls.filter(({ body }) => body['status'] === status);
 
 describe('stopping a trainer', () => {
@@ -64,7 +64,7 @@ describe('stopping a trainer', () => {
     rig.startAgent();
     await untilGone(trainer);
     await until(() => (readExit(rig.run) === null ? true : null));
-    expect(['completed', 'failed', 'cancelled'].flatMap(status => ofStatus(rig, status))).toEqual([]);
+    expect(['completed', 'failed', 'cancelled'].flatMap(status => reportsOfStatus(rig, status))).toEqual([]);
   }, 30_000);
 });
 
@@ -95,7 +95,7 @@ describe('a killed guard', () => {
     };
     rig.startAgent();
     await rig.orchestrator.nth('register', 2);
-    expect(ofStatus(rig, 'failed')).toEqual([]);
+    expect(reportsOfStatus(rig, 'failed')).toEqual([]);
     await until(() => (readExit(rig.run) === null ? true : null));
   }, 30_000);
 });

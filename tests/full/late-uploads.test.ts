@@ -25,9 +25,9 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
   onTestFinished(() => watch.close());
   const proxy = await startChaosProxy(() => server.url);
   onTestFinished(() => proxy.close());
-  const go = join(temporaryFolder(), 'go');
+  const gateFile = join(temporaryFolder(), 'go');
   // The trainer uploads nothing itself, and ends when the test asks.
-  const trainer = `sh -c "until [ -e ${go} ]; do sleep 0.1; done; echo whole > '{output_dir}/model.safetensors'"`;
+  const trainer = `sh -c "until [ -e ${gateFile} ]; do sleep 0.1; done; echo whole > '{output_dir}/model.safetensors'"`;
   const { id: worker, token } = await admin.createWorker({ name: 'rig-1' });
   const agent = startWorker({
     url: proxy.url,
@@ -44,11 +44,13 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
       ({ key }) => key,
     );
   /** Kills the server, and starts it again on the same port. */
-  const restart = async (later: Failpoint, more: readonly string[]) => {
+  const restart = async (clockShift: Failpoint, more: readonly string[]) => {
     server.kill('SIGKILL');
     await server.exited;
     const port = new URL(server.url).port;
-    server = await openServer(dataDir, ['--port', port, ...args, ...more], { env: withFailpoint(later) });
+    server = await openServer(dataDir, ['--port', port, ...args, ...more], {
+      env: withFailpoint(clockShift),
+    });
   };
   const shift = async (ms: number) => {
     writeFileSync(failpointOf?.env['TRAINYARD_TEST_FAILPOINT'] ?? '', String(ms));
@@ -65,11 +67,11 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
     keys,
     restart,
     shift,
-    endTrainer: () => writeFileSync(go, ''),
+    endTrainer: () => writeFileSync(gateFile, ''),
   };
 }
 
-const sent = { timeout: 60_000, interval: 200 } as const;
+const pollOptions = { timeout: 60_000, interval: 200 } as const;
 
 test.runIf(canMount)(
   `names outstanding files while the server's disk is full, and uploads them once there is space${needsMount}`,
@@ -84,14 +86,14 @@ test.runIf(canMount)(
     endTrainer();
     await watch.jobEnd(id);
     await expect
-      .poll(() => outstanding(id), sent)
+      .poll(() => outstanding(id), pollOptions)
       .toMatchObject({
         files: 1,
         reason: expect.stringContaining('disk') as unknown,
       });
     expect(await keys(id)).toEqual([]);
     disk.free();
-    await expect.poll(() => outstanding(id), sent).toBeNull();
+    await expect.poll(() => outstanding(id), pollOptions).toBeNull();
     expect(await keys(id)).toContain('model.safetensors');
   },
   120_000,
@@ -116,7 +118,7 @@ test('accepts a late final report after a partition outlives the takeover, and r
   );
   reconnect();
   await watch.jobEnd(id);
-  await expect.poll(() => outstanding(id), sent).toBeNull();
+  await expect.poll(() => outstanding(id), pollOptions).toBeNull();
   expect(await keys(id)).toContain('model.safetensors');
 }, 120_000);
 
@@ -132,12 +134,15 @@ test("receives every file after the server was down for 11 minutes right after t
   const reconnect = proxy.rule({ call: '/api/cloud/storage', action: 'reset' });
   endTrainer();
   await watch.jobEnd(id);
-  const later = failpoint(new URL('../support/failpoint-later.ts', import.meta.url), String(elevenMinutes));
+  const clockShift = failpoint(
+    new URL('../support/failpoint-later.ts', import.meta.url),
+    String(elevenMinutes),
+  );
   // `--trust-clock`: the clock is right, because the server really was down for that long.
-  await restart(later, ['--trust-clock']);
+  await restart(clockShift, ['--trust-clock']);
   expect(await keys(id)).toEqual([]);
   reconnect();
-  await expect.poll(() => outstanding(id), sent).toBeNull();
+  await expect.poll(() => outstanding(id), pollOptions).toBeNull();
   expect(await keys(id)).toContain('model.safetensors');
 }, 120_000);
 
@@ -156,6 +161,6 @@ test("loses no file when the clocks of server and rig jump 11 minutes right afte
   await watch.jobEnd(id);
   await shift(elevenMinutes);
   reconnect();
-  await expect.poll(() => outstanding(id), sent).toBeNull();
+  await expect.poll(() => outstanding(id), pollOptions).toBeNull();
   expect(await keys(id)).toContain('model.safetensors');
 }, 120_000);

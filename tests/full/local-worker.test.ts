@@ -94,19 +94,19 @@ async function startServer(
     ...createShortcuts(admin),
     /** Resolves with the worker of this machine when it is connected to this server and idle. */
     async localWorker(): Promise<WorkerView> {
-      const isIt = (worker: WorkerView | null): worker is WorkerView =>
+      const isIdleLocalWorker = (worker: WorkerView | null): worker is WorkerView =>
         worker?.local === true && worker.status === 'idle';
       // It may have connected before the events were followed.
-      const there = (await workers()).find(isIt);
-      if (there !== undefined) return there;
+      const connectedWorker = (await workers()).find(isIdleLocalWorker);
+      if (connectedWorker !== undefined) return connectedWorker;
       return watch.until('the local worker, idle', event =>
-        event.kind === 'worker' && isIt(event.worker) ? event.worker : null,
+        event.kind === 'worker' && isIdleLocalWorker(event.worker) ? event.worker : null,
       );
     },
     job: async (id: JobId) => valueOf(await admin.call(queueApi.get, { params: { id } })),
-    async end(how: NodeJS.Signals) {
+    async end(endSignal: NodeJS.Signals) {
       watch.close();
-      program.kill(how);
+      program.kill(endSignal);
       return program.exited;
     },
   };
@@ -125,7 +125,7 @@ const entriesOf = (lines: readonly string[]): readonly LogEntry[] =>
   lines.filter(line => line.startsWith('{"time"')).map(line => JSON.parse(line) as LogEntry);
 
 /** Returns the only trainer process of the job. Throws when there were several. */
-const onlyRun = ({ trainers }: Machine, id: JobId) => {
+const getOnlyRun = ({ trainers }: Machine, id: JobId) => {
   const runs = trainers.runs(id);
   expect(runs).toHaveLength(1);
   return runs[0]!;
@@ -151,7 +151,7 @@ test(
     const id = await server.submit({ config: { run_ms: 300 }, target: 'local' });
     expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', worker_id: worker.id });
     // The trainer knows no token. No argument and no log line contains the agent's token.
-    expect(onlyRun(machine, id).lines[0]).toMatchObject({ leaks: [] });
+    expect(getOnlyRun(machine, id).lines[0]).toMatchObject({ leaks: [] });
     const secret = /\b(?:wt|ta)_[\w-]{20,}/;
     expect(machine.processes().map(argvOf).join('\n')).not.toMatch(secret);
     expect(server.lines.join('\n')).not.toMatch(secret);
@@ -182,10 +182,10 @@ test(
     const machine = openMachine();
     const server = await machine.start(machine.localWorker);
     const worker = await server.localWorker();
-    const remote = await server.submit({ config: { run_ms: 50 }, target: 'worker' });
-    const here = await server.submit({ config: { run_ms: 50 }, target: 'local' });
-    expect(await server.watch.jobEnd(here)).toMatchObject({ status: 'completed', worker_id: worker.id });
-    expect(await server.job(remote)).toMatchObject({ status: 'pending', attempt: 0, worker_id: null });
+    const remoteJob = await server.submit({ config: { run_ms: 50 }, target: 'worker' });
+    const localJob = await server.submit({ config: { run_ms: 50 }, target: 'local' });
+    expect(await server.watch.jobEnd(localJob)).toMatchObject({ status: 'completed', worker_id: worker.id });
+    expect(await server.job(remoteJob)).toMatchObject({ status: 'pending', attempt: 0, worker_id: null });
   },
   testLimitMs,
 );
@@ -193,7 +193,7 @@ test(
 describe('a server that ends while its local worker trains', () => {
   test.each(['SIGKILL', 'SIGTERM'] as const)(
     'continues the training after %s, and completes it once',
-    async how => {
+    async endSignal => {
       const machine = openMachine();
       const first = await machine.start(machine.localWorker);
       const worker = await first.localWorker();
@@ -201,7 +201,7 @@ describe('a server that ends while its local worker trains', () => {
       const trainer = await startedTrainer(machine, id);
       await first.watch.job(id, 'running');
       const agent = await agentOf(first);
-      await first.end(how);
+      await first.end(endSignal);
       // The agent learns only from its pipe that the server was killed.
       await untilDead(agent);
       expect(machine.agents()).toEqual([]);
@@ -218,7 +218,7 @@ describe('a server that ends while its local worker trains', () => {
       expect((await second.job(id)).attempts).toMatchObject([
         { attempt: 1, outcome: 'completed', exit_code: 0 },
       ]);
-      expect(onlyRun(machine, id).pid).toBe(trainer);
+      expect(getOnlyRun(machine, id).pid).toBe(trainer);
       expect(machine.agents()).toEqual([await agentOf(second)]);
       expect(await second.workers()).toMatchObject([{ id: worker.id, local: true }]);
 
@@ -268,7 +268,7 @@ test(
     onTestFinished(() => watch.close());
     writeFileSync(machine.gate, '');
     expect(await watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 1 });
-    expect(onlyRun(machine, id).pid).toBe(trainer);
+    expect(getOnlyRun(machine, id).pid).toBe(trainer);
   },
   testLimitMs,
 );
@@ -287,7 +287,7 @@ test(
     expect(machine.agents()).toEqual([next]);
     writeFileSync(machine.gate, '');
     expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 1 });
-    expect(onlyRun(machine, id).pid).toBe(trainer);
+    expect(getOnlyRun(machine, id).pid).toBe(trainer);
     expect(entriesOf(server.lines).find(({ event }) => event === 'local_worker.ended')).toMatchObject({
       level: 'warn',
       signal: 'SIGKILL',
@@ -317,39 +317,39 @@ test(
   'refuses local jobs without --local-worker, and explains why the others wait',
   async () => {
     const machine = openMachine();
-    const before = await machine.start(machine.localWorker);
-    const worker = await before.localWorker();
-    const blocking = await before.submit({ config: { until: machine.gate }, target: 'local' });
+    const firstServer = await machine.start(machine.localWorker);
+    const worker = await firstServer.localWorker();
+    const blocking = await firstServer.submit({ config: { until: machine.gate }, target: 'local' });
     await startedTrainer(machine, blocking);
-    const waiting = await before.submit({ config: { run_ms: 50 }, target: 'local' });
+    const waiting = await firstServer.submit({ config: { run_ms: 50 }, target: 'local' });
     const remove = { params: { id: worker.id } };
     const inUse = { failure: { problem: { code: 'worker_not_offline' } } };
-    expect(await before.admin.call(workersApi.remove, remove)).toMatchObject(inUse);
+    expect(await firstServer.admin.call(workersApi.remove, remove)).toMatchObject(inUse);
     // Drain the worker first, so that it does not take the pending job.
-    await before.admin.call(workersApi.drain, { params: { id: worker.id }, body: {} });
-    await before.admin.call(queueApi.cancel, { params: { id: blocking } });
-    expect(await before.watch.jobEnd(blocking)).toMatchObject({ status: 'cancelled' });
-    await before.end('SIGTERM');
+    await firstServer.admin.call(workersApi.drain, { params: { id: worker.id }, body: {} });
+    await firstServer.admin.call(queueApi.cancel, { params: { id: blocking } });
+    expect(await firstServer.watch.jobEnd(blocking)).toMatchObject({ status: 'cancelled' });
+    await firstServer.end('SIGTERM');
 
-    const after = await machine.start(['--heartbeat-timeout', '4']);
+    const secondServer = await machine.start(['--heartbeat-timeout', '4']);
     // On a busy machine, the agent may be killed before its goodbye. Then the worker goes offline after a timeout.
-    const [known] = await after.workers();
-    expect(known).toMatchObject({ id: worker.id, local: true });
-    if (known?.status !== 'offline') await after.watch.worker(worker.id, 'offline');
+    const [storedWorker] = await secondServer.workers();
+    expect(storedWorker).toMatchObject({ id: worker.id, local: true });
+    if (storedWorker?.status !== 'offline') await secondServer.watch.worker(worker.id, 'offline');
     const body = { config: {}, target: 'local' } as const;
-    expect(await after.admin.call(queueApi.submit, { body })).toMatchObject({
+    expect(await secondServer.admin.call(queueApi.submit, { body })).toMatchObject({
       ok: false,
       failure: {
         status: 409,
         problem: { code: 'target_unavailable', detail: expect.stringContaining('--local-worker') },
       },
     });
-    expect(await after.job(waiting)).toMatchObject({
+    expect(await secondServer.job(waiting)).toMatchObject({
       status: 'pending',
       reason: expect.stringContaining('with --local-worker'),
     });
-    valueOf(await after.admin.call(workersApi.remove, remove));
-    expect(await after.workers()).toEqual([]);
+    valueOf(await secondServer.admin.call(workersApi.remove, remove));
+    expect(await secondServer.workers()).toEqual([]);
     expect(machine.agents()).toEqual([]);
   },
   testLimitMs,
@@ -365,13 +365,13 @@ test(
     writeFileSync(join(bin, 'nvidia-smi'), `#!/bin/sh\nprintf '${rows}'\n`);
     chmodSync(join(bin, 'nvidia-smi'), 0o755);
     const PATH = `${bin}:${process.env['PATH']}`;
-    const shown = (of: string): string => join(machine.folder, `visible-${of}`);
-    const trainer = (of: string): string => {
-      const script = join(machine.folder, `trainer-${of}.cjs`);
-      const told = `require('node:fs').existsSync(${JSON.stringify(machine.gate)}) && process.exit(0)`;
+    const visibleFile = (place: string): string => join(machine.folder, `visible-${place}`);
+    const trainer = (place: string): string => {
+      const script = join(machine.folder, `trainer-${place}.cjs`);
+      const exitWhenOpen = `require('node:fs').existsSync(${JSON.stringify(machine.gate)}) && process.exit(0)`;
       writeFileSync(
         script,
-        `require('node:fs').writeFileSync(${JSON.stringify(shown(of))}, String(process.env.CUDA_VISIBLE_DEVICES)); setInterval(() => ${told}, 20)`,
+        `require('node:fs').writeFileSync(${JSON.stringify(visibleFile(place))}, String(process.env.CUDA_VISIBLE_DEVICES)); setInterval(() => ${exitWhenOpen}, 20)`,
       );
       return `'${process.execPath}' '${script}'`;
     };
@@ -379,32 +379,35 @@ test(
     const server = await machine.start(local, { PATH });
     expect(await server.localWorker()).toMatchObject({ gpu_count: 1, gpu_name: 'RTX 3090' });
     const rig = await server.createWorker({ name: 'rig-1', labels: { rig: 'yes' } });
-    const there = ['worker', '--orchestrator-url', server.url, '--name', 'rig-1', '--persistent'];
-    trainyard([...there, '--trainer', trainer('there')], {
+    const rigArgs = ['worker', '--orchestrator-url', server.url, '--name', 'rig-1', '--persistent'];
+    trainyard([...rigArgs, '--trainer', trainer('there')], {
       env: { ...machine.env, PATH, SIMPLETUNER_WORKER_TOKEN: rig.token },
     });
     await server.watch.worker(rig.id, 'idle');
 
-    const onLocal = await server.submit({ config: {}, target: 'local', gpu_count: 1 });
-    const onRig = await server.submit({
+    const jobOnLocalWorker = await server.submit({ config: {}, target: 'local', gpu_count: 1 });
+    const jobOnRig = await server.submit({
       config: { accelerate_visible_devices: [1] },
       worker_labels: { rig: 'yes' },
     });
-    for (const id of [onLocal, onRig]) await server.watch.job(id, 'running');
-    expect(await server.job(onLocal)).toMatchObject({ allocated_gpus: [0], worker_name: hostname() });
-    expect(await server.job(onRig)).toMatchObject({ allocated_gpus: [1], worker_id: rig.id });
-    const visible = (of: string): Promise<string> =>
-      eventually(`what the trainer ${of} sees`, () => {
+    for (const id of [jobOnLocalWorker, jobOnRig]) await server.watch.job(id, 'running');
+    expect(await server.job(jobOnLocalWorker)).toMatchObject({
+      allocated_gpus: [0],
+      worker_name: hostname(),
+    });
+    expect(await server.job(jobOnRig)).toMatchObject({ allocated_gpus: [1], worker_id: rig.id });
+    const visible = (place: string): Promise<string> =>
+      eventually(`what the trainer ${place} sees`, () => {
         try {
-          return readFileSync(shown(of), 'utf8');
+          return readFileSync(visibleFile(place), 'utf8');
         } catch {
           return null;
         }
       });
     expect([await visible('here'), await visible('there')]).toEqual(['1', '1']);
     writeFileSync(machine.gate, '');
-    for (const id of [onLocal, onRig]) await server.watch.jobEnd(id);
-    expect(await server.job(onLocal)).toMatchObject({ allocated_gpus: null });
+    for (const id of [jobOnLocalWorker, jobOnRig]) await server.watch.jobEnd(id);
+    expect(await server.job(jobOnLocalWorker)).toMatchObject({ allocated_gpus: null });
   },
   testLimitMs,
 );

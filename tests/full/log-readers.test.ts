@@ -12,7 +12,7 @@ const MiB = 1_048_576;
 /** Size of a log that exceeds the buffers of both sockets, so that each download waits for its reader. */
 const logBytes = 32 * MiB;
 const readers = 300;
-const admitted = 32;
+const maxDownloads = 32;
 /**
  * Maximum growth of memory. 32 downloads took up to 250 MiB, most of it uncollected garbage. Without a limit, 300
  * downloads took 1,000 MiB.
@@ -20,7 +20,7 @@ const admitted = 32;
 const maxGrowth = 384 * MiB;
 
 /** Starts a download and reads only its status line. */
-async function openDeafReader(url: string, path: string, token: string): Promise<[Socket, string]> {
+async function openStalledReader(url: string, path: string, token: string): Promise<[Socket, string]> {
   const { hostname, port, host } = new URL(url);
   const socket = connect(Number(port), hostname);
   onTestFinished(() => void socket.destroy());
@@ -49,22 +49,24 @@ test('limits 300 stalled log downloads to 32, which bounds memory and file descr
     }),
   );
   const before = { memory: memoryOf(server.pid), descriptors: descriptorsOf(server.pid).length };
-  const opened = await Promise.all(
+  const stalledReaders = await Promise.all(
     Array.from({ length: readers }, (_, n) =>
-      openDeafReader(server.url, `/api/queue/${job.jobId}/logs/text`, tokens[n % tokens.length] ?? ''),
+      openStalledReader(server.url, `/api/queue/${job.jobId}/logs/text`, tokens[n % tokens.length] ?? ''),
     ),
   );
-  const heads = opened.map(([, head]) => head);
-  expect(heads.filter(head => head.startsWith('HTTP/1.1 200'))).toHaveLength(admitted);
-  const refused = heads.filter(head => head.startsWith('HTTP/1.1 429'));
-  expect(refused).toHaveLength(readers - admitted);
-  for (const head of refused) expect(head).toMatch(/retry-after: \d+/i);
+  const heads = stalledReaders.map(([, head]) => head);
+  expect(heads.filter(head => head.startsWith('HTTP/1.1 200'))).toHaveLength(maxDownloads);
+  const refusedHeads = heads.filter(head => head.startsWith('HTTP/1.1 429'));
+  expect(refusedHeads).toHaveLength(readers - maxDownloads);
+  for (const head of refusedHeads) expect(head).toMatch(/retry-after: \d+/i);
   // Other clients are served meanwhile, and the data that is buffered for readers is limited.
   expect((await admin.jobs()).size).toBe(1);
   expect(memoryOf(server.pid) - before.memory).toBeLessThan(maxGrowth);
   // Each reader has a socket, and each download an open file.
-  expect(descriptorsOf(server.pid).length - before.descriptors).toBeLessThanOrEqual(readers + 2 * admitted);
-  for (const [socket] of opened) socket.destroy();
+  expect(descriptorsOf(server.pid).length - before.descriptors).toBeLessThanOrEqual(
+    readers + 2 * maxDownloads,
+  );
+  for (const [socket] of stalledReaders) socket.destroy();
   await expect
     .poll(() => descriptorsOf(server.pid).length, { timeout: 10_000 })
     .toBeLessThanOrEqual(before.descriptors + 4);

@@ -14,7 +14,7 @@ const lineOf = (n: number): string =>
 /**
  * Maximum duration of a read in ms. A single read is much faster; reading the whole log each time would be much slower.
  */
-const soonMs = 3_000;
+const maxReadMs = 3_000;
 /** Maximum additional memory in bytes. The log has about 90 MB. */
 const maxMemory = 32 * 2 ** 20;
 
@@ -26,16 +26,16 @@ beforeAll(async () => {
   job = await startJob(server, rig);
   const shipper = createShipper(server.url, rig, job);
   for (let n = 0; n < lines; n += 10_000) {
-    const some = Array.from({ length: 10_000 }, (_, k) => `${lineOf(n + k)}\n`);
-    await shipper.print(some.join(''), n + 10_000 === lines);
+    const batch = Array.from({ length: 10_000 }, (_, k) => `${lineOf(n + k)}\n`);
+    await shipper.print(batch.join(''), n + 10_000 === lines);
   }
 }, 120_000);
 afterAll(() => server.close());
 
-const timed = async <T>(act: () => Promise<T>): Promise<T> => {
-  const begun = performance.now();
-  const answer = await act();
-  expect(performance.now() - begun).toBeLessThan(soonMs);
+const withinLimit = async <T>(action: () => Promise<T>): Promise<T> => {
+  const startedAt = performance.now();
+  const answer = await action();
+  expect(performance.now() - startedAt).toBeLessThan(maxReadMs);
   return answer;
 };
 setFlagsFromString('--expose-gc');
@@ -47,26 +47,26 @@ const memory = (): number => {
   return heapUsed + arrayBuffers;
 };
 /** Returns the maximum additional memory while `act` runs. */
-async function memoryOf(act: () => Promise<unknown>): Promise<number> {
+async function memoryOf(action: () => Promise<unknown>): Promise<number> {
   const before = memory();
-  let most = before;
+  let maxUsed = before;
   // Garbage collection takes time, so measure seldom.
-  const look = (): void => {
-    most = Math.max(most, memory());
-    timer = setTimeout(look, 400);
+  const measure = (): void => {
+    maxUsed = Math.max(maxUsed, memory());
+    timer = setTimeout(measure, 400);
   };
-  let timer = setTimeout(look, 200);
-  await act();
+  let timer = setTimeout(measure, 200);
+  await action();
   clearTimeout(timer);
-  return most - before;
+  return maxUsed - before;
 }
 
 test('reads any lines and the last lines of a log of a million lines within 3 seconds', async () => {
   for (const line of [900_000, 1, 499_999, 999_000]) {
-    const page = await timed(() => readLog(server, job.jobId, { line, limit: 3 }));
+    const page = await withinLimit(() => readLog(server, job.jobId, { line, limit: 3 }));
     expect(textsOf(page)).toEqual([lineOf(line), lineOf(line + 1), lineOf(line + 2)]);
   }
-  const page = await timed(() => readLog(server, job.jobId, { limit: 2 }));
+  const page = await withinLimit(() => readLog(server, job.jobId, { limit: 2 }));
   expect(page).toMatchObject({ total_lines: lines, is_complete: true });
   expect(textsOf(page)).toEqual([lineOf(lines - 2), lineOf(lines - 1)]);
 });
@@ -92,18 +92,20 @@ test('searches a log of a million lines with bounded memory, without blocking ot
 });
 
 test('allows four log searches at once, and ends a search when its client disconnects', async () => {
-  const over = new AbortController();
+  const controller = new AbortController();
   const headers = { authorization: `Bearer ${server.adminToken}` };
-  const ask = (signal: AbortSignal): Promise<number> =>
+  const searchStatus = (signal: AbortSignal): Promise<number> =>
     fetch(`${server.url}/api/queue/${job.jobId}/logs/search?q=epoch`, { headers, signal }).then(
       ({ status }) => status,
       () => 0,
     );
-  const first = Array.from({ length: 4 }, () => ask(over.signal));
-  await expect.poll(() => ask(AbortSignal.timeout(10_000)), { interval: 1, timeout: 10_000 }).toBe(429);
-  over.abort();
+  const first = Array.from({ length: 4 }, () => searchStatus(controller.signal));
+  await expect
+    .poll(() => searchStatus(AbortSignal.timeout(10_000)), { interval: 1, timeout: 10_000 })
+    .toBe(429);
+  controller.abort();
   expect(await Promise.all(first)).toEqual([0, 0, 0, 0]);
-  await expect.poll(() => ask(AbortSignal.timeout(20_000)), { timeout: 20_000 }).toBe(200);
+  await expect.poll(() => searchStatus(AbortSignal.timeout(20_000)), { timeout: 20_000 }).toBe(200);
 });
 
 test('downloads and follows a log of a million lines with bounded memory', async () => {

@@ -21,7 +21,7 @@ interface Sent {
 const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0.1' }: Sent = {}) =>
   new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
     (resolve, reject) => {
-      const sent = request(
+      const outgoing = request(
         url,
         {
           method,
@@ -40,17 +40,17 @@ const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0
           );
         },
       );
-      sent.once('error', reject);
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
+      outgoing.once('error', reject);
+      outgoing.end(body === undefined ? undefined : JSON.stringify(body));
     },
   );
 
 /** Reads a stream until it contains this word. */
 function readUntil(url: string, token: string, word: string) {
   let opened = (): void => {};
-  const isOpen = new Promise<void>(resolve => (opened = resolve));
+  const whenOpen = new Promise<void>(resolve => (opened = resolve));
   const found = new Promise<string>((resolve, reject) => {
-    const sent = request(
+    const outgoing = request(
       url,
       { agent: false, ca: readFileSync(certificate), headers: { authorization: `Bearer ${token}` } },
       response => {
@@ -62,11 +62,11 @@ function readUntil(url: string, token: string, word: string) {
         });
       },
     );
-    onTestFinished(() => void sent.destroy());
-    sent.once('error', reject);
-    sent.end();
+    onTestFinished(() => void outgoing.destroy());
+    outgoing.once('error', reject);
+    outgoing.end();
   });
-  return { isOpen, found };
+  return { isOpen: whenOpen, found };
 }
 
 describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''}`, () => {
@@ -96,26 +96,30 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
   test('signs the panel in behind nginx with a Secure cookie, and treats its calls as remote', async () => {
     const { token, proxy, admin } = await openBehind();
     const origin = `https://${name}`;
-    const asPage = { host: name, origin, 'sec-fetch-site': 'same-origin' };
-    const signIn = await call(`${proxy}/api/session`, { method: 'POST', headers: asPage, body: { token } });
+    const pageHeaders = { host: name, origin, 'sec-fetch-site': 'same-origin' };
+    const signIn = await call(`${proxy}/api/session`, {
+      method: 'POST',
+      headers: pageHeaders,
+      body: { token },
+    });
     expect(signIn.status).toBe(200);
     const [cookie = ''] = [signIn.headers['set-cookie'] ?? []].flat();
     expect(cookie).toMatch(/; Secure/);
-    const headers = { ...asPage, cookie: cookie.split(';', 1)[0] ?? '' };
-    const changed = await call(`${proxy}/api/settings`, {
+    const headers = { ...pageHeaders, cookie: cookie.split(';', 1)[0] ?? '' };
+    const settingsChange = await call(`${proxy}/api/settings`, {
       method: 'PATCH',
       headers,
       body: { public_url: `https://${name}` },
     });
-    expect(changed.status).toBe(200);
+    expect(settingsChange.status).toBe(200);
     expect(valueOf(await admin.call(settingsApi.get)).public_url).toBe(`https://${name}`);
-    const far = await call(`${proxy}/api/settings`, {
+    const settingsCall = await call(`${proxy}/api/settings`, {
       method: 'PATCH',
       headers,
       body: { local_worker: { trainer: 'touch /tmp/x' } },
     });
     // The call comes from the machine of the proxy, but the actual client may be anywhere.
-    expect(far.status).toBe(403);
+    expect(settingsCall.status).toBe(403);
   });
 
   test.each([
@@ -171,10 +175,10 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
   test("accepts bodies up to the server's limit through nginx, and rejects larger ones itself", async () => {
     const { proxy, token } = await openBehind();
     const headers = { authorization: `Bearer ${token}` };
-    const sized = (bytes: number) => ({ method: 'PUT', headers, body: { text: 'x'.repeat(bytes) } });
-    expect((await call(`${proxy}/api/configs/large`, sized(900_000))).status).not.toBe(413);
-    const refused = await call(`${proxy}/api/configs/large`, sized(1_500_000));
-    expect([refused.status, refused.headers['content-type']]).toEqual([
+    const configOfSize = (bytes: number) => ({ method: 'PUT', headers, body: { text: 'x'.repeat(bytes) } });
+    expect((await call(`${proxy}/api/configs/large`, configOfSize(900_000))).status).not.toBe(413);
+    const largeCall = await call(`${proxy}/api/configs/large`, configOfSize(1_500_000));
+    expect([largeCall.status, largeCall.headers['content-type']]).toEqual([
       413,
       expect.stringContaining('application/problem+json'),
     ]);

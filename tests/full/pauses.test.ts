@@ -81,13 +81,13 @@ test('marks no worker offline after the server was frozen for longer than T', {
 });
 
 /** Follows the stream of a worker whose agent is this test. */
-async function followAs(server: ServerProgram, token: string) {
+async function followWorkerStream(server: ServerProgram, token: string) {
   const headers = () => ({ 'x-worker-token': token });
   const client = createClient({ baseUrl: server.url, headers, timeoutMs: 10_000 });
   const body = { name: 'rig-2', protocol: 2, instance_id: 'i-2', persistent: true };
   const { worker_id } = valueOf(await client.call(workerApi.register, { body }));
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
   const types: string[] = [];
   const opened = Promise.withResolvers<void>();
   const end = createFollowStream(fetch)({
@@ -97,7 +97,7 @@ async function followAs(server: ServerProgram, token: string) {
     onOpen: opened.resolve,
     onRefused: status => opened.reject(new Error(`the stream returned status ${status}`)),
     onCommand: ({ type }) => types.push(type),
-    signal: over.signal,
+    signal: controller.signal,
   });
   await opened.promise;
   return { types, end };
@@ -111,7 +111,7 @@ test('announces an orderly stop, and continues the job after the restart', {
   const rig = await addRig(first, watch, 'rig-1');
   const job = await runOn(first, watch, rig, 5);
   const { token } = await adminOf(first).createWorker({ name: 'rig-2' });
-  const stream = await followAs(first, token);
+  const stream = await followWorkerStream(first, token);
 
   first.kill('SIGTERM');
   expect(await first.exited).toEqual({ code: 0, signal: null });
@@ -121,13 +121,19 @@ test('announces an orderly stop, and continues the job after the restart', {
 
   const { port } = new URL(first.url);
   const second = await openServer(first.dataDir, [...shortT, '--port', port]);
-  const again = await openWatch(second);
+  const watchAfterRestart = await openWatch(second);
   // This happens before any worker is given up, and before the job has ended.
-  expect(await again.worker(rig.id, 'busy')).toMatchObject({ name: 'rig-1' });
-  expect(await again.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_name: 'rig-1' });
+  expect(await watchAfterRestart.worker(rig.id, 'busy')).toMatchObject({ name: 'rig-1' });
+  expect(await watchAfterRestart.jobEnd(job)).toMatchObject({
+    status: 'completed',
+    attempt: 1,
+    worker_name: 'rig-1',
+  });
   // Ignore the other worker, which is gone and will go offline at some time.
-  const seen = again.seen.filter(event => event.kind !== 'worker' || event.worker_id === rig.id);
-  expect(typesOf(seen)).not.toContainEqual(
+  const relevantEvents = watchAfterRestart.seen.filter(
+    event => event.kind !== 'worker' || event.worker_id === rig.id,
+  );
+  expect(typesOf(relevantEvents)).not.toContainEqual(
     expect.stringMatching(/^(worker\.offline|job\.(recovering|requeued)|reset)$/),
   );
   expect(runsOf(rig)).toBe(1);

@@ -31,18 +31,18 @@ describe('a worker with a pin', () => {
 
   test('sends nothing to a server with another key, and joins when the right one appears', async () => {
     const { server, id, token } = await startFleet();
-    const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
-    const front = await startListener(theirs, { to: server.url });
-    const program = startWorker({ url: front.url, token, args: ['--pin', ours.pin] });
+    const [pinnedIdentity, otherIdentity] = [await makeIdentity(), await makeIdentity()];
+    const front = await startListener(otherIdentity, { to: server.url });
+    const program = startWorker({ url: front.url, token, args: ['--pin', pinnedIdentity.pin] });
     const [message] = await program.waitForLine(/^SSL certificate verify failed.*/);
-    expect(message).toContain(`it presented ${theirs.pin}`);
+    expect(message).toContain(`it presented ${otherIdentity.pin}`);
     expect(message).toMatch(/Trying again$/);
     await front.ended(2);
     expect(front.connections()).toBeGreaterThanOrEqual(2);
     expect(front.wire().length).toBeGreaterThan(100);
     expect(front.received()).toBe('');
     expect(program.lines.filter(line => line.startsWith('SSL certificate'))).toHaveLength(1);
-    front.present(ours);
+    front.present(pinnedIdentity);
     await program.waitForLine(/^Connected to https:/);
     await server.watch.worker(id, 'idle');
     expect(program.lines.join('\n')).not.toContain(token);
@@ -50,25 +50,25 @@ describe('a worker with a pin', () => {
 
   test('accepts a second pinned key after the server changed its key', async () => {
     const { server, id, token } = await startFleet();
-    const [old, fresh] = [await makeIdentity(), await makeIdentity()];
-    const front = await startListener(old, { to: server.url });
-    const pins = `${old.pin},${fresh.pin}`;
+    const [oldIdentity, newIdentity] = [await makeIdentity(), await makeIdentity()];
+    const front = await startListener(oldIdentity, { to: server.url });
+    const pins = `${oldIdentity.pin},${newIdentity.pin}`;
     startWorker({ url: front.url, token, args: ['--persistent', '--pin', pins] });
     await server.watch.worker(id, 'idle');
-    front.present(fresh);
+    front.present(newIdentity);
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 0.2 } });
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   });
 
   test('does not follow a redirect, and sends nothing to its target', async () => {
     const identity = await makeIdentity();
-    const there = await startListener(identity);
-    const location = `${there.url}/api/workers/register`;
+    const target = await startListener(identity);
+    const location = `${target.url}/api/workers/register`;
     const front = await startListener(identity, { answer: httpAnswer(307, '', { location }) });
     const program = startWorker({ url: front.url, token: 'wt_canary', args: ['--pin', identity.pin] });
     const [message] = await program.waitForLine(/redirects to .*/);
     expect(message).toContain(`redirects to ${location}. The token was not sent there`);
-    expect(there.connections()).toBe(0);
+    expect(target.connections()).toBe(0);
   });
 
   test.each<[string, string, readonly string[], RegExp]>([

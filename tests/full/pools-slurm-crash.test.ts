@@ -17,26 +17,26 @@ afterAll(() => lab.stop());
  * Creates an `sbatch` that runs before the real one. It waits at one gate before it submits, and at another one before
  * it answers.
  */
-function gatedSbatch(name: string) {
+function installGatedSbatch(name: string) {
   const folder = join(lab.folder, name);
   mkdirSync(folder);
-  const gate = (at: string): string =>
-    `touch '${folder}/at-${at}'; until [ -e '${folder}/${at}' ]; do sleep 0.05; done`;
+  const gate = (point: string): string =>
+    `touch '${folder}/at-${point}'; until [ -e '${folder}/${point}' ]; do sleep 0.05; done`;
   const real = `'${join(lab.folder, 'bin/sbatch')}' "$@"`;
   const script = `#!/bin/sh\necho $$ >'${folder}/pid'\n${gate('before')}\n${real}\ncode=$?\n${gate('after')}\nexit $code\n`;
   writeFileSync(join(folder, 'sbatch'), script);
   chmodSync(join(folder, 'sbatch'), 0o755);
   return {
     folder,
-    isAt: (at: 'before' | 'after'): boolean => existsSync(join(folder, `at-${at}`)),
+    isAt: (point: 'before' | 'after'): boolean => existsSync(join(folder, `at-${point}`)),
     open(...gates: readonly ('before' | 'after')[]): void {
-      for (const each of gates) writeFileSync(join(folder, each), '');
+      for (const file of gates) writeFileSync(join(folder, file), '');
     },
     end: (): boolean => process.kill(Number(readFileSync(join(folder, 'pid'), 'utf8')), 'SIGKILL'),
   };
 }
 
-type Gate = ReturnType<typeof gatedSbatch>;
+type Gate = ReturnType<typeof installGatedSbatch>;
 
 const launchNames = async (states: string): Promise<ReadonlySet<string>> => {
   const names = await lab.slurm('squeue', '--me', '-h', '-t', states, '-o', '%j');
@@ -46,14 +46,14 @@ const launchNames = async (states: string): Promise<ReadonlySet<string>> => {
 /** Kills the server while `sbatch` waits at a gate, and starts the server again with the real `sbatch`. */
 async function killAt(
   gate: Gate,
-  at: 'before' | 'after',
+  point: 'before' | 'after',
   finish: () => void,
 ): Promise<{ readonly fleet: SlurmFleet; readonly job: JobId }> {
-  if (at === 'after') gate.open('before');
+  if (point === 'after') gate.open('before');
   const first = await startSlurmFleet(lab, { path: gate.folder });
   await first.createPool('gpu', { partition: 'gpu', idle_s: 5 });
   const job = await first.submitDigits(1);
-  await first.until(`sbatch at the gate "${at}"`, async () => (gate.isAt(at) ? true : null));
+  await first.until(`sbatch at the gate "${point}"`, async () => (gate.isAt(point) ? true : null));
   first.server.kill('SIGKILL');
   await first.server.exited;
   finish();
@@ -77,24 +77,24 @@ async function expectOneLaunch(
 
 test('submits a launch again after kill -9 of the server when sbatch did not run', async () => {
   const before = await launchNames('all');
-  const gate = gatedSbatch('ended');
+  const gate = installGatedSbatch('ended');
   await expectOneLaunch(await killAt(gate, 'before', () => gate.end()), before);
 }, 200_000);
 
 test('finds the launch after kill -9 of the server when sbatch runs later than the restart', async () => {
   const before = await launchNames('all');
-  const gate = gatedSbatch('late');
-  const killed = await killAt(gate, 'before', () => {});
+  const gate = installGatedSbatch('late');
+  const restartedFleet = await killAt(gate, 'before', () => {});
   // The server has read its list before, so the launch is unclear and is not submitted again for 30 s.
   gate.open('before', 'after');
-  await expectOneLaunch(killed, before);
+  await expectOneLaunch(restartedFleet, before);
 }, 200_000);
 
 test('finds the launch after kill -9 of the server when sbatch ran without an answer', async () => {
   const before = await launchNames('all');
-  const gate = gatedSbatch('unanswered');
-  const killed = await killAt(gate, 'after', () => gate.open('after'));
-  await expectOneLaunch(killed, before);
+  const gate = installGatedSbatch('unanswered');
+  const restartedFleet = await killAt(gate, 'after', () => gate.open('after'));
+  await expectOneLaunch(restartedFleet, before);
 }, 200_000);
 
 test('submits a launch once while slurmctld hangs, and changes no launch while it is down', async () => {
@@ -117,9 +117,9 @@ test('submits a launch once while slurmctld hangs, and changes no launch while i
   );
   expect(unclear.outcome).toBeNull();
   // The health check of the server does not wait for the engine.
-  const began = performance.now();
+  const startedAt = performance.now();
   expect((await fetch(`${fleet.server.url}/health/live`)).status).toBe(200);
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
   lab.signal('slurmctld', 'SIGCONT');
   await expectOneLaunch({ fleet, job }, before);
 }, 300_000);

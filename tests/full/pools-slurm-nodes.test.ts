@@ -60,15 +60,15 @@ async function startTraining(partition: string, config: { readonly seconds: numb
           .filter(Boolean)
           .map(line => JSON.parse(line) as ReportedEvent)
       : [];
-  const reportedEvents = (what: string): readonly ReportedEvent[] =>
+  const reportedEvents = (eventName: string): readonly ReportedEvent[] =>
     readReport()
-      .filter(each => each.what === what)
+      .filter(event => event.what === eventName)
       .toSorted((a, b) => a.rank - b.rank);
-  const waitForReport = (what: string, times: number): Promise<readonly ReportedEvent[]> =>
+  const waitForReport = (eventName: string, times: number): Promise<readonly ReportedEvent[]> =>
     fleet.until(
-      `"${what}" ${times} times`,
+      `"${eventName}" ${times} times`,
       async () => {
-        const events = reportedEvents(what);
+        const events = reportedEvents(eventName);
         if (events.length >= times) return events;
         const { status, error_message: error } = await fleet.job(job);
         if (status === 'failed') throw new Error(error ?? status);
@@ -133,7 +133,7 @@ test('fails the attempt on both nodes when one of them fails, and retries in a n
   // The leaving worker may be offered the job once more; ignore such a withdrawn attempt.
   const attempts = (await fleet.attempts(job)).filter(({ outcome }) => outcome !== 'withdrawn');
   expect(attempts).toMatchObject([{ outcome: 'requeued', exit_code: 137 }, { outcome: 'completed' }]);
-  expect(new Set(reportedEvents('started').map(each => each['SLURM_JOB_ID'])).size).toBe(2);
+  expect(new Set(reportedEvents('started').map(event => event['SLURM_JOB_ID'])).size).toBe(2);
   expect(reportedEvents('trained')).toHaveLength(2);
 }, 150_000);
 
@@ -149,7 +149,7 @@ test('stops both nodes when the job is cancelled', async () => {
 test('saves on the first node before both nodes are preempted, and resumes from that checkpoint', async () => {
   const { fleet, job, reportedEvents, waitForReport } = await startTraining('low', { seconds: 60 });
   await waitForReport('met', 2);
-  const rival = (
+  const preemptingJob = (
     await lab.slurm('sbatch', '--parsable', '-p', 'top', '-N', '2', '--exclusive', '--wrap=sleep 60')
   ).trim();
   expect(await waitForReport('saved', 1)).toMatchObject([{ rank: 0 }]);
@@ -159,7 +159,7 @@ test('saves on the first node before both nodes are preempted, and resumes from 
   );
   expect((await fleet.attempts(job))[0]).toMatchObject({ outcome: 'requeued', cause: 'preempted' });
   expect(reportedEvents('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
-  await lab.slurm('scancel', rival);
+  await lab.slurm('scancel', preemptingJob);
   await waitForReport('met', 4);
   expect(
     reportedEvents('started').filter(({ resume }) => String(resume).endsWith('checkpoint-1')),

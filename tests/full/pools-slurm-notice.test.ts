@@ -22,7 +22,7 @@ test('resumes a job from the checkpoint that it saved before Slurm preempted it,
   });
 
   // The partition `high` shares its only machine with `spot`, and has the higher priority.
-  const rival = (
+  const preemptingJob = (
     await lab.slurm(
       'sbatch',
       '--parsable',
@@ -38,7 +38,7 @@ test('resumes a job from the checkpoint that it saved before Slurm preempted it,
   );
   const [first] = await fleet.attempts(job);
   expect(first).toMatchObject({ outcome: 'requeued', cause: 'preempted', used_retry: false });
-  await lab.slurm('scancel', rival);
+  await lab.slurm('scancel', preemptingJob);
 
   const resumed = await fleet.until('the second attempt', async () => (await fleet.attempts(job))[1] ?? null);
   expect(resumed.resumed).toMatchObject({ checkpoint: expect.any(String), steps_lost: expect.any(Number) });
@@ -46,8 +46,8 @@ test('resumes a job from the checkpoint that it saved before Slurm preempted it,
   expect(resumed.resumed?.step).toBeGreaterThanOrEqual(stepBefore);
   expect(await fleet.jobIn(job, 'completed', 120_000)).toMatchObject({ attempt: 2 });
   const launches = await fleet.until('the end of all launches', async () => {
-    const all = await fleet.launches(pool);
-    return all.every(({ state }) => state === 'ended') ? all : null;
+    const current = await fleet.launches(pool);
+    return current.every(({ state }) => state === 'ended') ? current : null;
   });
   expect(launches.at(-1)).toMatchObject({ job_id: job });
   expect(launches[0]).toMatchObject({ outcome: 'finished' });
@@ -60,21 +60,25 @@ test('trains across three wall times, each from the checkpoint of the previous o
   const attempts = await fleet.until(
     'a third attempt that trains',
     async () => {
-      const all = await fleet.attempts(job);
-      return all.length >= 3 && all[2]?.started_at ? all : null;
+      const current = await fleet.attempts(job);
+      return current.length >= 3 && current[2]?.started_at ? current : null;
     },
     300_000,
   );
-  const leg = { outcome: 'requeued', cause: 'preempted', used_retry: false };
-  expect(attempts).toMatchObject([leg, leg, { resumed: { checkpoint: expect.any(String) } }]);
+  const expectedAttempt = { outcome: 'requeued', cause: 'preempted', used_retry: false };
+  expect(attempts).toMatchObject([
+    expectedAttempt,
+    expectedAttempt,
+    { resumed: { checkpoint: expect.any(String) } },
+  ]);
   const steps = attempts.map(({ resumed }) => resumed?.step ?? 0);
   expect(steps[1]).toBeGreaterThan(0);
   expect(steps[2]).toBeGreaterThan(steps[1] ?? 0);
   valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
   await fleet.jobIn(job, 'cancelled', 60_000);
   const launches = await fleet.until('the end of all launches', async () => {
-    const all = await fleet.launches(pool);
-    return all.every(({ state }) => state === 'ended') ? all : null;
+    const current = await fleet.launches(pool);
+    return current.every(({ state }) => state === 'ended') ? current : null;
   });
   expect(launches).toHaveLength(3);
   expect(await lab.slurm('squeue', '--me', '-h')).toBe('');

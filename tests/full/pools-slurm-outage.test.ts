@@ -40,10 +40,10 @@ async function connectWorkers({ server, client }: SlurmFleet): Promise<readonly 
 }
 
 /** Sends heartbeats of all workers for a while, spread over each second. Returns their times in ms, in ascending order. */
-async function beatFor(workers: readonly LightWorker[], forMs: number): Promise<readonly number[]> {
+async function sendHeartbeats(workers: readonly LightWorker[], forMs: number): Promise<readonly number[]> {
   const times: number[] = [];
   const until = performance.now() + forMs;
-  const beat = async (worker: LightWorker, index: number): Promise<void> => {
+  const sendNext = async (worker: LightWorker, index: number): Promise<void> => {
     await wait((index / workers.length) * beatEveryMs);
     while (performance.now() < until) {
       const startedAt = performance.now();
@@ -53,7 +53,7 @@ async function beatFor(workers: readonly LightWorker[], forMs: number): Promise<
       await wait(beatEveryMs);
     }
   };
-  await Promise.all(workers.map(beat));
+  await Promise.all(workers.map(sendNext));
   return times.toSorted((a, b) => a - b);
 }
 
@@ -131,18 +131,18 @@ test.each<readonly [string, number, (pid: number) => () => Promise<void>]>([
   ],
 ])(
   'keeps launches and heartbeats unchanged while the controller of Slurm %s',
-  async (what, outageMs, stop) => {
-    const earlier = await allocations();
-    const own = async () => (await allocations()).filter(each => !earlier.includes(each));
+  async (description, outageMs, stop) => {
+    const oldAllocations = await allocations();
+    const newAllocations = async () => (await allocations()).filter(each => !oldAllocations.includes(each));
     const fleet = await startSlurmFleet(lab);
     const { pools, states } = await startLaunches(fleet);
     const workers = await connectWorkers(fleet);
-    const [before, launched] = [await states(), await own()];
-    expect(launched).toHaveLength(2);
-    const calm = await beatFor(workers, 10_000);
+    const [before, launchedAllocations] = [await states(), await newAllocations()];
+    expect(launchedAllocations).toHaveLength(2);
+    const normalTimes = await sendHeartbeats(workers, 10_000);
 
     const recover = stop(lab.pid('slurmctld'));
-    const during = await beatFor(workers, outageMs);
+    const outageTimes = await sendHeartbeats(workers, outageMs);
     expect((await fetch(`${fleet.server.url}/health/live`)).status).toBe(200);
     expect(await states()).toEqual(before);
     await recover();
@@ -150,17 +150,17 @@ test.each<readonly [string, number, (pid: number) => () => Promise<void>]>([
     await fleet.until(
       'a list of the engine',
       async () => {
-        const found = await Promise.all(pools.map(id => fleet.pool(id)));
-        return found.every(({ unreachable }) => unreachable === null) ? true : null;
+        const poolViews = await Promise.all(pools.map(id => fleet.pool(id)));
+        return poolViews.every(({ unreachable }) => unreachable === null) ? true : null;
       },
       90_000,
     );
     // Three complete lists could end a launch, and another two could order a second one.
-    await beatFor(workers, 20_000);
+    await sendHeartbeats(workers, 20_000);
     expect(await states()).toEqual(before);
-    expect(await vi.waitFor(own, { timeout: 20_000 })).toEqual(launched);
+    expect(await vi.waitFor(newAllocations, { timeout: 20_000 })).toEqual(launchedAllocations);
     process.stdout.write(
-      `The controller ${what}: heartbeat p99 of ${workerCount} workers ${p99(calm)} ms before, ${p99(during)} ms during\n`,
+      `The controller ${description}: heartbeat p99 of ${workerCount} workers ${p99(normalTimes)} ms before, ${p99(outageTimes)} ms during\n`,
     );
     for (const id of pools) {
       const body = { reason: 'The test is over', end_launches: true };

@@ -24,13 +24,16 @@ import { valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 import { adminOf, openServer } from './storage-bench.ts';
 
-const patience = { timeout: 100_000, interval: 200 } as const;
+const pollOptions = { timeout: 100_000, interval: 200 } as const;
 
 /**
  * Starts a server, a proxy in front of it, and a worker behind the proxy. The worker's trainer writes a file when
  * `endTrainer` is called.
  */
-async function openBehind<P>(startProxy: (orchestrator: string) => Promise<P>, urlOf: (proxy: P) => string) {
+async function openServerBehind<P>(
+  startProxy: (orchestrator: string) => Promise<P>,
+  urlOf: (proxy: P) => string,
+) {
   const server = await openServer(temporaryFolder(), [
     '--allow-host',
     proxyName,
@@ -43,12 +46,20 @@ async function openBehind<P>(startProxy: (orchestrator: string) => Promise<P>, u
   const watch = await watchEvents(server.url, admin.token);
   onTestFinished(() => watch.close());
   const proxy = await startProxy(server.url);
-  const go = join(temporaryFolder(), 'go');
-  const write = (bytes: number): string =>
-    `sh -c "until [ -e ${go} ]; do sleep 0.1; done; head -c ${bytes} /dev/zero > '{output_dir}/checkpoint-1.safetensors'"`;
+  const gateFile = join(temporaryFolder(), 'go');
+  const trainerWriting = (bytes: number): string =>
+    `sh -c "until [ -e ${gateFile} ]; do sleep 0.1; done; head -c ${bytes} /dev/zero > '{output_dir}/checkpoint-1.safetensors'"`;
   const startRig = async (bytes: number) => {
     const { id, token } = await admin.createWorker({ name: 'rig-1' });
-    const args = ['--ca-file', certificate, '--name', 'rig-1', '--persistent', '--trainer', write(bytes)];
+    const args = [
+      '--ca-file',
+      certificate,
+      '--name',
+      'rig-1',
+      '--persistent',
+      '--trainer',
+      trainerWriting(bytes),
+    ];
     const worker = startWorker({ url: urlOf(proxy), token, args });
     await watch.worker(id, 'idle');
     return worker;
@@ -57,7 +68,15 @@ async function openBehind<P>(startProxy: (orchestrator: string) => Promise<P>, u
     valueOf(await admin.client.call(queueApi.get, { params: { id } })).outstanding;
   const artifacts = async (id: JobId) =>
     valueOf(await admin.client.call(artifactsApi.list, { params: { id }, query: {} })).artifacts;
-  return { admin, watch, proxy, startRig, outstanding, artifacts, endTrainer: () => writeFileSync(go, '') };
+  return {
+    admin,
+    watch,
+    proxy,
+    startRig,
+    outstanding,
+    artifacts,
+    endTrainer: () => writeFileSync(gateFile, ''),
+  };
 }
 
 const size = 200_000_000;
@@ -79,7 +98,7 @@ describe.each(proxies)('the block of docs/network.md for %s', (_name, program, s
   it.skipIf(program === null)(
     'passes an upload of 200 MB through the documented proxy',
     async () => {
-      const { admin, watch, startRig, outstanding, artifacts, endTrainer } = await openBehind(
+      const { admin, watch, startRig, outstanding, artifacts, endTrainer } = await openServerBehind(
         start,
         url => url,
       );
@@ -88,11 +107,11 @@ describe.each(proxies)('the block of docs/network.md for %s', (_name, program, s
       await watch.job(id, 'running');
       endTrainer();
       await watch.jobEnd(id);
-      await expect.poll(() => artifacts(id), patience).toHaveLength(1);
+      await expect.poll(() => artifacts(id), pollOptions).toHaveLength(1);
       expect(await artifacts(id)).toMatchObject([
         { key: 'checkpoint-1.safetensors', bytes: size, sha256: digestOfZeros(size) },
       ]);
-      await expect.poll(() => outstanding(id), patience).toBeNull();
+      await expect.poll(() => outstanding(id), pollOptions).toBeNull();
     },
     120_000,
   );
@@ -125,10 +144,10 @@ describe('a proxy that accepts bodies of at most 1 MB', () => {
   it.skipIf(nginx === null)(
     "reports an outstanding file with the reason, and uploads it once the proxy's limit is raised",
     async () => {
-      const limited = (text: string): string =>
+      const withBodyLimit = (text: string): string =>
         text.replace('client_max_body_size 0;', 'client_max_body_size 1m;');
-      const { admin, watch, proxy, startRig, outstanding, artifacts, endTrainer } = await openBehind(
-        orchestrator => startNginx(orchestrator, limited),
+      const { admin, watch, proxy, startRig, outstanding, artifacts, endTrainer } = await openServerBehind(
+        orchestrator => startNginx(orchestrator, withBodyLimit),
         ({ url }) => url,
       );
       await startRig(42_000_000);
@@ -138,7 +157,7 @@ describe('a proxy that accepts bodies of at most 1 MB', () => {
       const { status } = await watch.jobEnd(id);
       expect(status).toBe('completed');
       await expect
-        .poll(() => outstanding(id), patience)
+        .poll(() => outstanding(id), pollOptions)
         .toMatchObject({
           files: 1,
           bytes: 42_000_000,
@@ -147,7 +166,7 @@ describe('a proxy that accepts bodies of at most 1 MB', () => {
         });
       expect(await artifacts(id)).toEqual([]);
       proxy.reload(text => text);
-      await expect.poll(() => outstanding(id), patience).toBeNull();
+      await expect.poll(() => outstanding(id), pollOptions).toBeNull();
       expect(await artifacts(id)).toMatchObject([{ bytes: 42_000_000, sha256: digestOfZeros(42_000_000) }]);
     },
     120_000,

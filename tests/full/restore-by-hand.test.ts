@@ -26,7 +26,7 @@ beforeAll(async () => {
   data = await makeData();
 });
 
-const [moveAway = '', putInPlace = '', takeBack = ''] = commands();
+const [moveAwayBlock = '', putInPlaceBlock = '', takeBackBlock = ''] = commands();
 
 /** Returns the shell blocks below "With the server stopped", in order. */
 function commands(): readonly string[] {
@@ -36,15 +36,15 @@ function commands(): readonly string[] {
   return [...part.matchAll(/^```sh[^\n]*\n(.*?)^```$/gms)].map(([, block = '']) => block);
 }
 
-function paste(block: string, dataDir: string): void {
+function runShellBlock(block: string, dataDir: string): void {
   execFileSync('sh', ['-e', '-c', block], { cwd: dataDir, stdio: 'pipe' });
 }
 
 /** Runs the commands with this backup in place of the example's. */
-function put(backup: string, dataDir: string): void {
-  const named = /backups\/\S+\.db/;
-  expect(putInPlace).toMatch(named);
-  paste(putInPlace.replace(named, backup), dataDir);
+function putBackupInPlace(backup: string, dataDir: string): void {
+  const backupPath = /backups\/\S+\.db/;
+  expect(putInPlaceBlock).toMatch(backupPath);
+  runShellBlock(putInPlaceBlock.replace(backupPath, backup), dataDir);
 }
 
 const onlyBackup = (dataDir: string): string => {
@@ -53,7 +53,7 @@ const onlyBackup = (dataDir: string): string => {
   return backup;
 };
 
-async function serves(server: ServerProgram): Promise<void> {
+async function expectServing(server: ServerProgram): Promise<void> {
   const { jobs, submit } = adminOf(server);
   expect((await jobs()).size).toBe(2);
   await submit({ config: {} });
@@ -78,21 +78,21 @@ async function killServer(dataDir: string): Promise<void> {
 /** Verifies the trail after the row that records the loss, and expects that it is intact. */
 async function expectRestIntact(server: ServerProgram, after: number): Promise<void> {
   const { client } = adminOf(server);
-  const rest = valueOf(await client.call(auditApi.verify, { query: { from: after + 1 } }));
-  expect(rest).toMatchObject({ valid: true, first_bad: null });
+  const verification = valueOf(await client.call(auditApi.verify, { query: { from: after + 1 } }));
+  expect(verification).toMatchObject({ valid: true, first_bad: null });
 }
 
 test('restores the newest backup when the database was moved away, and records the lost audit rows', async () => {
   const dataDir = copyData(data);
   await killServer(dataDir);
-  paste(moveAway, dataDir);
+  runShellBlock(moveAwayBlock, dataDir);
   const server = await openServer(dataDir);
   expect(server.lines.join('\n')).toContain(basename(onlyBackup(dataDir)));
   expect(server.lines.join('\n')).toContain('audit_rows_lost');
   const { valid, firstBad, types } = await auditOf(server);
   expect([valid, firstBad]).toEqual([false, expect.objectContaining({ code: 'rows_lost' })]);
   expect(types).toContain('audit.restored');
-  await serves(server);
+  await expectServing(server);
   await expectRestIntact(server, firstBad?.seq ?? 0);
   expect(readdirSync(join(dataDir, 'set-aside')).toSorted()).toEqual([
     'audit-head',
@@ -103,24 +103,24 @@ test('restores the newest backup when the database was moved away, and records t
 test('serves a backup that was put in place by hand, and records the lost audit head', async () => {
   const dataDir = copyData(data);
   await killServer(dataDir);
-  paste(moveAway, dataDir);
-  put(onlyBackup(dataDir), dataDir);
+  runShellBlock(moveAwayBlock, dataDir);
+  putBackupInPlace(onlyBackup(dataDir), dataDir);
   const server = await openServer(dataDir);
   const { valid, firstBad, types } = await auditOf(server);
   expect([valid, firstBad]).toEqual([false, expect.objectContaining({ code: 'head_lost' })]);
   expect(types).toContain('audit.head_lost');
-  await serves(server);
+  await expectServing(server);
   await stop(server);
   // After another restart, both are unchanged.
-  const again = await openServer(dataDir);
-  expect((await auditOf(again)).firstBad).toEqual(firstBad);
-  await expectRestIntact(again, firstBad?.seq ?? 0);
+  const restarted = await openServer(dataDir);
+  expect((await auditOf(restarted)).firstBad).toEqual(firstBad);
+  await expectRestIntact(restarted, firstBad?.seq ?? 0);
 });
 
 test('reports a broken audit trail when audit-head stays next to an older database', async () => {
   const dataDir = copyData(data);
-  paste(moveAway, dataDir);
-  put(onlyBackup(dataDir), dataDir);
+  runShellBlock(moveAwayBlock, dataDir);
+  putBackupInPlace(onlyBackup(dataDir), dataDir);
   renameSync(join(dataDir, 'set-aside/audit-head'), join(dataDir, 'audit-head'));
   expect((await auditOf(await openServer(dataDir))).valid).toBe(false);
 });
@@ -134,24 +134,24 @@ test("refuses a database of a newer version, and starts with this version's back
     db.pragma('user_version = 999');
     db.close();
   }
-  const { code, said } = await failureOf(startFailing(dataDir));
-  expect([code, said]).toEqual([1, expect.stringContaining('schema 999')]);
-  paste(moveAway, dataDir);
+  const { code, output } = await failureOf(startFailing(dataDir));
+  expect([code, output]).toEqual([1, expect.stringContaining('schema 999')]);
+  runShellBlock(moveAwayBlock, dataDir);
   const server = await openServer(dataDir);
   expect(server.lines.join('\n')).toContain(basename(backup));
-  await serves(server);
+  await expectServing(server);
 });
 
 test('refuses a damaged database without a valid backup, and starts with a backup kept elsewhere', async () => {
   const dataDir = copyData(data);
-  const elsewhere = join(temporaryFolder(), 'kept.db');
-  renameSync(onlyBackup(dataDir), elsewhere);
+  const copyElsewhere = join(temporaryFolder(), 'kept.db');
+  renameSync(onlyBackup(dataDir), copyElsewhere);
   damage(database(dataDir));
-  const { code, said } = await failureOf(startFailing(dataDir));
-  expect([code, said]).toEqual([1, expect.stringContaining('no whole backup')]);
-  paste(moveAway, dataDir);
-  put(elsewhere, dataDir);
-  await serves(await openServer(dataDir));
+  const { code, output } = await failureOf(startFailing(dataDir));
+  expect([code, output]).toEqual([1, expect.stringContaining('no whole backup')]);
+  runShellBlock(moveAwayBlock, dataDir);
+  putBackupInPlace(copyElsewhere, dataDir);
+  await expectServing(await openServer(dataDir));
 });
 
 test.each<[string, boolean]>([
@@ -160,12 +160,12 @@ test.each<[string, boolean]>([
 ])('returns to the original database with all its jobs after %s was restored', async (_what, isChosen) => {
   const dataDir = copyData(data);
   await killServer(dataDir);
-  paste(moveAway, dataDir);
-  if (isChosen) put(onlyBackup(dataDir), dataDir);
+  runShellBlock(moveAwayBlock, dataDir);
+  if (isChosen) putBackupInPlace(onlyBackup(dataDir), dataDir);
   const first = await openServer(dataDir);
-  await serves(first);
+  await expectServing(first);
   await stop(first);
-  paste(takeBack, dataDir);
+  runShellBlock(takeBackBlock, dataDir);
   const server = await openServer(dataDir);
   expect((await adminOf(server).jobs()).size).toBe(4);
   const { valid, types } = await auditOf(server);

@@ -42,22 +42,22 @@ describe('kill -9 during a restore', () => {
     'leaves one intact database when the server dies at the point "%s"',
     async (at, expected) => {
       const dataDir = temporaryFolder();
-      const dying = await openCrashingServer(at, dataDir);
-      const before = adminOf({ ...dying, dataDir });
+      const crashingServer = await openCrashingServer(at, dataDir);
+      const before = adminOf({ ...crashingServer, dataDir });
       await before.createWorker({ name: 'rig-1' });
       const backup = await makeBackup(before);
       await before.createWorker({ name: 'rig-2' });
       expect(await restore(before, backup)).toMatchObject({ ok: false, failure: { kind: 'unreachable' } });
-      expect(await dying.exited).toEqual({ code: null, signal: 'SIGKILL' });
-      expect(dying.lines).toContain(failpointLine(at));
+      expect(await crashingServer.exited).toEqual({ code: null, signal: 'SIGKILL' });
+      expect(crashingServer.lines).toContain(failpointLine(at));
 
       const server = await openServer(dataDir);
       const admin = adminOf(server);
       expect(await workersOf(admin)).toEqual(expected);
       // The database was not damaged, so no file was set aside.
       expect(readdirSync(dataDir).filter(name => /restoring|damaged/.test(name))).toEqual([]);
-      const verdict = valueOf(await admin.client.call(auditApi.verify, {}));
-      expect(verdict).toMatchObject({ valid: true, first_bad: null });
+      const verification = valueOf(await admin.client.call(auditApi.verify, {}));
+      expect(verification).toMatchObject({ valid: true, first_bad: null });
       await admin.createWorker({ name: 'rig-3' });
       expect(await restore(admin, backup)).toMatchObject({ ok: true });
       expect(await workersOf(admin)).toEqual(['rig-1']);
@@ -72,8 +72,8 @@ function makeGatedTrainer(name: string) {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
   const gate = join(folder, 'enough');
-  const look = `require('node:fs').existsSync(${JSON.stringify(gate)}) && process.exit(0)`;
-  writeFileSync(script, `setInterval(() => ${look}, 20)`);
+  const exitWhenOpen = `require('node:fs').existsSync(${JSON.stringify(gate)}) && process.exit(0)`;
+  writeFileSync(script, `setInterval(() => ${exitWhenOpen}, 20)`);
   const args = ['--name', name, '--persistent', '--trainer', `'${process.execPath}' '${script}'`];
   return { args, open: () => writeFileSync(gate, '') };
 }
@@ -109,30 +109,30 @@ test('continues a training that the backup contains, and stops one that started 
   );
   const [first, second] = rigs;
   if (first === undefined || second === undefined) throw new Error('expected two rigs');
-  const known = await first.submit();
-  await watch.job(known, 'running');
+  const knownJob = await first.submit();
+  await watch.job(knownJob, 'running');
   const knownPid = await pidOf(first.agent);
   const backup = await makeBackup(admin);
-  const unknown = await second.submit();
-  await watch.job(unknown, 'running');
+  const unknownJob = await second.submit();
+  await watch.job(unknownJob, 'running');
   const unknownPid = await pidOf(second.agent);
 
   expect(await restore(admin, backup)).toMatchObject({ ok: true });
   // The orchestrator tells the worker to stop a job that no longer exists. Then the worker is idle.
-  const again = await watchNow();
-  await again.worker(second.id, 'idle');
+  const watchAfterRestore = await watchNow();
+  await watchAfterRestore.worker(second.id, 'idle');
   await expect.poll(() => isAlive(unknownPid), { timeout: 30_000 }).toBe(false);
-  expect(await admin.jobs()).toEqual(new Set([known]));
-  await again.worker(first.id, 'busy');
+  expect(await admin.jobs()).toEqual(new Set([knownJob]));
+  await watchAfterRestore.worker(first.id, 'busy');
   expect(isAlive(knownPid)).toBe(true);
   first.gate.open();
-  expect(await again.jobEnd(known)).toMatchObject({ status: 'completed', attempt: 1 });
-  const { attempts } = valueOf(await admin.client.call(queueApi.get, { params: { id: known } }));
+  expect(await watchAfterRestore.jobEnd(knownJob)).toMatchObject({ status: 'completed', attempt: 1 });
+  const { attempts } = valueOf(await admin.client.call(queueApi.get, { params: { id: knownJob } }));
   expect(attempts).toMatchObject([{ attempt: 1, outcome: 'completed', exit_code: 0 }]);
   expect(first.agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
   // Both workers can still run jobs.
   second.gate.open();
-  expect(await again.jobEnd(await second.submit())).toMatchObject({ status: 'completed' });
+  expect(await watchAfterRestore.jobEnd(await second.submit())).toMatchObject({ status: 'completed' });
 }, 90_000);
 
 test('keeps the lock and a clean write-ahead log through a restore', async () => {
@@ -140,8 +140,8 @@ test('keeps the lock and a clean write-ahead log through a restore', async () =>
   const admin = adminOf(server);
   const backup = await makeBackup(admin);
   expect(await restore(admin, backup)).toMatchObject({ ok: true });
-  const other = startFailing(server.dataDir);
-  expect(await other.exited).toMatchObject({ code: 73 });
+  const secondServer = startFailing(server.dataDir);
+  expect(await secondServer.exited).toMatchObject({ code: 73 });
   server.kill('SIGTERM');
   expect(await server.exited).toEqual({ code: 0, signal: null });
   // An orderly stop leaves no write-ahead log.

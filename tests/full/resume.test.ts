@@ -54,7 +54,7 @@ const keysOf = async (id: JobId): Promise<readonly string[]> =>
   valueOf(await server.admin.call(artifactsApi.list, { params: { id }, query: {} }))
     .artifacts.map(({ key }) => key)
     .toSorted();
-const untilBrought = (id: JobId): Promise<string> =>
+const waitForCheckpoint = (id: JobId): Promise<string> =>
   until(async () => (await checkpointsOf(id)).find(({ complete }) => complete)?.name ?? null, 60_000);
 
 test('resumes a training from its checkpoint on another rig after its worker was killed', async () => {
@@ -63,7 +63,7 @@ test('resumes a training from its checkpoint on another rig after its worker was
   ) as object;
   const first = await startRig('rig-1', digitsTrainer);
   const job = await server.submit({ config: { ...config, epochs: 20, checkpoint_every: 250 } });
-  await untilBrought(job);
+  await waitForCheckpoint(job);
   await first.cutPower();
   const [newest] = (await checkpointsOf(job)).toSorted((a, b) => (b.step ?? 0) - (a.step ?? 0));
   const second = await startRig('rig-2', digitsTrainer);
@@ -71,8 +71,8 @@ test('resumes a training from its checkpoint on another rig after its worker was
     /Resuming from (checkpoint-\d+\.bin) \(step (\d+)\), [\d.]+ kB fetched/,
   );
   expect({ name, step: Number(step) }).toEqual({ name: newest?.name, step: newest?.step });
-  const done = await server.watch.jobEnd(job);
-  expect(done).toMatchObject({ status: 'completed', attempt: 2, progress: { percent: 100 } });
+  const completedJob = await server.watch.jobEnd(job);
+  expect(completedJob).toMatchObject({ status: 'completed', attempt: 2, progress: { percent: 100 } });
   const { attempts } = valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
   expect(attempts.map(({ resumed }) => resumed)).toContainEqual(
     expect.objectContaining({ checkpoint: name, step: Number(step) }),
@@ -111,16 +111,21 @@ test('resumes from a checkpoint folder on an ephemeral worker, which exits after
   const trainer = `'${process.execPath}' '${script}' {output_dir} {resume_from} '${join(folder, 'told')}'`;
   const first = await startRig('rig-1', trainer);
   const job = await server.submit({ config: {} });
-  expect(await untilBrought(job)).toBe('checkpoint-10');
+  expect(await waitForCheckpoint(job)).toBe('checkpoint-10');
   await first.program.waitForLine(/Uploaded checkpoint-10 \(3\.0 MB\)/);
   await first.cutPower();
   const second = await startRig('rig-2', trainer, []);
   await second.program.waitForLine(/Resuming from checkpoint-10 \(step 10\), 3\.0 MB fetched/);
   expect((await server.watch.jobEnd(job)).status).toBe('completed');
   expect((await second.program.exited).code).toBe(0);
-  const written = (step: number) =>
+  const checkpointFiles = (step: number) =>
     ['checkpoint-manifest.json', 'deep/.metadata', 'model.bin'].map(name => `checkpoint-${step}/${name}`);
-  expect(await keysOf(job)).toEqual([...written(10), ...written(20), 'sample.png', 'seen/model.bin']);
+  expect(await keysOf(job)).toEqual([
+    ...checkpointFiles(10),
+    ...checkpointFiles(20),
+    'sample.png',
+    'seen/model.bin',
+  ]);
   const output = join(second.stateHome, 'trainyard/rig-2/jobs', job, 'output');
   expect(readFileSync(join(output, 'seen/deep/.metadata'), 'utf8')).toBe('where 10');
   expect(readFileSync(join(output, 'seen/model.bin')).equals(Buffer.alloc(3_000_000, 10))).toBe(true);
@@ -144,7 +149,7 @@ test('uploads the remaining files of a killed worker after its restart', async (
        if (require('node:fs').existsSync(process.argv[3])) { writeFileSync(output + '/last.png', 'y'); process.exit(0); }
      }, 50);`,
   );
-  const told = join(folder, 'told');
+  const endFile = join(folder, 'told');
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const stateHome = temporaryFolder();
   const args = [
@@ -152,7 +157,7 @@ test('uploads the remaining files of a killed worker after its restart', async (
     'rig-1',
     '--persistent',
     '--trainer',
-    `'${process.execPath}' '${script}' {output_dir} '${told}'`,
+    `'${process.execPath}' '${script}' {output_dir} '${endFile}'`,
   ];
   const first = startWorker({ url: server.url, token, stateHome, args });
   await server.watch.worker(id, 'idle');
@@ -160,7 +165,7 @@ test('uploads the remaining files of a killed worker after its restart', async (
   await until(async () => ((await keysOf(job)).includes('first.png') ? true : null), 30_000);
   first.kill('SIGKILL');
   await first.exited;
-  writeFileSync(told, '');
+  writeFileSync(endFile, '');
   startWorker({ url: server.url, token, stateHome, args });
   expect((await server.watch.jobEnd(job)).status).toBe('completed');
   await until(async () => ((await keysOf(job)).includes('last.png') ? true : null), 30_000);

@@ -22,9 +22,9 @@ import { startTestServer, type TestServer, valueOf } from '../support/server.ts'
 import { makeIdentity } from '../support/tls/identity.ts';
 import { startListener } from '../support/tls/listener.ts';
 
-const isHere = process.platform === 'linux' && process.arch === 'x64';
+const isSupported = process.platform === 'linux' && process.arch === 'x64';
 
-describe.skipIf(!isHere)('on a machine without Node', () => {
+describe.skipIf(!isSupported)('on a machine without Node', () => {
   let programs: string;
   beforeAll(async () => {
     const { folder, executable } = await buildPrograms();
@@ -38,7 +38,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     return server;
   }
 
-  async function offer(server: TestServer) {
+  async function createJoinOptions(server: TestServer) {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const { join_token: token } = valueOf(
       await server.admin.call(workersApi.createJoinToken, { params: { id } }),
@@ -54,7 +54,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
 
   test('joins with the pasted command, runs a job from one executable, and adopts it after a kill', async () => {
     const server = await openServer();
-    const { id, token, joining, sha256 } = await offer(server);
+    const { id, token, joining, sha256 } = await createJoinOptions(server);
     const rig = openBareMachine();
     const first = rig.run(joinLine(joining, sha256.install));
     await first.waitForLine(/^Connected to .* as rig-1/);
@@ -73,24 +73,26 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     process.kill(worker, 'SIGKILL');
     await first.exited;
     // It has stored its own token, so the command needs none.
-    const again = rig.run(`trainyard-worker --orchestrator-url ${server.url} --name rig-1 --persistent`, {
+    const restarted = rig.run(`trainyard-worker --orchestrator-url ${server.url} --name rig-1 --persistent`, {
       PATH: `${rig.path}:${join(rig.home, '.local/bin')}`,
     });
-    await again.waitForLine(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
+    await restarted.waitForLine(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   }, 120_000);
 
   test('verifies the pin for the install script and for the worker', async () => {
     const server = await openServer();
-    const { id, joining, sha256 } = await offer(server);
+    const { id, joining, sha256 } = await createJoinOptions(server);
     const identity = await makeIdentity();
     const front = await startListener(identity, { to: server.url });
-    const [rig, wrong] = [openBareMachine(), openBareMachine()];
-    const other = await makeIdentity();
-    const refused = wrong.run(joinLine({ ...joining, url: front.url, pin: other.pin }, sha256.install));
-    expect((await refused.exited).code).not.toBe(0);
-    expect(refused.lines.join('\n')).toMatch(/^curl: .*public key/);
-    expect(existsSync(join(wrong.home, '.local'))).toBe(false);
+    const [rig, rigWithWrongPin] = [openBareMachine(), openBareMachine()];
+    const otherIdentity = await makeIdentity();
+    const refusedProgram = rigWithWrongPin.run(
+      joinLine({ ...joining, url: front.url, pin: otherIdentity.pin }, sha256.install),
+    );
+    expect((await refusedProgram.exited).code).not.toBe(0);
+    expect(refusedProgram.lines.join('\n')).toMatch(/^curl: .*public key/);
+    expect(existsSync(join(rigWithWrongPin.home, '.local'))).toBe(false);
     expect(front.received()).not.toContain(joining.token);
 
     const worker = rig.run(joinLine({ ...joining, url: front.url, pin: identity.pin }, sha256.install));
@@ -106,7 +108,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
       config: { host: network, isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' } },
     });
     onTestFinished(() => server.close());
-    const { id, token, joining } = await offer(server);
+    const { id, token, joining } = await createJoinOptions(server);
     const url = server.url.replace('http://127.0.0.1', `https://${network}`);
     const pin = pinFor(valueOf(await server.admin.call(settingsApi.get)).network, url);
     const line = shortLine({ ...joining, url, pin }) ?? '';
@@ -118,36 +120,38 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
     for (const pid of programsIn(rig.home)) expect(argumentsOf(pid).join(' ')).not.toContain(token);
 
-    const wrong = openBareMachine();
-    const other = await makeIdentity();
-    const refused = wrong.run(shortLine({ ...joining, url, pin: other.pin }) ?? '');
-    await refused.exited;
-    expect(refused.lines.join('\n')).toMatch(/^curl: .*public key/);
-    expect(existsSync(join(wrong.home, '.local'))).toBe(false);
+    const rigWithWrongPin = openBareMachine();
+    const otherIdentity = await makeIdentity();
+    const refusedProgram = rigWithWrongPin.run(shortLine({ ...joining, url, pin: otherIdentity.pin }) ?? '');
+    await refusedProgram.exited;
+    expect(refusedProgram.lines.join('\n')).toMatch(/^curl: .*public key/);
+    expect(existsSync(join(rigWithWrongPin.home, '.local'))).toBe(false);
   }, 120_000);
 
   test('refuses to run an install script with another hash', async () => {
     const server = await openServer();
-    const { joining } = await offer(server);
+    const { joining } = await createJoinOptions(server);
     const rig = openBareMachine();
-    const refused = rig.run(joinLine(joining, 'f'.repeat(64)));
-    expect((await refused.exited).code).toBe(1);
-    expect(refused.lines).toEqual(['The install script does not match this command: nothing was done']);
+    const refusedProgram = rig.run(joinLine(joining, 'f'.repeat(64)));
+    expect((await refusedProgram.exited).code).toBe(1);
+    expect(refusedProgram.lines).toEqual([
+      'The install script does not match this command: nothing was done',
+    ]);
     expect(existsSync(join(rig.home, '.local'))).toBe(false);
   });
 
   test('runs the bundled sample training without Node', async () => {
     const server = await openServer();
-    const { joining, sha256 } = await offer(server);
+    const { joining, sha256 } = await createJoinOptions(server);
     mkdirSync(join(root, 'dist'), { recursive: true });
-    const beside = mkdtempSync(join(root, 'dist/rig-'));
-    onTestFinished(() => rmSync(beside, { recursive: true }));
+    const distFolder = mkdtempSync(join(root, 'dist/rig-'));
+    onTestFinished(() => rmSync(distFolder, { recursive: true }));
     const rig = openBareMachine();
     const worker = rig.run(
-      joinLine(joining, sha256.install).replace('--token-stdin', `--token-stdin --dir ${beside}`),
+      joinLine(joining, sha256.install).replace('--token-stdin', `--token-stdin --dir ${distFolder}`),
     );
     onTestFinished(() => {
-      for (const pid of programsIn(beside)) process.kill(pid, 'SIGKILL');
+      for (const pid of programsIn(distFolder)) process.kill(pid, 'SIGKILL');
     });
     await worker.waitForLine(/^Connected to/);
     const config = {
@@ -163,7 +167,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
 
   test('uses less than 60 MiB for an idle worker', async () => {
     const server = await openServer();
-    const { id, joining, sha256 } = await offer(server);
+    const { id, joining, sha256 } = await createJoinOptions(server);
     const rig = openBareMachine();
     await rig.run(joinLine(joining, sha256.install)).waitForLine(/^Connected to/);
     await server.watch.worker(id, 'idle');
@@ -179,7 +183,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
       copyFileSync(join(programs, name), join(folder, name));
     const server = await startTestServer({ workerPrograms: folder });
     onTestFinished(() => server.close());
-    const { joining, sha256 } = await offer(server);
+    const { joining, sha256 } = await createJoinOptions(server);
     const rig = openBareMachine();
     const program = join(rig.home, '.local/bin/trainyard-worker');
     const update = (more = '') => rig.run(`${program} update --orchestrator-url ${server.url}${more}`);
@@ -198,8 +202,8 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
     const [pid = 0] = programsIn(rig.home).filter(each => argumentsOf(each).includes('--persistent'));
     process.kill(pid, 'SIGUSR2');
     await worker.waitForLine(/^Leaving now: the training goes on/);
-    const again = rig.run(`${program} --orchestrator-url ${server.url} --name rig-1 --persistent`);
-    await again.waitForLine(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
+    const restarted = rig.run(`${program} --orchestrator-url ${server.url} --name rig-1 --persistent`);
+    await restarted.waitForLine(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
 
     writeFileSync(served, '#!/bin/sh\nexit 1\n');
@@ -211,7 +215,7 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
 
   test("ignores the rig's NODE_OPTIONS", async () => {
     const server = await openServer();
-    const { joining, sha256 } = await offer(server);
+    const { joining, sha256 } = await createJoinOptions(server);
     const rig = openBareMachine();
     const worker = rig.run(joinLine(joining, sha256.install), {
       NODE_OPTIONS: '--require=/nowhere/at/all.js',

@@ -45,10 +45,10 @@ async function kill(agent: ReturnType<Rig['startAgent']>): Promise<void> {
 }
 
 const finish = ({ folder }: Rig, code: number): string => writeFile(folder, 'enough', String(code));
-const introduction = async ({ orchestrator }: Rig) => (await orchestrator.nth('register', 2)).body;
+const registrationBody = async ({ orchestrator }: Rig) => (await orchestrator.nth('register', 2)).body;
 
 /** The calls that only the first worker of an attempt sends. */
-const sent = ({ orchestrator }: Rig): readonly unknown[] =>
+const callsOfFirstWorker = ({ orchestrator }: Rig): readonly unknown[] =>
   orchestrator.calls.filter(
     ({ name, body }) =>
       name === 'logs' ||
@@ -61,7 +61,7 @@ const sent = ({ orchestrator }: Rig): readonly unknown[] =>
 async function expectKeptLog(rig: Rig): Promise<void> {
   await until(() => (existsSync(rig.run.path) ? null : true));
   expect(readFileSync(join(rig.stateDir, 'jobs/j1.node-1/trainer.log'), 'utf8')).toContain('done with it');
-  expect(sent(rig)).toEqual([]);
+  expect(callsOfFirstWorker(rig)).toEqual([]);
 }
 
 describe('an agent that is killed, and is not the first of its attempt', () => {
@@ -69,7 +69,7 @@ describe('an agent that is killed, and is not the first of its attempt', () => {
     const rig = await startRig(training);
     await kill(await startWaiting(rig));
     rig.startAgent();
-    expect(await introduction(rig)).toMatchObject({ current_job_id: null, current_attempt_id: null });
+    expect(await registrationBody(rig)).toMatchObject({ current_job_id: null, current_attempt_id: null });
     expect(existsSync(join(rig.folder, 'started'))).toBe(false);
   }, 30_000);
 
@@ -92,7 +92,7 @@ describe('an agent that is killed, and is not the first of its attempt', () => {
     await rig.orchestrator.nth('stream', 2);
     rig.orchestrator.push({ type: 'job_cancel', job_id: jobId('j1'), attempt_id: attemptId('a1') });
     expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGTERM' });
-    expect(sent(rig)).toEqual([]);
+    expect(callsOfFirstWorker(rig)).toEqual([]);
   }, 30_000);
 
   test('reports the end of a trainer that ended while the agent was dead', async () => {

@@ -36,16 +36,19 @@ export function startFailing(dataDir: string, args: readonly string[] = []): Pro
 }
 
 /** Returns the output and the exit code of a server that fails to start. Throws when it starts. */
-export async function failureOf(server: Program): Promise<{ readonly code: number; readonly said: string }> {
+export async function failureOf(
+  server: Program,
+): Promise<{ readonly code: number; readonly output: string }> {
   const outcome = await Promise.race([
     server.exited,
     server.waitForLine(/listens on|"ready":true/).catch(() => null),
   ]);
-  const { code } = outcome !== null && 'code' in outcome ? outcome : await ended(server, outcome !== null);
-  return { code: code ?? -1, said: server.lines.join('\n') };
+  const { code } =
+    outcome !== null && 'code' in outcome ? outcome : await exitOrThrow(server, outcome !== null);
+  return { code: code ?? -1, output: server.lines.join('\n') };
 }
 
-function ended(server: Program, ready: boolean): Program['exited'] {
+function exitOrThrow(server: Program, ready: boolean): Program['exited'] {
   if (ready) throw new Error(`the server came up:\n${server.lines.join('\n')}`);
   return server.exited;
 }

@@ -91,9 +91,9 @@ describe('a damaged database', () => {
     for (const backup of backupsOf(dataDir)) rmSync(backup);
     damage(file);
     const bytes = readFileSync(file);
-    const { code, said } = await failureOf(startFailing(dataDir));
+    const { code, output } = await failureOf(startFailing(dataDir));
     expect(code).toBe(1);
-    expect(said).toMatch(
+    expect(output).toMatch(
       /^The orchestrator cannot start: .*trainyard\.db is damaged: .*no whole backup in .*begin anew$/,
     );
     expect(readFileSync(file).equals(bytes)).toBe(true);
@@ -108,9 +108,9 @@ describe('a damaged database', () => {
       damage(database(dataDir));
       const bytes = readFileSync(database(dataDir));
       disk.fillBut(40);
-      const { code, said } = await failureOf(startFailing(dataDir));
+      const { code, output } = await failureOf(startFailing(dataDir));
       expect(code).toBe(1);
-      expect(said).toContain(`${database(dataDir)} does not fit on its disk, which is full: make room`);
+      expect(output).toContain(`${database(dataDir)} does not fit on its disk, which is full: make room`);
       expect(readFileSync(database(dataDir)).equals(bytes)).toBe(true);
       // No partly restored file is left on the full disk.
       expect(readdirSync(dataDir).filter(name => name.includes('restoring'))).toEqual([]);
@@ -149,9 +149,9 @@ test("accepts a backup put in place by hand, but not next to another database's 
   const [backup = ''] = backupsOf(dataDir);
   renameSync(file, join(temporaryFolder(), 'old.db'));
   copyFileSync(backup, file);
-  const { code, said } = await failureOf(startFailing(dataDir));
+  const { code, output } = await failureOf(startFailing(dataDir));
   expect(code).toBe(1);
-  expect(said).toContain(`the log ${file}-wal belongs to another database than ${file}`);
+  expect(output).toContain(`the log ${file}-wal belongs to another database than ${file}`);
   for (const suffix of ['-wal', '-shm']) renameSync(file + suffix, join(temporaryFolder(), 'old'));
   const second = await openServer(dataDir);
   expect(restoredOf(second)).toBeUndefined();

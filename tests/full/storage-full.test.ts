@@ -17,11 +17,11 @@ const shortT = ['--heartbeat-timeout', '4'];
 
 /** Submits jobs until the disk refuses one. Resolves with the ids of the accepted jobs and the refusal. */
 async function submitUntilRefused(server: ServerProgram, token: string, config: object) {
-  const taken: string[] = [];
+  const acceptedJobs: string[] = [];
   for (;;) {
     const response = await postJob(server.url, token, config);
-    if (response.status !== 200) return { taken, refusal: response };
-    taken.push(((await response.json()) as { readonly job_id: string }).job_id);
+    if (response.status !== 200) return { acceptedJobs, refusal: response };
+    acceptedJobs.push(((await response.json()) as { readonly job_id: string }).job_id);
   }
 }
 
@@ -31,21 +31,21 @@ async function expectStorageProblem(refusal: Response): Promise<void> {
 }
 
 /** Interval between heartbeats in ms. */
-const beatMs = 500;
+const heartbeatMs = 500;
 
 /** Starts a worker that only sends heartbeats, until the test ends. */
 async function startBeating(server: ServerProgram, token: string) {
-  const over = new AbortController();
-  onTestFinished(() => over.abort());
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
   const headers = () => ({ 'x-worker-token': token });
   const client = createClient({ baseUrl: server.url, headers, timeoutMs: 5_000 });
-  const introduction = { name: 'rig-2', protocol: 2, instance_id: 'i-2', persistent: true };
-  valueOf(await client.call(workerApi.register, { body: introduction }));
+  const registration = { name: 'rig-2', protocol: 2, instance_id: 'i-2', persistent: true };
+  valueOf(await client.call(workerApi.register, { body: registration }));
   let answered = 0;
   const refused: unknown[] = [];
   const counted = new EventEmitter();
   const sendHeartbeat = async (): Promise<void> => {
-    for await (const _ of setInterval(beatMs, null, { signal: over.signal })) {
+    for await (const _ of setInterval(heartbeatMs, null, { signal: controller.signal })) {
       const result = await client.call(workerApi.heartbeat, { body: { status: 'idle' } });
       if (result.ok) answered++;
       else refused.push(result.failure);
@@ -53,7 +53,7 @@ async function startBeating(server: ServerProgram, token: string) {
     }
   };
   sendHeartbeat().catch((cause: unknown) => {
-    if (!over.signal.aborted) refused.push(cause);
+    if (!controller.signal.aborted) refused.push(cause);
   });
   return {
     refused,
@@ -83,19 +83,22 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     onTestFinished(() => agent.kill('SIGKILL'));
     await watch.worker(rig.id, 'idle');
     const second = await createWorker({ name: 'rig-2' });
-    const beats = await startBeating(server, second.token);
+    const heartbeats = await startBeating(server, second.token);
     const running = await submit({ config: { trainer: 'selftest', seconds: 3 } });
     await watch.job(running, 'running');
 
     disk.fill();
-    const { taken, refusal } = await submitUntilRefused(server, token, { trainer: 'selftest', seconds: 0.1 });
+    const { acceptedJobs, refusal } = await submitUntilRefused(server, token, {
+      trainer: 'selftest',
+      seconds: 0.1,
+    });
     await expectStorageProblem(refusal);
     await expectStorageProblem(await postJob(server.url, token, {}));
     await server.waitForLine(/"event":"store\.refusing"/);
 
     // The outage is longer than T. Meanwhile the trainer of the job ends. Its report is answered with 507 and repeated.
     for (let seconds = 0; seconds < 5; seconds++) {
-      await beats.more(1_000 / beatMs);
+      await heartbeats.more(1_000 / heartbeatMs);
       expect((await client.call(queueApi.get, { params: { id: running } })).ok).toBe(true);
       await expectStorageProblem(await postJob(server.url, token, {}));
     }
@@ -104,14 +107,16 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     await server.waitForLine(/"event":"store\.recovered"/);
     expect(await watch.jobEnd(running)).toMatchObject({ status: 'completed', attempt: 1 });
     const after = await submit({ config: { trainer: 'selftest', seconds: 0.1 } });
-    for (const id of [...taken, after]) {
+    for (const id of [...acceptedJobs, after]) {
       expect(await watch.jobEnd(id as typeof after)).toMatchObject({ status: 'completed' });
     }
-    expect(await jobs()).toEqual(new Set([running, ...taken, after]));
+    expect(await jobs()).toEqual(new Set([running, ...acceptedJobs, after]));
     // No worker was given up, and each heartbeat was answered.
-    expect(beats.refused).toEqual([]);
-    const gone = watch.seen.filter(event => event.kind === 'worker' && event.type === 'worker.offline');
-    expect(gone).toEqual([]);
+    expect(heartbeats.refused).toEqual([]);
+    const offlineEvents = watch.seen.filter(
+      event => event.kind === 'worker' && event.type === 'worker.offline',
+    );
+    expect(offlineEvents).toEqual([]);
     // The log reports the outage once, and not for each call.
     const events = server.lines.flatMap(line => /"event":"([^"]+)"/.exec(line)?.[1] ?? []);
     expect(events.filter(event => event.startsWith('store.'))).toEqual(['store.refusing', 'store.recovered']);
@@ -126,13 +131,15 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     const first = await openServer(dataDir);
     const { token } = adminOf(first);
     disk.fill();
-    const { taken, refusal } = await submitUntilRefused(first, token, { text: 'x'.repeat(3_000) });
+    const { acceptedJobs, refusal } = await submitUntilRefused(first, token, {
+      text: 'x'.repeat(3_000),
+    });
     await expectStorageProblem(refusal);
     first.kill('SIGKILL');
     await first.exited;
     disk.free();
     const second = await openServer(dataDir);
-    expect(await adminOf(second).jobs()).toEqual(new Set(taken));
+    expect(await adminOf(second).jobs()).toEqual(new Set(acceptedJobs));
   });
 
   test('skips a backup that would fill the disk', { timeout: 60_000 }, async () => {
@@ -160,9 +167,9 @@ describe.skipIf(process.platform !== 'linux')('a failing disk', () => {
     const { token, submit, client } = adminOf(server);
     await submit({ config: {} });
     execFileSync('prlimit', ['--pid', String(server.pid), '--fsize=1024:unlimited']);
-    const { taken, refusal } = await submitUntilRefused(server, token, {});
+    const { acceptedJobs, refusal } = await submitUntilRefused(server, token, {});
     await expectStorageProblem(refusal);
-    expect(taken).toEqual([]);
+    expect(acceptedJobs).toEqual([]);
     expect((await client.call(queueApi.list, { query: {} })).ok).toBe(true);
     const [line] = await server.waitForLine(/.*"event":"store\.refusing".*/);
     expect(line).toContain('disk I/O error');

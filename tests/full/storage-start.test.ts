@@ -23,16 +23,16 @@ describe('a data folder in use', () => {
   test('exits with 73 and names the owner of the data folder, until that server is killed', async () => {
     const first = await openServer();
     const before = modesBelow(first.dataDir);
-    const { code, said } = await failureOf(startFailing(first.dataDir));
+    const { code, output } = await failureOf(startFailing(first.dataDir));
     expect(code).toBe(73);
-    expect(said).toMatch(
+    expect(output).toMatch(
       new RegExp(
         `^The data folder ${first.dataDir} is in use by another orchestrator, process ${first.pid}, since 20`,
       ),
     );
-    const inJson = await failureOf(serverUnder('exec 1> /dev/null', first.dataDir));
-    expect(inJson.code).toBe(73);
-    expect(JSON.parse(inJson.said)).toMatchObject({
+    const jsonFailure = await failureOf(serverUnder('exec 1> /dev/null', first.dataDir));
+    expect(jsonFailure.code).toBe(73);
+    expect(JSON.parse(jsonFailure.output)).toMatchObject({
       level: 'error',
       event: 'server.not_started',
       reason: expect.stringContaining(`process ${first.pid}`),
@@ -59,9 +59,9 @@ describe('an unusable data folder', () => {
     db.close();
     chmodSync(file, 0o600);
     const bytes = readFileSync(file);
-    const { code, said } = await failureOf(startFailing(dataDir));
+    const { code, output } = await failureOf(startFailing(dataDir));
     expect(code).toBe(1);
-    expect(said).toContain('start the newer version again');
+    expect(output).toContain('start the newer version again');
     expect(readFileSync(file).equals(bytes)).toBe(true);
   });
 
@@ -74,14 +74,14 @@ describe('an unusable data folder', () => {
       chmodSync(file, 0o400);
       const readOnlyFile = await failureOf(startFailing(dataDir));
       expect(readOnlyFile.code).toBe(1);
-      expect(readOnlyFile.said).toContain(`${file} is read-only: "chmod 600" it`);
+      expect(readOnlyFile.output).toContain(`${file} is read-only: "chmod 600" it`);
       expect(statSync(file).mode & 0o777).toBe(0o400);
       chmodSync(file, 0o600);
       chmodSync(dataDir, 0o500);
       const readOnlyFolder = await failureOf(serverUnder(withoutRootsRights, dataDir));
       chmodSync(dataDir, 0o700);
       expect(readOnlyFolder.code).toBe(1);
-      expect(readOnlyFolder.said).toMatch(/cannot start: .*cannot be written: give its owner the right/);
+      expect(readOnlyFolder.output).toMatch(/cannot start: .*cannot be written: give its owner the right/);
     },
   );
 
@@ -90,12 +90,14 @@ describe('an unusable data folder', () => {
     const dataDir = join(disk.path, 'data');
     await stop(await openServer(dataDir));
     disk.makeReadOnly();
-    const old = await failureOf(startFailing(dataDir));
-    expect(old.code).toBe(1);
-    expect(old.said).toMatch(/^The orchestrator cannot start: .*cannot be written: give its owner/);
-    const fresh = await failureOf(startFailing(join(disk.path, 'other')));
-    expect(fresh.code).toBe(1);
-    expect(fresh.said).toContain(`The folder ${join(disk.path, 'other')} cannot be created: `);
+    const existingFolderFailure = await failureOf(startFailing(dataDir));
+    expect(existingFolderFailure.code).toBe(1);
+    expect(existingFolderFailure.output).toMatch(
+      /^The orchestrator cannot start: .*cannot be written: give its owner/,
+    );
+    const newFolderFailure = await failureOf(startFailing(join(disk.path, 'other')));
+    expect(newFolderFailure.code).toBe(1);
+    expect(newFolderFailure.output).toContain(`The folder ${join(disk.path, 'other')} cannot be created: `);
   });
 
   test.skipIf(!canMount)(
@@ -106,9 +108,9 @@ describe('an unusable data folder', () => {
       // Leave space for this number of the small files that are created before the database.
       for (const pages of [1, 2, 3]) {
         disk.fillBut(4 * pages);
-        const { code, said } = await failureOf(startFailing(dataDir));
+        const { code, output } = await failureOf(startFailing(dataDir));
         expect(code).toBe(1);
-        expect(said).toMatch(/^The orchestrator cannot start: .*(full: make room|no space left)/);
+        expect(output).toMatch(/^The orchestrator cannot start: .*(full: make room|no space left)/);
         disk.free();
       }
       await openServer(dataDir);

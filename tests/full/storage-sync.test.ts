@@ -16,11 +16,11 @@ test('exits with 75 after a failed sync, confirms no further write, and keeps co
   onTestFinished(() => server.kill('SIGKILL'));
   const [, url = ''] = await server.waitForLine(/^\{"ready":true,"url":"([^"]+)"/);
   const { token, submit } = adminOf({ url, dataDir });
-  const answered = await submit({ config: {} });
+  const confirmedJob = await submit({ config: {} });
   server.kill('SIGUSR2');
   await server.waitForLine(/^\{"failing":true\}/);
-  const late = await Promise.allSettled([1, 2, 3].map(n => postJob(url, token, { n })));
-  expect(late.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  const lateSubmissions = await Promise.allSettled([1, 2, 3].map(n => postJob(url, token, { n })));
+  expect(lateSubmissions.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   expect(await server.exited).toEqual({ code: 75, signal: null });
   const events = server.lines.map(
     line => JSON.parse(line) as { readonly event?: string; readonly note?: string },
@@ -31,9 +31,9 @@ test('exits with 75 after a failed sync, confirms no further write, and keeps co
     note: expect.stringContaining('check the disk'),
   });
 
-  const again = await openServer(dataDir);
-  expect(JSON.parse(again.lines[0] ?? '')).not.toHaveProperty('restored');
-  const { entries } = valueOf(await adminOf(again).client.call(queueApi.list, { query: {} }));
-  expect(entries.map(({ id }) => id)).toContain(answered);
-  await adminOf(again).submit({ config: {} });
+  const restarted = await openServer(dataDir);
+  expect(JSON.parse(restarted.lines[0] ?? '')).not.toHaveProperty('restored');
+  const { entries } = valueOf(await adminOf(restarted).client.call(queueApi.list, { query: {} }));
+  expect(entries.map(({ id }) => id)).toContain(confirmedJob);
+  await adminOf(restarted).submit({ config: {} });
 });

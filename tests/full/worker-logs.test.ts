@@ -57,8 +57,11 @@ describe('trainer output', () => {
     await rig.orchestrator.reported('completed');
     await complete(rig);
     const last = Number(await rig.note('printed'));
-    const said = Array.from({ length: last }, (_, n) => `line ${n + 1} of [redacted]\nbar ${n + 1}.9 [1s]\n`);
-    expect(terminalText(logs.of().text)).toBe(`${said.join('')}the last word`);
+    const expectedLines = Array.from(
+      { length: last },
+      (_, n) => `line ${n + 1} of [redacted]\nbar ${n + 1}.9 [1s]\n`,
+    );
+    expect(terminalText(logs.of().text)).toBe(`${expectedLines.join('')}the last word`);
     expect(logs.of().gaps).toEqual([]);
     await gone(rig.run.path);
     // The log on the rig is complete, including secrets; only its owner can read it.

@@ -44,8 +44,8 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
     const machine = open();
     const state = join(machine.home, 'its state');
     const more = ['--label', 'a=b c', '-v', '--state-dir', state];
-    const [code, said] = await machine.run(['install-service', ...args, ...more], secret);
-    expect([code, said]).toEqual([
+    const [code, output] = await machine.run(['install-service', ...args, ...more], secret);
+    expect([code, output]).toEqual([
       0,
       expect.stringContaining('as a service: journalctl --user -u') as string,
     ]);
@@ -76,9 +76,9 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
 
   test('prints the service unit with --print, and changes nothing', async () => {
     const machine = open();
-    const [code, said] = await machine.run(['install-service', ...args, '--print'], secret);
-    expect([code, said]).toEqual([0, expect.stringContaining('KillMode=process') as string]);
-    expect(said).not.toContain('secret');
+    const [code, output] = await machine.run(['install-service', ...args, '--print'], secret);
+    expect([code, output]).toEqual([0, expect.stringContaining('KillMode=process') as string]);
+    expect(output).not.toContain('secret');
     expect([machine.calls(), existsSync(machine.unit), existsSync(machine.token)]).toEqual([
       [],
       false,
@@ -126,8 +126,8 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
 
   test('reports a service that does not start, with the message of systemctl', async () => {
     const machine = open('echo "Failed to connect to bus" >&2; exit 1');
-    const [code, said] = await machine.run(['install-service', ...args], secret);
-    expect([code, said]).toEqual([
+    const [code, output] = await machine.run(['install-service', ...args], secret);
+    expect([code, output]).toEqual([
       1,
       expect.stringMatching(
         /"systemctl --user daemon-reload" failed: Failed to connect to bus.*uninstall-service/,
@@ -149,8 +149,8 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
     'refuses to install a service %s',
     async (_what, given, words, env = secret) => {
       const machine = open();
-      const [code, said] = await machine.run(['install-service', ...given], env);
-      expect([code, said]).toEqual([2, expect.stringContaining(words) as string]);
+      const [code, output] = await machine.run(['install-service', ...given], env);
+      expect([code, output]).toEqual([2, expect.stringContaining(words) as string]);
       expect([machine.calls(), existsSync(machine.unit)]).toEqual([[], false]);
     },
     30_000,

@@ -36,7 +36,7 @@ export interface FuzzDeps {
 
 const schemaOf = (schema: z.ZodType): unknown =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-const atOnce = 8;
+const concurrentSenders = 8;
 
 /** Sends valid and invalid requests, built from the schemas of all calls, as all kinds of callers. */
 export async function fuzz(deps: FuzzDeps): Promise<FuzzResult> {
@@ -50,15 +50,15 @@ export async function fuzz(deps: FuzzDeps): Promise<FuzzResult> {
   let done = 0;
   const send = async (): Promise<void> => {
     const row = pickRow(rows, known, random);
-    const asked = makeRequest(row, schemas.get(row) ?? { query: {}, body: {} }, known, random, deps);
+    const request = makeRequest(row, schemas.get(row) ?? { query: {}, body: {} }, known, random, deps);
     const fault = (why: string): void =>
-      void faults.push(`${why}: ${asked.method} ${asked.path} ${String(asked.body).slice(0, 500)}`);
+      void faults.push(`${why}: ${request.method} ${request.path} ${String(request.body).slice(0, 500)}`);
     try {
-      const { status, text } = await sendRaw(server.url, asked);
+      const { status, text } = await sendRaw(server.url, request);
       count(byStatus, status);
-      if (asked.method === row.method) count(byCall.get(nameOf(row)), status);
+      if (request.method === row.method) count(byCall.get(nameOf(row)), status);
       if (status === 200 && row.method === 'POST') known.learn(text);
-      for (const why of complaints(status, text, deps)) fault(why);
+      for (const why of findViolations(status, text, deps)) fault(why);
     } catch (cause) {
       fault(`no response (${String(cause)})`);
     }
@@ -68,7 +68,7 @@ export async function fuzz(deps: FuzzDeps): Promise<FuzzResult> {
   // Each sender sends its next request after the answer to the last one. Several of them keep both sides busy.
   let left = requests;
   await Promise.all(
-    Array.from({ length: atOnce }, async () => {
+    Array.from({ length: concurrentSenders }, async () => {
       while (left > 0 && faults.length < 20) {
         left -= 1;
         await send();
@@ -83,12 +83,12 @@ const nameOf = ({ method, path }: Call): string => `${method} ${path}`;
 const count = (counts: Counts | undefined, status: number): void =>
   void counts?.set(status, (counts.get(status) ?? 0) + 1);
 
-function complaints(status: number, text: string, { secrets, server }: FuzzDeps): readonly string[] {
-  const shown = secrets.some(secret => text.includes(secret));
+function findViolations(status: number, text: string, { secrets, server }: FuzzDeps): readonly string[] {
+  const hasSecret = secrets.some(secret => text.includes(secret));
   const isInside = /\n\s+at |node_modules|SQLITE|no such table/.test(text) || text.includes(server.dataDir);
   return [
     ...(status >= 500 ? [`${status} ${text.slice(0, 300)}`] : []),
-    ...(shown ? ['a secret in the response'] : []),
+    ...(hasSecret ? ['a secret in the response'] : []),
     ...(status >= 400 && isInside ? [`internal details in the response: ${text.slice(0, 300)}`] : []),
   ];
 }
@@ -117,14 +117,14 @@ function makeRequest(
 ): Asked {
   const hostility = random.pick([0, 0, 0.02, 0.1, 0.4]);
   const realId = () => known.id(random);
-  const own = row.path.includes('/job/') && random.chance(0.3) ? (held?.() ?? null) : null;
-  const trains = row.authority === 'upload' && random.chance(0.8) ? (held?.() ?? null) : null;
+  const ownJob = row.path.includes('/job/') && random.chance(0.3) ? (held?.() ?? null) : null;
+  const uploadJob = row.authority === 'upload' && random.chance(0.8) ? (held?.() ?? null) : null;
   const path = row.path.replace(/[:*][a-z_]+/g, name =>
     encodeURIComponent(
-      name === ':bucket' && trains !== null
-        ? random.pick(['outputs', trains.job])
-        : own !== null
-          ? own.job
+      name === ':bucket' && uploadJob !== null
+        ? random.pick(['outputs', uploadJob.job])
+        : ownJob !== null
+          ? ownJob.job
           : random.chance(0.8)
             ? known.id(random, kindOf(row))
             : textOf(random.pick(hostile)),
@@ -135,19 +135,21 @@ function makeRequest(
   const search = new URLSearchParams(
     pairs.map(([name, value]): [string, string] => [name, textOf(value)]),
   ).toString();
-  const asked = [search, oddQuery(random)].filter(part => part !== '').join('&');
+  const request = [search, oddQuery(random)].filter(part => part !== '').join('&');
   const method = methodLike(row.method, random);
-  const signsIn = row.method === 'POST' && row.path === '/api/session' && random.chance(0.3);
-  const body = signsIn ? { token: known.bearer(random) } : valueLike(schemas.body, random, hostility, realId);
+  const isSignIn = row.method === 'POST' && row.path === '/api/session' && random.chance(0.3);
+  const body = isSignIn
+    ? { token: known.bearer(random) }
+    : valueLike(schemas.body, random, hostility, realId);
   const json = JSON.stringify(body) ?? '';
   const hasBody = row.method === 'GET' ? random.chance(0.02) : random.chance(0.98);
   const odd = oddHeaders(random);
-  const caller = Object.entries(trains?.uploads ?? own?.headers ?? known.caller(random, row.authority));
+  const caller = Object.entries(uploadJob?.uploads ?? ownJob?.headers ?? known.caller(random, row.authority));
   // Browsers sign in from a page of the panel.
   if (row.authority === 'open' && random.chance(0.7)) caller.push(['origin', server.url]);
   return {
     method,
-    path: asked === '' ? path : `${path}?${asked}`,
+    path: request === '' ? path : `${path}?${request}`,
     headers: [...caller, ...(hasBody ? contentType(random) : []), ...odd],
     ...(hasBody && { body: damaged(json, random) }),
   };

@@ -34,13 +34,13 @@ export function createKnown(ids: readonly string[], callers: readonly Headers[])
   const workers: Headers[] = [];
   const people: Headers[] = [];
   const firstIds = known.length;
-  let made = 0;
+  let tokensCreated = 0;
   const add = (id: string | null | undefined): void => {
     if (!id || known.includes(id)) return;
     known.push(id);
     if (known.length > firstIds + maxIds) known.splice(firstIds, 1);
   };
-  const keep = (list: Headers[], headers: Headers): void => {
+  const remember = (list: Headers[], headers: Headers): void => {
     list.push(headers);
     if (list.length > 4) list.shift();
   };
@@ -57,7 +57,7 @@ export function createKnown(ids: readonly string[], callers: readonly Headers[])
       return random.pick(random.chance(0.8) ? all.filter(isFor) : all);
     },
     bearer: random => random.pick([...callers, ...people])['authorization']?.slice('Bearer '.length) ?? '',
-    made: () => made,
+    made: () => tokensCreated,
     learn(answer) {
       const parsed = CreatedObjects.safeParse(parseJson(answer)).data;
       if (parsed === undefined) return;
@@ -65,9 +65,9 @@ export function createKnown(ids: readonly string[], callers: readonly Headers[])
       for (const id of [parsed.job_id, parsed.token ? parsed.worker_id : null, parsed.id]) add(id);
       for (const { attempt_id: id } of parsed.attempts ?? []) add(id);
       if (typeof parsed.token !== 'string') return;
-      made += 1;
-      if (parsed.token.startsWith('wt_')) keep(workers, { 'x-worker-token': parsed.token });
-      else keep(people, { authorization: `Bearer ${parsed.token}` });
+      tokensCreated += 1;
+      if (parsed.token.startsWith('wt_')) remember(workers, { 'x-worker-token': parsed.token });
+      else remember(people, { authorization: `Bearer ${parsed.token}` });
     },
   };
 }

@@ -28,59 +28,66 @@ export async function fuzzServer(
     const { id, token } = await server.createWorker({ name: 'rig-1' });
     const other = await server.createWorker({ name: 'rig-2' });
     const job = await server.submit({ config: { hub_token: canary }, config_name: 'kept' });
-    const scoped = valueOf(
+    const limitedToken = valueOf(
       await server.admin.call(tokensApi.create, {
         body: { name: 'ada', permissions: ['queue.view', 'queue.submit'] },
       }),
     );
-    const joining = valueOf(
+    const joinTokenView = valueOf(
       await server.admin.call(workersApi.createJoinToken, { params: { id: other.id }, body: {} }),
     );
     server.config('kept', { model_family: 'sdxl' });
     // The fuzzer must not rotate the token of this worker, so it does not know its id.
-    const puppet = await server.createWorker({ name: 'rig-0' });
-    const attendance = attendStream(server.url, puppet);
-    const secrets = [server.adminToken, token, other.token, puppet.token, scoped.token, joining.join_token];
+    const respondingWorker = await server.createWorker({ name: 'rig-0' });
+    const stream = startRespondingWorker(server.url, respondingWorker);
+    const secrets = [
+      server.adminToken,
+      token,
+      other.token,
+      respondingWorker.token,
+      limitedToken.token,
+      joinTokenView.join_token,
+    ];
     const result = await fuzz({
       ...order,
       server,
       rows: everyCall,
-      held: attendance.held,
-      ids: [id, other.id, job, scoped.id, 'kept', 'j_unknown'],
+      held: stream.held,
+      ids: [id, other.id, job, limitedToken.id, 'kept', 'j_unknown'],
       secrets,
       callers: [
         { authorization: `Bearer ${server.adminToken}` },
         { authorization: `Bearer ${server.adminToken}` },
         { authorization: `Bearer ${server.adminToken}` },
-        { authorization: `Bearer ${scoped.token}` },
+        { authorization: `Bearer ${limitedToken.token}` },
         { 'x-worker-token': token },
         { 'x-worker-token': other.token },
-        { 'x-worker-token': joining.join_token },
-        { 'x-worker-token': puppet.token },
+        { 'x-worker-token': joinTokenView.join_token },
+        { 'x-worker-token': respondingWorker.token },
         { authorization: 'Bearer wrong' },
         {},
       ],
     });
-    attendance.leave();
-    return { ...result, faults: [...result.faults, ...(await afterwards(server, [...secrets, canary]))] };
+    stream.leave();
+    return { ...result, faults: [...result.faults, ...(await checkServer(server, [...secrets, canary]))] };
   } finally {
     await server.close();
   }
 }
 
 /** Runs a worker that accepts each offer and reports that the job runs, so that some jobs are not pending. */
-function attendStream(url: string, { id, token }: { readonly id: string; readonly token: string }) {
-  const over = new AbortController();
+function startRespondingWorker(url: string, { id, token }: { readonly id: string; readonly token: string }) {
+  const controller = new AbortController();
   let newest: { readonly job: string; readonly token: string } | null = null;
   const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
-  const attend = async (): Promise<void> => {
+  const acceptOffers = async (): Promise<void> => {
     const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 8 });
-    const options = { headers, signal: over.signal };
+    const options = { headers, signal: controller.signal };
     const registered = await fetch(`${url}/api/workers/register`, { ...options, method: 'POST', body });
     // A request of the fuzzer has rotated the token or deleted the worker.
     if (registered.status === 401) return;
     const stream = await fetch(`${url}/api/workers/stream?worker_id=${id}`, options);
-    if (!stream.ok) await pause(100, undefined, { signal: over.signal });
+    if (!stream.ok) await pause(100, undefined, { signal: controller.signal });
     for await (const part of stream.body ?? []) {
       const text = Buffer.from(part).toString();
       const [, job] = /"job_submit","job_id":"(\w+)"/.exec(text) ?? [];
@@ -91,9 +98,9 @@ function attendStream(url: string, { id, token }: { readonly id: string; readonl
       await fetch(report, { ...options, method: 'POST', body: '{"status":"running"}' });
     }
     // A request of the fuzzer has opened another stream of this worker, which ended this one.
-    await attend();
+    await acceptOffers();
   };
-  void attend().catch(() => undefined);
+  void acceptOffers().catch(() => undefined);
   return {
     held: () =>
       newest && {
@@ -101,11 +108,11 @@ function attendStream(url: string, { id, token }: { readonly id: string; readonl
         headers: { 'x-worker-token': token },
         uploads: { 'x-upload-token': newest.token },
       },
-    leave: () => over.abort(),
+    leave: () => controller.abort(),
   };
 }
 
-async function afterwards(server: TestServer, secrets: readonly string[]): Promise<readonly string[]> {
+async function checkServer(server: TestServer, secrets: readonly string[]): Promise<readonly string[]> {
   const faults: string[] = [];
   const alive = await fetch(`${server.url}/health/ready`).catch(() => null);
   if (alive?.status !== 200) faults.push('it is not ready any more');

@@ -31,10 +31,10 @@ const group =
 const queue = group('queue');
 const jobs = group('jobs');
 
-const readJob = async (id: string): Promise<JobDetail> =>
+const getJob = async (id: string): Promise<JobDetail> =>
   JSON.parse((await jobs(['get', id, '--json'])).out) as JobDetail;
 /** Submits a job that no worker of these tests can take. */
-const submitPending = (more: object = {}) =>
+const submitJob = (more: object = {}) =>
   server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' }, ...more });
 
 /** Removes all jobs after each test. */
@@ -89,8 +89,8 @@ describe('queue commands', () => {
     const paused = await queue(['pause', '--note', 'new fans']);
     expect(paused).toMatchObject({ code: 0, err: '' });
     expect(paused.out).toMatch(/^Queue +paused by admin: new fans, since 20\S+Z\n/);
-    await submitPending({ requires_approval: true });
-    await submitPending();
+    await submitJob({ requires_approval: true });
+    await submitJob();
     const status = await queue(['status']);
     expect(status.out).toMatch(/^Queue +paused by admin: new fans.*\nPending +2, 1 of them needs approval\n/);
     const { paused: pause } = JSON.parse((await queue(['status', '--json'])).out) as QueueView;
@@ -121,7 +121,7 @@ describe('queue commands', () => {
   });
 
   test('asks before it deletes jobs, and keeps jobs that have just ended', async () => {
-    const id = await submitPending();
+    const id = await submitJob();
     await jobs(['cancel', id]);
     const declined = await queue(['cleanup', '--older-than', '30d'], { answer: 'n' });
     expect(declined).toMatchObject({ code: 1, out: '', err: 'Cancelled: nothing was changed\n' });
@@ -138,8 +138,8 @@ describe('queue commands', () => {
   });
 
   test('counts jobs by status and user in queue stats', async () => {
-    await submitPending();
-    const ended = await submitPending();
+    await submitJob();
+    const ended = await submitJob();
     await jobs(['cancel', ended]);
     const { out } = await queue(['stats']);
     expect(out).toMatch(/^Queue +open\nPending +1\n/);
@@ -189,7 +189,7 @@ describe('queue commands', () => {
 
 describe('order of jobs', () => {
   test('reorders pending jobs by priority and by moving one to the top', async () => {
-    const [first, second, third] = [await submitPending(), await submitPending(), await submitPending()];
+    const [first, second, third] = [await submitJob(), await submitJob(), await submitJob()];
     const { out } = await jobs(['priority', third.slice(0, 9), 'Urgent']);
     expect(out).toMatch(/^Priority +30 \(urgent\)\nPosition +1$/m);
     expect((await jobs(['priority', second, '12', '-o', 'priority,position'])).out).toBe('12\t2\n');
@@ -206,7 +206,7 @@ describe('order of jobs', () => {
     expect(submitted.out).toBe(
       `Job      ${id}\nBlocked  It needs approval: run "trainyard jobs approve ${id}"\n`,
     );
-    const otherServer = await submitPending();
+    const otherJob = await submitJob();
     expect((await jobs(['list', '--blocked', '-o', 'id,approval,position'])).out).toBe(`${id}\twanted\t\n`);
     expect((await jobs(['list', '--blocked'])).out).toMatch(/ Waits for approval .*\n$/);
     const jobText = await jobs(['get', id]);
@@ -214,9 +214,9 @@ describe('order of jobs', () => {
     // The config name selects the job that needs approval, although another job has the same one.
     expect((await jobs(['approve', 'digits', '-o', 'id,approval'])).out).toBe(`${id}\tgiven\n`);
     expect(await jobs(['approve', id])).toMatchObject({ code: 5, out: '' });
-    expect(await jobs(['reject', otherServer])).toMatchObject({ code: 5, out: '' });
+    expect(await jobs(['reject', otherJob])).toMatchObject({ code: 5, out: '' });
 
-    const jobToReject = await submitPending({ requires_approval: true });
+    const jobToReject = await submitJob({ requires_approval: true });
     const rejected = await jobs(['reject', jobToReject, '--reason', 'too many steps']);
     expect(rejected).toMatchObject({ code: 0, err: '' });
     expect(rejected.out).toMatch(/^Status +failed$.*^Cause +rejected\nMessage +.*too many steps$/ms);
@@ -225,14 +225,14 @@ describe('order of jobs', () => {
 
 describe('job commands', () => {
   test('retries an ended job as a new job, and deletes it after a confirmation', async () => {
-    const id = await submitPending({ priority: 20 });
+    const id = await submitJob({ priority: 20 });
     expect(await jobs(['retry', id])).toMatchObject({ code: 5, out: '' });
     expect(await jobs(['delete', id, '--yes'])).toMatchObject({ code: 5, out: '' });
     await jobs(['cancel', id]);
     const retryRun = await jobs(['retry', id, '-o', 'job_id,status']);
     const [next = '', status] = retryRun.out.trimEnd().split('\t');
     expect([retryRun.code, status]).toEqual([0, 'queued']);
-    expect(await readJob(next)).toMatchObject({ retry_of: id, priority: 20, worker_labels: { gpu: 'none' } });
+    expect(await getJob(next)).toMatchObject({ retry_of: id, priority: 20, worker_labels: { gpu: 'none' } });
     expect((await jobs(['get', next])).out).toMatch(new RegExp(`^Retry of +${id}$`, 'm'));
 
     const declined = await jobs(['delete', id], { answer: '' });
@@ -254,20 +254,9 @@ describe('job commands', () => {
     expect((await jobs(['list', '--active'])).out).toBe('');
 
     const worker = await startWorker('quick', { gpu: 'a100-80gb' });
-    const dispatchedRun = await jobs([
-      'submit',
-      'digits',
-      '--no-wait',
-      '--label',
-      'gpu=a100*',
-      '--gpus',
-      '2',
-    ]);
-    const [, id = ''] = /^Job +(j_\w+)\n/.exec(dispatchedRun.out) ?? [];
-    expect(dispatchedRun).toMatchObject({
-      code: 0,
-      out: `Job     ${id}\nWorker  ${worker.id}\nGPUs    0, 1\n`,
-    });
+    const dispatched = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*', '--gpus', '2']);
+    const [, id = ''] = /^Job +(j_\w+)\n/.exec(dispatched.out) ?? [];
+    expect(dispatched).toMatchObject({ code: 0, out: `Job     ${id}\nWorker  ${worker.id}\nGPUs    0, 1\n` });
     expect((await jobs(['get', id])).out).toMatch(/^User +admin\nWorker +quick .*\nGPUs +0, 1$/m);
     // The worker has a job now, so the next submission is rejected.
     expect((await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*'])).code).toBe(7);
@@ -300,8 +289,8 @@ describe('job commands', () => {
   test('ignores the GPUs that a config names when --any-gpu is given', async () => {
     server.config('picky', { accelerate_visible_devices: [3] });
     const args = ['submit', 'picky', '--label', 'gpu=none', '-o', 'job_id'];
-    const withNamedGpus = await readJob((await jobs(args)).out.trim());
-    const withAnyGpu = await readJob((await jobs([...args, '--any-gpu'])).out.trim());
+    const withNamedGpus = await getJob((await jobs(args)).out.trim());
+    const withAnyGpu = await getJob((await jobs([...args, '--any-gpu'])).out.trim());
     expect([withNamedGpus.gpu_count, withAnyGpu.gpu_count]).toEqual([4, 0]);
   });
 });
@@ -337,9 +326,9 @@ describe('jobs why', () => {
     expect(pendingRun.out).toMatch(/^Dry run +would be queued\nTrainer +command\nNeeds +9 GPUs\nWhy +\S/);
     const blocked = await jobs(['submit', 'digits', '--dry-run', '--requires-approval', '--json']);
     expect(JSON.parse(blocked.out)).toMatchObject({ dry_run: true, status: 'blocked', job_id: null });
-    const declined = await jobs(['submit', 'digits', '--dry-run', '--no-wait', '--label', 'gpu=no-such']);
-    expect(declined).toMatchObject({ code: 7, out: expect.stringMatching(/^Dry run +would be rejected\n/) });
-    expect(declined.err).toMatch(/^The job would be rejected: No idle workers/);
+    const rejected = await jobs(['submit', 'digits', '--dry-run', '--no-wait', '--label', 'gpu=no-such']);
+    expect(rejected).toMatchObject({ code: 7, out: expect.stringMatching(/^Dry run +would be rejected\n/) });
+    expect(rejected.err).toMatch(/^The job would be rejected: No idle workers/);
     const worker = await startWorker('tried', { gpu: 'tried' });
     const startingRun = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=tried', '--gpus', '1']);
     expect(startingRun.out).toBe(
@@ -353,7 +342,7 @@ describe('jobs list', () => {
   test('filters the list of jobs by status, user, worker and text', async () => {
     const worker = await startWorker('lister', { gpu: 'l40' });
     const live = await server.submit({ config: {}, config_name: 'École', worker_labels: { gpu: 'l40' } });
-    const [firstPending, secondPending] = [await submitPending(), await submitPending()];
+    const [firstPending, secondPending] = [await submitJob(), await submitJob()];
     await jobs(['cancel', secondPending]);
     const ids = async (...args: readonly string[]) => {
       const run = await jobs(['list', '-o', 'id', ...args]);
@@ -367,7 +356,7 @@ describe('jobs list', () => {
       expect(await ids('--worker', word)).toEqual([live]);
     expect(await ids('--search', 'École')).toEqual([live]);
     expect(await ids('--search', secondPending.slice(2).toUpperCase())).toEqual([secondPending]);
-    expect((await readJob('École')).id).toBe(live);
+    expect((await getJob('École')).id).toBe(live);
 
     await worker.complete();
     await worker.leave();
@@ -400,7 +389,7 @@ describe('jobs list', () => {
 
   test('truncates the list of jobs at the limit with a hint, and lists everything with --all', async () => {
     const ids: string[] = [];
-    for (let index = 0; index < 5; index += 1) ids.unshift(await submitPending());
+    for (let index = 0; index < 5; index += 1) ids.unshift(await submitJob());
     const page = await jobs(['list', '--active', '--limit', '2', '-o', 'id']);
     expect(page).toMatchObject({
       code: 0,
@@ -414,7 +403,7 @@ describe('jobs list', () => {
 
   test('returns every job once across pages while new jobs are submitted', async () => {
     const ids: string[] = [];
-    for (let index = 0; index < 5; index += 1) ids.unshift(await submitPending());
+    for (let index = 0; index < 5; index += 1) ids.unshift(await submitJob());
     const flags = { 'data-dir': server.dataDir };
     const terminal = {
       out: ignore,
@@ -430,7 +419,7 @@ describe('jobs list', () => {
       async request(row, input) {
         pages += 1;
         const answer = await remote.request(row, input);
-        await submitPending();
+        await submitJob();
         return answer;
       },
     };
@@ -498,7 +487,7 @@ describe('usage errors of queue and jobs', () => {
   });
 
   test('exits with 5 when an ended job is moved, approved or rejected', async () => {
-    const id = await submitPending();
+    const id = await submitJob();
     await jobs(['cancel', id]);
     for (const args of [
       ['top', id],

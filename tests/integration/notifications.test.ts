@@ -140,8 +140,8 @@ test('signs in to the mail server, and reports a wrong password without showing 
     valueOf(await admin.call(auditApi.list, { query: { event_type: 'notification.*' } })),
   );
   expect(audit).toContain('notification.channel_created');
-  for (const text of [audit, server.log.join('\n'), JSON.stringify(await deliveriesOf(admin))])
-    expect(text).not.toMatch(/(?:right|wrong) password/);
+  for (const output of [audit, server.log.join('\n'), JSON.stringify(await deliveriesOf(admin))])
+    expect(output).not.toMatch(/(?:right|wrong) password/);
 }, 40_000);
 
 test('delivers the outbox after kill -9, with the same ids', async () => {

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import config from '../../oxlint.config.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
-const outputs = ['node_modules', 'dist', 'coverage', 'test-results'];
+const ignoredFolders = ['node_modules', 'dist', 'coverage', 'test-results'];
 
 /** Rules without exceptions for any file. */
 const unconditional = /max-lines|boundaries|no-cycle|no-restricted-(globals|properties|imports)/;
 
 const files = globSync(['**/*', '**/.*'], {
   cwd: repository,
-  exclude: path => outputs.includes(basename(path)),
+  exclude: path => ignoredFolders.includes(basename(path)),
 });
 const sources = files
   .filter(file => /\.[cm]?[jt]sx?$/.test(file))
@@ -36,15 +36,17 @@ describe('lint configuration', () => {
   });
 
   it('applies the import rules to every file', () => {
-    const touched = config.overrides.flatMap(({ rules }) => Object.keys(rules));
-    expect(touched.filter(rule => rule.startsWith('boundaries/') || rule === 'import/no-cycle')).toEqual([]);
+    const overriddenRules = config.overrides.flatMap(({ rules }) => Object.keys(rules));
+    expect(
+      overriddenRules.filter(rule => rule.startsWith('boundaries/') || rule === 'import/no-cycle'),
+    ).toEqual([]);
   });
 
   it('ignores only build outputs', () => {
-    expect(config.ignorePatterns).toEqual(outputs);
+    expect(config.ignorePatterns).toEqual(ignoredFolders);
     expect(config.overrides.filter(override => 'excludeFiles' in override)).toEqual([]);
-    const second = /^(\.oxlintrc\.jsonc?|oxlint\.config\.\w+|\.eslintignore|\.oxlintignore)$/;
-    expect(files.filter(file => second.test(basename(file)))).toEqual(['oxlint.config.ts']);
+    const otherConfigFile = /^(\.oxlintrc\.jsonc?|oxlint\.config\.\w+|\.eslintignore|\.oxlintignore)$/;
+    expect(files.filter(file => otherConfigFile.test(basename(file)))).toEqual(['oxlint.config.ts']);
   });
 
   it('is not weakened by a directive in any file', () => {

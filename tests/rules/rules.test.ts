@@ -33,8 +33,8 @@ function plantTree(): { sources: Map<string, string>; planted: Planted[] } {
 }
 
 const { sources, planted } = plantTree();
-let refused: LintResult;
-let accepted: LintResult;
+let plantedResult: LintResult;
+let cleanResult: LintResult;
 
 beforeAll(async () => {
   const clean = new Map([
@@ -42,11 +42,11 @@ beforeAll(async () => {
     ...borderline,
     ...controls.map(({ file, code }) => [file, code] as const),
   ]);
-  [refused, accepted] = await Promise.all([lintTree(sources), lintTree(clean)]);
+  [plantedResult, cleanResult] = await Promise.all([lintTree(sources), lintTree(clean)]);
 }, 120_000);
 
 function findingsOf({ plant, firstLine, lastLine }: Planted) {
-  return refused.findings.filter(
+  return plantedResult.findings.filter(
     ({ file, line }) => file === plant.file && line >= firstLine && line <= lastLine,
   );
 }
@@ -63,19 +63,19 @@ describe('violations that the lint must report', () => {
   });
 
   it('reports nothing except the planted violations', () => {
-    const known = new Set(planted.flatMap(each => findingsOf(each)));
-    expect(refused.findings.filter(finding => !known.has(finding))).toEqual([]);
+    const expectedFindings = new Set(planted.flatMap(each => findingsOf(each)));
+    expect(plantedResult.findings.filter(finding => !expectedFindings.has(finding))).toEqual([]);
   });
 });
 
 describe('clean files that the lint must accept', () => {
   it.each([...controls.map(control => control.file), ...borderline.keys()])('%s', file => {
-    expect(accepted.findings.filter(finding => finding.file === file)).toEqual([]);
+    expect(cleanResult.findings.filter(finding => finding.file === file)).toEqual([]);
   });
 
   it('reports nothing in all clean files together', () => {
-    expect(accepted.findings).toEqual([]);
-    expect(accepted.files).toBeGreaterThanOrEqual(controls.length + borderline.size);
+    expect(cleanResult.findings).toEqual([]);
+    expect(cleanResult.files).toBeGreaterThanOrEqual(controls.length + borderline.size);
   });
 });
 

@@ -78,20 +78,20 @@ const trainersGoneMs = 400_000;
 /** Runs a world until its end, or until the first violation. */
 export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> {
   const reached = new Map<string, number>();
-  const reach = (row: string): void => void reached.set(row, (reached.get(row) ?? 0) + 1);
-  const found: { violation: Violation; trace: readonly string[]; hash: string }[] = [];
+  const countRow = (row: string): void => void reached.set(row, (reached.get(row) ?? 0) + 1);
+  const violations: { violation: Violation; trace: readonly string[]; hash: string }[] = [];
   const deadline = createDeadline();
   let observers: readonly Observer[] = [];
   const violate = (rule: string, how: string): void => {
-    if (found.length > 0) return;
+    if (violations.length > 0) return;
     const { trace } = world.scene;
     trace.note('BROKEN', `${rule}: ${how}`);
     const violation = { rule, how, at: stamp(world.scene.world.mono() - began) };
-    found.push({ violation, trace: trace.tail(traceLines), hash: trace.hash() });
+    violations.push({ violation, trace: trace.tail(traceLines), hash: trace.hash() });
   };
   const world: World = buildWorld({
     plan,
-    reach,
+    reach: countRow,
     violate,
     observers: (scene: Scene) => {
       observers = [...checks, deadline.check].map(check => check(scene));
@@ -102,32 +102,32 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   const clock = scene.world;
   const began = clock.mono();
   const until = async (isOver: () => boolean): Promise<void> => {
-    while (found.length === 0 && !isOver()) await clock.advance(stepMs);
+    while (violations.length === 0 && !isOver()) await clock.advance(stepMs);
   };
-  const passes = (ms: number): Promise<void> => {
+  const advance = (ms: number): Promise<void> => {
     const end = clock.mono() + ms;
     return until(() => clock.mono() >= end);
   };
 
-  const stopListening = listenToSteps(({ status, event }) => reach(cell(status, event)));
+  const stopListening = listenToSteps(({ status, event }) => countRow(cell(status, event)));
   schedulePlan(world, plan);
-  await passes(plan.healAtMs);
+  await advance(plan.healAtMs);
   const healedAt = clock.mono();
   world.calmDown();
   void world.people.openQueue();
   for (const rig of freshRigs(plan)) void world.addWorker(rig);
   // Some acts come minutes after the last fault, and a retry adds a job.
-  await passes(Math.max(0, ...plan.acts.map(({ atMs }) => began + atMs + lastActsMs - clock.mono())));
+  await advance(Math.max(0, ...plan.acts.map(({ atMs }) => began + atMs + lastActsMs - clock.mono())));
   await until(() => haveAllEnded(scene) || clock.mono() > deadline.after(healedAt));
-  if (found.length === 0 && !haveAllEnded(scene)) reportWaitingJobs(scene);
+  if (violations.length === 0 && !haveAllEnded(scene)) reportWaitingJobs(scene);
   const trainersGone = clock.mono() + trainersGoneMs;
   await until(() => scene.yard.alive().length === 0 || clock.mono() > trainersGone);
-  await passes(afterwardsMs);
-  for (const observer of observers) if (found.length === 0) await observer.atEnd?.();
+  await advance(afterwardsMs);
+  for (const observer of observers) if (violations.length === 0) await observer.atEnd?.();
   await world.close();
   stopListening();
 
-  const [first] = found;
+  const [first] = violations;
   return {
     seed: plan.seed,
     violation: first?.violation ?? null,

@@ -11,28 +11,28 @@ const command = new URL('simulate.ts', import.meta.url).pathname;
 
 async function simulate(
   ...options: readonly string[]
-): Promise<{ readonly code: number; readonly said: string }> {
+): Promise<{ readonly code: number; readonly output: string }> {
   const limits = { timeout: 90_000, maxBuffer: 64 * 1024 * 1024 };
   const [ended] = await Promise.allSettled([run(process.execPath, [command, ...options], limits)]);
-  if (ended.status === 'fulfilled') return { code: 0, said: ended.value.stdout };
+  if (ended.status === 'fulfilled') return { code: 0, output: ended.value.stdout };
   const {
     code = -1,
     stdout = '',
     stderr = '',
   } = ended.reason as { code?: number; stdout?: string; stderr?: string };
-  return { code, said: stdout + stderr };
+  return { code, output: stdout + stderr };
 }
 
-const hashIn = (said: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(said)?.[1];
+const hashIn = (output: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(output)?.[1];
 
 /** The tables have 126 rows. These few seeds do not reach all of them; `npm run simulate` does. */
 const rowsReachedByFew = 75;
 
 test('passes every check in 40 simulated fleets', async () => {
-  const { code, said } = await simulate('--seeds', '40');
-  expect(said).toContain('40 seeds from 1: all checks passed');
+  const { code, output } = await simulate('--seeds', '40');
+  expect(output).toContain('40 seeds from 1: all checks passed');
   expect(code).toBe(0);
-  expect(Number(/(\d+) of \d+ rows/.exec(said)?.[1])).toBeGreaterThan(rowsReachedByFew);
+  expect(Number(/(\d+) of \d+ rows/.exec(output)?.[1])).toBeGreaterThan(rowsReachedByFew);
 });
 
 describe('seeds', () => {
@@ -41,16 +41,18 @@ describe('seeds', () => {
       simulate('--seed', '66', '--trace'),
       simulate('--seed', '66', '--trace'),
     ]);
-    expect(hashIn(first.said)).toBeDefined();
-    expect(second.said.split('\n').filter(isOfTheRun)).toEqual(first.said.split('\n').filter(isOfTheRun));
+    expect(hashIn(first.output)).toBeDefined();
+    expect(second.output.split('\n').filter(isOfTheRun)).toEqual(first.output.split('\n').filter(isOfTheRun));
   });
 
   test('compares the trace of a seed with an earlier hash', async () => {
-    const hash = hashIn((await simulate('--seed', '3')).said)?.slice(0, 16) ?? '';
-    expect((await simulate('--seed', '3', '--hash', hash)).said).toContain(
+    const hash = hashIn((await simulate('--seed', '3')).output)?.slice(0, 16) ?? '';
+    expect((await simulate('--seed', '3', '--hash', hash)).output).toContain(
       'The trace matches the earlier run.',
     );
-    expect((await simulate('--seed', '4', '--hash', hash)).said).toContain(`The trace differs from ${hash}`);
+    expect((await simulate('--seed', '4', '--hash', hash)).output).toContain(
+      `The trace differs from ${hash}`,
+    );
   });
 });
 
@@ -67,25 +69,25 @@ describe('planted bugs', () => {
     ],
     ['the takeover happens too early', 'no early takeover'],
   ])('finds the planted bug: %s', async (plant, rule) => {
-    const { code, said } = await simulate('--plant', plant, '--seeds', '60');
+    const { code, output } = await simulate('--plant', plant, '--seeds', '60');
     expect(code).toBe(1);
-    expect(said).toContain(`BROKEN    ${rule}`);
+    expect(output).toContain(`BROKEN    ${rule}`);
     const replay =
-      /^replay {4}npm run simulate -- (--seed \d+) --plant "(.+)" --trace --hash ([0-9a-f]+)$/m.exec(said);
+      /^replay {4}npm run simulate -- (--seed \d+) --plant "(.+)" --trace --hash ([0-9a-f]+)$/m.exec(output);
     expect(replay?.[2]).toBe(plant);
     const seed = replay?.[1]?.split(' ') ?? [];
     const again = await simulate(...seed, '--plant', plant, '--hash', replay?.[3] ?? '');
     expect(again).toMatchObject({
       code: 1,
-      said: expect.stringContaining('The trace matches the earlier run.'),
+      output: expect.stringContaining('The trace matches the earlier run.'),
     });
   });
 
   test('lists all planted bugs, and finds the text of each exactly once in the source', async () => {
     const all = [...plants, ...poolPlants];
     for (const plant of all) expect(sourcesWith(plant).size).toBeGreaterThan(0);
-    const { said } = await simulate('--plants');
-    expect(said.trim().split('\n')).toEqual(all.map(({ name }) => name));
+    const { output } = await simulate('--plants');
+    expect(output.trim().split('\n')).toEqual(all.map(({ name }) => name));
   });
 
   test('refuses a planted bug whose text does not occur exactly once', () => {
@@ -108,8 +110,8 @@ describe('pools', () => {
     ['4 fleets of 40 jobs', ['--seeds', '4']],
     ['a fleet of 1,000 jobs', ['--seeds', '1', '--jobs', '1000']],
   ] as const)('passes every check in %s', async (_, options) => {
-    const { code, said } = await simulate('--pools', ...options);
-    expect(said).toContain(' of pools from 1: all checks passed');
+    const { code, output } = await simulate('--pools', ...options);
+    expect(output).toContain(' of pools from 1: all checks passed');
     expect(code).toBe(0);
   });
 
@@ -118,9 +120,9 @@ describe('pools', () => {
     ['one list without a launch ends it', 'no launch ends while it exists'],
     ['a pool has one launch more than its limit', 'no limit is exceeded'],
   ])('finds the planted bug: %s', async (plant, rule) => {
-    const { code, said } = await simulate('--plant', plant);
+    const { code, output } = await simulate('--plant', plant);
     expect(code).toBe(1);
-    expect(said).toContain(`BROKEN    ${rule}`);
+    expect(output).toContain(`BROKEN    ${rule}`);
   });
 });
 
@@ -129,7 +131,7 @@ test.each([
   ['--plant', 'an unknown bug'],
   ['--speed', '9'],
 ])('exits with 2 for %s %s', async (...options) => {
-  const { code, said } = await simulate(...options);
+  const { code, output } = await simulate(...options);
   expect(code).toBe(2);
-  expect(said).toContain('npm run simulate -- [options]');
+  expect(output).toContain('npm run simulate -- [options]');
 });

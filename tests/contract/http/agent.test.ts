@@ -154,7 +154,7 @@ const longProgram = 64 * 1_048_576;
 async function openWithLongProgram(limits: Limits) {
   const fixture = await openServer(bothPrograms, limits);
   truncateSync(join(fixture.folder, executable), longProgram);
-  await fixture.ask('/agent/manifest.json');
+  await fixture.request('/agent/manifest.json');
   // Sends a request from this address behind the proxy, and reads only the headers of the response.
   const startDownload = (address: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {

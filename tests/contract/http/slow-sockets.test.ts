@@ -155,7 +155,7 @@ describe('connection of a heartbeat', () => {
     };
     const registration = await post('register', { protocol: 2, persistent: true, gpu_count: 0 });
     await answerOf(registration);
-    return { say: post, registration };
+    return { postLater: post, registration };
   };
   const answerOf = ({ socket }: SlowConnection): Promise<string> =>
     new Promise(resolve => socket.once('data', resolve));

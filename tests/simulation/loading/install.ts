@@ -5,7 +5,7 @@ import type { Plant } from './plants.ts';
 const urlOf = (path: string): string => new URL(`../../../${path}`, import.meta.url).href;
 
 const lifecycle = urlOf('main/orchestrator/rules/job-lifecycle.ts');
-const observed = new URL('observed-lifecycle.ts', import.meta.url).href;
+const observedLifecycle = new URL('observed-lifecycle.ts', import.meta.url).href;
 
 /**
  * Makes Node load the product's modules with two changes: `job-lifecycle` publishes each of its steps, and the plant is
@@ -16,8 +16,10 @@ export function install(plant: Plant | null): void {
   const planted = plant === null ? new Map<string, string>() : sourcesWith(plant);
   registerHooks({
     resolve(specifier, context, next) {
-      const found = next(specifier, context);
-      return found.url === lifecycle && context.parentURL !== observed ? { ...found, url: observed } : found;
+      const resolved = next(specifier, context);
+      return resolved.url === lifecycle && context.parentURL !== observedLifecycle
+        ? { ...resolved, url: observedLifecycle }
+        : resolved;
     },
     load(url, context, next) {
       const source = planted.get(url);
@@ -34,9 +36,11 @@ export function sourcesWith({ name, changes }: Plant): ReadonlyMap<string, strin
   for (const { file, text, instead } of changes) {
     const url = urlOf(file);
     const before = sources.get(url) ?? readFileSync(new URL(url), 'utf8');
-    const found = before.split(text).length - 1;
-    if (found !== 1)
-      throw new Error(`the plant "${name}" looks for this in ${file}, and finds it ${found} times:\n${text}`);
+    const occurrences = before.split(text).length - 1;
+    if (occurrences !== 1)
+      throw new Error(
+        `the plant "${name}" looks for this in ${file}, and finds it ${occurrences} times:\n${text}`,
+      );
     sources.set(
       url,
       before.replace(text, () => instead),

@@ -13,7 +13,7 @@ interface PoolChecksDeps {
 }
 
 /** Maximum time in ms until an ended launch is gone from the engine, including all outages. */
-const patienceMs = 300_000;
+const maxEndMs = 300_000;
 const unclearMs = 30_000;
 const isStray = (id: string): boolean => id.startsWith('stray');
 
@@ -21,7 +21,7 @@ const isStray = (id: string): boolean => id.startsWith('stray');
 export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   const { fleet } = pools;
   /** State of each launch that was open at the previous check. */
-  const seen = new Map<LaunchId, Launch['state']>();
+  const previousStates = new Map<LaunchId, Launch['state']>();
   const since = new Map<string, number>();
   const silentSince = new Map<LaunchId, number>();
   for (const engine of engines) watchAnswers(engine);
@@ -34,9 +34,9 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
     const { engine: engineOf } = engine;
     let listedFrom = 0;
     engine.engine = name => {
-      const real = engineOf(name);
+      const realEngine = engineOf(name);
       return {
-        ...real,
+        ...realEngine,
         async launch(order) {
           const { launchId } = order;
           const from = silentSince.get(launchId);
@@ -44,16 +44,16 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
             violate('an unclear launch is not repeated too early', `${launchId} is submitted again`);
           const lifeThen = life();
           silentSince.set(launchId, fleet.clock.wall());
-          const answer = await real.launch(order);
+          const answer = await realEngine.launch(order);
           if (answer.kind !== 'unknown' && lifeThen === life()) silentSince.delete(launchId);
           else if (lifeThen === life()) silentSince.set(launchId, fleet.clock.wall());
           return answer;
         },
         async list() {
           const from = fleet.clock.wall();
-          const found = await real.list();
+          const listed = await realEngine.list();
           listedFrom = Math.max(listedFrom, from);
-          return found;
+          return listed;
         },
       };
     };
@@ -63,9 +63,9 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
     engines.flatMap(engine => engine.live()).find(({ order }) => order.launchId === id);
 
   function checkRow(launch: Launch): void {
-    if (!seen.has(launch.id) && !launch.isTest) checkBudget(launch);
-    if (launch.state !== 'ended') seen.set(launch.id, launch.state);
-    else seen.delete(launch.id);
+    if (!previousStates.has(launch.id) && !launch.isTest) checkBudget(launch);
+    if (launch.state !== 'ended') previousStates.set(launch.id, launch.state);
+    else previousStates.delete(launch.id);
     const live = launch.state === 'ended' ? liveOf(launch.id) : undefined;
     if (live !== undefined)
       violate(
@@ -88,16 +88,16 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   function checkLimits(): void {
     const open = fleet.store.openLaunches().filter(({ isTest }) => !isTest);
     for (const { id, name, settings } of fleet.store.pools()) {
-      const own = open.filter(({ poolId }) => poolId === id);
-      const gpus = own.reduce((sum, each) => sum + each.nodes * each.gpus, 0);
-      const queued = own.filter(
+      const openOfPool = open.filter(({ poolId }) => poolId === id);
+      const gpus = openOfPool.reduce((sum, each) => sum + each.nodes * each.gpus, 0);
+      const queued = openOfPool.filter(
         ({ id: each, state }) => state === 'waiting' && liveOf(each)?.state === 'waiting',
       ).length;
       const checkMax = (what: string, count: number, max: number | null): void => {
         if (max !== null && count > max)
           violate('no limit is exceeded', `${name}: ${count} ${what}, not ${max}`);
       };
-      checkMax('launches', own.length, settings.max_launches);
+      checkMax('launches', openOfPool.length, settings.max_launches);
       checkMax('GPUs', gpus, settings.max_gpus);
       checkMax('launches in the queue', queued, settings.max_waiting);
     }
@@ -116,17 +116,17 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
     const row = fleet.store.launch(launchId);
     const pool = row && fleet.store.pool(row.poolId);
     const isOpen = row !== null && row.state !== 'ended';
-    reportIfLasting(`stray ${each.engineId} ${launchId}`, !isOpen, patienceMs, () =>
+    reportIfLasting(`stray ${each.engineId} ${launchId}`, !isOpen, maxEndMs, () =>
       violate('nothing runs that nobody knows', `${each.engineId} of ${launchId}`),
     );
     if (!isOpen || !pool) return;
     const isSilent = each.state === 'running' && row.joinedAt === null;
-    reportIfLasting(`silent ${each.engineId}`, isSilent, pool.settings.join_s * 1_000 + patienceMs, () =>
+    reportIfLasting(`silent ${each.engineId}`, isSilent, pool.settings.join_s * 1_000 + maxEndMs, () =>
       violate('machines that never register are given back', launchId),
     );
     const isIdle =
       row.state === 'joined' && pool.settings.warm === 0 && fleet.store.liveJobOf(row.workerId) === null;
-    reportIfLasting(`idle ${each.engineId}`, isIdle, pool.settings.idle_s * 1_000 + patienceMs, () =>
+    reportIfLasting(`idle ${each.engineId}`, isIdle, pool.settings.idle_s * 1_000 + maxEndMs, () =>
       violate('idle machines are given back', launchId),
     );
   }
@@ -136,7 +136,9 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
       for (const { violations } of engines)
         for (const each of violations) violate('no launch exists twice', each);
       const open = fleet.store.openLaunches();
-      const rows = [...seen.keys()].map(id => fleet.store.launch(id)).filter(row => row?.state === 'ended');
+      const rows = [...previousStates.keys()]
+        .map(id => fleet.store.launch(id))
+        .filter(row => row?.state === 'ended');
       for (const row of [...rows, ...open]) if (row !== null) checkRow(row);
       checkLimits();
       for (const engine of engines) for (const each of engine.live()) checkMachine(each);

@@ -25,9 +25,9 @@ export interface PoolOutcome {
 }
 
 /** Maximum time in ms from the last fault until each job has ended. */
-const patienceMs = 3_600_000;
+const maxCompletionMs = 3_600_000;
 /** Maximum time in ms from the last job until all machines are given back. */
-const tidyMs = 300_000;
+const maxReleaseMs = 300_000;
 const stepMs = 2_000;
 
 const poolsOf = (random: Random, isLarge: boolean): readonly PoolOptions[] => {
@@ -66,7 +66,7 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
   const random = createRandom(`pools ${seed}`);
   const isLarge = jobs >= 500;
   const trace: string[] = [];
-  const found: { rule: string; how: string; atS: number }[] = [];
+  const violations: { rule: string; how: string; atS: number }[] = [];
   const state = { isRough: true, isStuck: false, killAt: 0, points: 0, isDead: false, kills: 0 };
   const pools = await createPoolFleet({
     onPoint: () => {
@@ -74,7 +74,7 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
       if (state.killAt === 0 || state.points < state.killAt || state.isDead) return;
       state.isDead = true;
       state.kills += 1;
-      note('the orchestrator is killed');
+      addTrace('the orchestrator is killed');
       pools.kill();
     },
     startMs: () => (state.isStuck ? 86_400_000 : random.int(500, 20_000)),
@@ -85,10 +85,10 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
   const { clock } = fleet;
   const began = clock.wall();
   const now = (): number => Math.round((clock.wall() - began) / 1_000);
-  const note = (what: string): void => void trace.push(`${now()} s ${what}`);
+  const addTrace = (what: string): void => void trace.push(`${now()} s ${what}`);
   const violate = (rule: string, how: string): void => {
-    if (found.length === 0) found.push({ rule, how, atS: now() });
-    note(`BROKEN ${rule}: ${how}`);
+    if (violations.length === 0) violations.push({ rule, how, atS: now() });
+    addTrace(`BROKEN ${rule}: ${how}`);
   };
   const engines = [
     pools.memory,
@@ -109,13 +109,14 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
       state.killAt = 0;
       await pools.restart({ crash: true, awayMs: random.int(0, 4_000) });
       state.isDead = false;
-      note('the orchestrator is back');
+      addTrace('the orchestrator is back');
     }
     checks.look();
     if (fleet.errors.length > 0) violate('no unexpected error', fleet.errors.join('\n'));
   };
-  const passes = async (ms: number, isOver = () => false): Promise<void> => {
-    for (const end = clock.wall() + ms; clock.wall() < end && found.length === 0 && !isOver(); ) await step();
+  const advance = async (ms: number, isOver = () => false): Promise<void> => {
+    for (const end = clock.wall() + ms; clock.wall() < end && violations.length === 0 && !isOver(); )
+      await step();
   };
   const submit = async (): Promise<void> => {
     const user = random.pick(['ada', 'bob', 'cyd']);
@@ -132,7 +133,7 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
     await clock.settle();
   };
 
-  for (const end = clock.wall() + disturbedMs; clock.wall() < end && found.length === 0; ) {
+  for (const end = clock.wall() + disturbedMs; clock.wall() < end && violations.length === 0; ) {
     while ((arrivals[0] ?? Number.POSITIVE_INFINITY) <= clock.wall() - began && !state.isDead) {
       arrivals.shift();
       await submit();
@@ -140,41 +141,41 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
     habits.jobMs = random.int(5, isLarge ? 15 : 60) * 1_000;
     habits.saves = random.chance(0.7);
     habits.joinMs = random.chance(0.9) ? random.int(200, 8_000) : null;
-    if (!state.isDead) await disturb(pools, engines, submitted, random, note);
+    if (!state.isDead) await actRandomly(pools, engines, submitted, random, addTrace);
     if (state.killAt === 0 && random.chance(0.03)) state.killAt = state.points + random.int(1, 30);
     await step();
   }
   state.isRough = false;
   state.killAt = 0;
   habits.joinMs = 1_000;
-  await passes(10_000);
-  if (found.length === 0) await keepNothingWarm(pools);
-  note('all is calm');
+  await advance(10_000);
+  if (violations.length === 0) await keepNothingWarm(pools);
+  addTrace('all is calm');
   const hasEnded = (): boolean => fleet.store.countJobs().every(({ status }) => endings.has(status));
-  for (let m = 0; m < patienceMs / 60_000 && !hasEnded(); m += 1) {
-    await passes(60_000, hasEnded);
+  for (let m = 0; m < maxCompletionMs / 60_000 && !hasEnded(); m += 1) {
+    await advance(60_000, hasEnded);
     // Machines that were started during the faults may still fail to register, which pauses their pool.
-    if (found.length === 0) await resumeAll(pools);
+    if (violations.length === 0) await resumeAll(pools);
   }
-  if (found.length === 0 && !hasEnded()) violate('every job ends', whyWaiting(pools));
+  if (violations.length === 0 && !hasEnded()) violate('every job ends', explainWaiting(pools));
 
   // Reports jobs that no longer progress.
   state.isStuck = true;
-  const late: JobId[] = [];
-  for (let n = 0; n < 3 && found.length === 0; n += 1)
-    late.push((await fleet.submit({ gpu_count: 1, worker_labels: { zone: 'north' } })).jobId);
-  await passes(50_000);
-  for (const id of found.length > 0 ? [] : late) await fleet.cancel(id);
-  await passes(60_000);
-  if (found.length === 0) checks.expectNothingComing();
-  await passes(tidyMs);
-  if (found.length === 0) checks.expectNothingLeft();
+  const unfinishedJobs: JobId[] = [];
+  for (let n = 0; n < 3 && violations.length === 0; n += 1)
+    unfinishedJobs.push((await fleet.submit({ gpu_count: 1, worker_labels: { zone: 'north' } })).jobId);
+  await advance(50_000);
+  for (const id of violations.length > 0 ? [] : unfinishedJobs) await fleet.cancel(id);
+  await advance(60_000);
+  if (violations.length === 0) checks.expectNothingComing();
+  await advance(maxReleaseMs);
+  if (violations.length === 0) checks.expectNothingLeft();
   const launches = engines.reduce((sum, { allocations }) => sum + allocations.length, 0);
   fleet.errors.length = 0;
-  for (const { violations } of engines) (violations as string[]).length = 0;
+  for (const engine of engines) (engine.violations as string[]).length = 0;
   await pools.close();
   return {
-    violation: found[0] ?? null,
+    violation: violations[0] ?? null,
     launches,
     kills: state.kills,
     virtualMs: clock.wall() - began,
@@ -198,7 +199,7 @@ async function keepNothingWarm({ fleet }: PoolFleet): Promise<void> {
 }
 
 /** Describes why jobs wait, for the message of a violation. */
-const whyWaiting = ({ fleet }: PoolFleet): string =>
+const explainWaiting = ({ fleet }: PoolFleet): string =>
   fleet.store
     .pendingJobs()
     .map(({ id, spec }) => {
@@ -225,11 +226,11 @@ function injectEngineFaults(
     if (!allocation.order.launchId.startsWith('stray')) onStart(allocation);
   };
   engine.onLaunch = (): LaunchFault => {
-    const dice = isRough() ? random.next() : 1;
-    if (dice < 0.06) return { kind: 'refuse', scope: 'temporary', message: 'busy' };
-    if (dice < 0.065) return { kind: 'refuse', scope: 'permanent', message: 'no such machine' };
-    if (dice < 0.12) return { kind: 'silent', createsAfterMs: null, delayMs: random.int(0, 40_000) };
-    if (dice < 0.24)
+    const roll = isRough() ? random.next() : 1;
+    if (roll < 0.06) return { kind: 'refuse', scope: 'temporary', message: 'busy' };
+    if (roll < 0.065) return { kind: 'refuse', scope: 'permanent', message: 'no such machine' };
+    if (roll < 0.12) return { kind: 'silent', createsAfterMs: null, delayMs: random.int(0, 40_000) };
+    if (roll < 0.24)
       return { kind: 'silent', createsAfterMs: random.int(0, 25_000), delayMs: random.int(0, 40_000) };
     return { kind: 'accept', delayMs: isRough() ? random.int(0, 3_000) : 0 };
   };
@@ -253,12 +254,12 @@ function injectEngineFaults(
 let orphans = 0;
 
 /** Performs random acts of users and of cluster administrators. */
-async function disturb(
+async function actRandomly(
   { fleet }: PoolFleet,
   engines: readonly MemoryEngine[],
   jobs: readonly JobId[],
   random: Random,
-  note: (what: string) => void,
+  addTrace: (what: string) => void,
 ): Promise<void> {
   const { pools } = fleet.orchestrator;
   const all = pools.list();
@@ -268,10 +269,10 @@ async function disturb(
   const ignore = (answer: Promise<unknown>): void => void answer.catch(() => {});
   if (random.chance(0.02)) {
     const running = engine.live().filter((each: Allocation) => each.state === 'running');
-    const taken = running[random.int(0, running.length - 1)];
-    if (taken !== undefined) {
-      note(`${taken.order.launchId} is preempted`);
-      engine.finish(taken, random.pick(['preempted', 'node_failed', 'failed']));
+    const preempted = running[random.int(0, running.length - 1)];
+    if (preempted !== undefined) {
+      addTrace(`${preempted.order.launchId} is preempted`);
+      engine.finish(preempted, random.pick(['preempted', 'node_failed', 'failed']));
     }
   }
   if (random.chance(0.03) && jobs.length > 0) {
@@ -279,7 +280,7 @@ async function disturb(
     if (id !== undefined) ignore(fleet.orchestrator.jobs.cancel(id, ada));
   }
   if (random.chance(0.01)) {
-    note(`pool ${pool.name} is ${pool.paused === null ? 'paused' : 'resumed'}`);
+    addTrace(`pool ${pool.name} is ${pool.paused === null ? 'paused' : 'resumed'}`);
     if (pool.paused === null)
       ignore(pools.pause(pool.pool_id, { reason: '', endLaunches: random.chance(0.5) }, ada));
     else ignore(pools.resume(pool.pool_id, ada));
@@ -296,7 +297,7 @@ async function disturb(
       workerName: 'x',
       joinToken: 'x',
     };
-    note(`${launchId} appears`);
+    addTrace(`${launchId} appears`);
     ignore(engine.engine(fleet.store.fleetId()).launch(order));
   }
   await fleet.clock.settle();

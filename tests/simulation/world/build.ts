@@ -208,9 +208,9 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
         random: random.fork(rigPlan.name),
         note: (what: string) => trace.note(rigPlan.name, what),
       };
-      const made = rigFor({ ...deps, heartbeatTimeoutMs: plan.heartbeatTimeoutMs }, startPlanOf);
-      rigs.set(rigPlan.index, made);
-      made.rig.start();
+      const sceneRig = rigFor({ ...deps, heartbeatTimeoutMs: plan.heartbeatTimeoutMs }, startPlanOf);
+      rigs.set(rigPlan.index, sceneRig);
+      sceneRig.rig.start();
     },
     calmDown() {
       isCalm = true;
@@ -293,8 +293,8 @@ function requestInWords(request: WireRequest): string {
 function answerInWords(answer: WireAnswer): string {
   if (answer.kind === 'failed') return answer.code;
   const fields: Readonly<Record<string, unknown>> = typeof answer.body === 'object' ? { ...answer.body } : {};
-  const said = ['code', 'duplicate', 'abandon_job', 'resume_job', 'cancel', 'jobId', 'workerId']
+  const shownFields = ['code', 'duplicate', 'abandon_job', 'resume_job', 'cancel', 'jobId', 'workerId']
     .filter(name => fields[name] !== undefined && fields[name] !== null)
     .map(name => `${name} ${JSON.stringify(fields[name])}`);
-  return [String(answer.status), ...said].join(' ');
+  return [String(answer.status), ...shownFields].join(' ');
 }
