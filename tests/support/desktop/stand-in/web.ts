@@ -1,7 +1,7 @@
 /** The windows of the stand-in: pages in Debian's Chromium, with the app's own preload script. */
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { seen } from './control.ts';
+import { recorded } from './control.ts';
 import { type BrowserContext, chromium, type Frame, type Page, type Route } from '@playwright/test';
 import { chromium as executablePath } from '../../../../playwright.config.ts';
 
@@ -131,7 +131,7 @@ export class WebContents extends EventEmitter {
   }
 
   forcefullyCrashRenderer(): void {
-    seen.killedRenderers += 1;
+    recorded.killedRenderers += 1;
   }
 
   isLoadingMainFrame = (): boolean => this.#isLoading;
