@@ -1,9 +1,9 @@
 import { expect } from '@playwright/test';
-import { type Offered, openRig, type Rig, upload } from '../support/upload-bench.ts';
+import { type JobOffer, openRig, type Rig, upload } from '../support/upload-bench.ts';
 import type { Orchestrator } from './panel.ts';
 
 /** The attempt of a job that the orchestrator has offered to a worker. */
-export type OfferedJob = Offered;
+export type OfferedJob = JobOffer;
 
 /** A worker without a trainer. It sends the reports, metrics and files that a test chooses. */
 export interface TrainingRig extends Pick<Rig, 'beat'> {
@@ -41,7 +41,7 @@ export async function openTrainingRig(
     expect((await rig.report(job, status, fields)).ok, status).toBe(true);
   };
   const takeOffer = async (): Promise<OfferedJob> => {
-    const job = await rig.offered();
+    const job = await rig.nextOffer();
     for (const status of ['starting', 'running']) await report(job, status);
     runningJob = job;
     return job;

@@ -33,7 +33,7 @@ export const cancels: readonly Scenario[] = [
       });
       await expectCancelled(fleet, pendingJob);
 
-      const allowClaims = rig.proxy.rule({ where: reports('starting'), fate: 'reset' });
+      const allowClaims = rig.proxy.rule({ where: reports('starting'), action: 'reset' });
       const offeredJob = await fleet.submit();
       await rig.proxy.waitFor('a claim', () => reportsOf(rig, offeredJob, 'starting')[0]);
       assert.partialDeepStrictEqual(await cancel(fleet, offeredJob), {
@@ -55,7 +55,7 @@ export const cancels: readonly Scenario[] = [
     async run(fleet) {
       await fleet.server.start();
       const rig = await fleet.startRig('rig-1');
-      rig.proxy.rule({ where: reports('running'), fate: 'reset' });
+      rig.proxy.rule({ where: reports('running'), action: 'reset' });
       const job = await fleet.submit({ ignore_sigterm: true });
       const pid = await fleet.waitForTrainer(job);
       assert.equal((await fleet.admin.job(job.id)).status, 'starting');

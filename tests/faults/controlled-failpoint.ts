@@ -8,7 +8,7 @@ import type { FaultFleet } from './fault-fleet.ts';
 export interface ControlledFailpoint {
   readonly failpoint: Failpoint;
   /** Sends an order. Resolves when the program has logged that it executed the order. */
-  sendOrder(order: string, program: Pick<Program, 'kill' | 'said'>): Promise<void>;
+  sendOrder(order: string, program: Pick<Program, 'kill' | 'waitForLine'>): Promise<void>;
 }
 
 export function createControlledFailpoint(
@@ -24,7 +24,7 @@ export function createControlledFailpoint(
       writeFileSync(newFile, order);
       renameSync(newFile, orderFile);
       program.kill(orderSignal);
-      await program.said(new RegExp(`^${failpointLine(order)}$`));
+      await program.waitForLine(new RegExp(`^${failpointLine(order)}$`));
     },
   };
 }

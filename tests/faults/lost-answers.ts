@@ -12,7 +12,7 @@ export const lostAnswers: readonly Scenario[] = [
     async run(fleet) {
       await fleet.server.start();
       const rig = await fleet.startRig('rig-1');
-      rig.proxy.rule({ where: reports('starting'), fate: 'reset_answer', times: 1 });
+      rig.proxy.rule({ where: reports('starting'), action: 'reset_answer', times: 1 });
       const job = await fleet.submit();
       const pid = await fleet.waitForTrainer(job);
       assert.deepEqual(
@@ -36,15 +36,15 @@ export const lostAnswers: readonly Scenario[] = [
       const rig = await fleet.startRig('rig-1');
       const job = await fleet.submit();
       const pid = await fleet.waitForTrainer(job);
-      rig.proxy.rule({ where: reports('completed'), fate: 'reset_answer', times: 1 });
-      const allowReports = rig.proxy.rule({ where: reports('completed'), fate: 'reset' });
+      rig.proxy.rule({ where: reports('completed'), action: 'reset_answer', times: 1 });
+      const allowReports = rig.proxy.rule({ where: reports('completed'), action: 'reset' });
       job.finish();
       await rig.proxy.waitFor('the answer', () => reportsOf(rig, job, 'completed')[0]?.answer);
       await server.killAndWait();
       assert.equal(readStored(server.databaseFile).jobs.get(job.id), 'completed');
       // The responses to these calls would tell the agent that the job has ended, and it would not repeat the final report.
       // So drop them too.
-      const removeRules = ['/register', '/heartbeat'].map(call => rig.proxy.rule({ call, fate: 'reset' }));
+      const removeRules = ['/register', '/heartbeat'].map(call => rig.proxy.rule({ call, action: 'reset' }));
       await server.start();
       allowReports();
       const last = await rig.proxy.waitFor('an answer that arrives', () =>
@@ -66,7 +66,7 @@ export const lostAnswers: readonly Scenario[] = [
     async run(fleet) {
       await fleet.server.start();
       const rig = await fleet.createRig('rig-1');
-      rig.proxy.rule({ call: 'POST ', fate: 'duplicate' });
+      rig.proxy.rule({ call: 'POST ', action: 'duplicate' });
       rig.start();
       await fleet.events.worker(rig.id, 'worker.connected');
       const first = await fleet.submit();

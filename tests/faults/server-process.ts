@@ -38,7 +38,7 @@ export interface ServerProcess {
   /** Resolves when the process has ended by itself. */
   ended(): Program['exited'];
   /** Resolves with the next line of the newest process that matches a pattern. */
-  readonly said: Program['said'];
+  readonly waitForLine: Program['waitForLine'];
   /** Sends a signal to the newest process. */
   readonly kill: Program['kill'];
   /** Resources that the first process uses before any call. */

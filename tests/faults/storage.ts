@@ -91,7 +91,7 @@ export const storageFaults: readonly Scenario[] = [
       await fleet.events.job(job.id, 'job.submitted');
       await stopServer(fleet);
       await server.start();
-      await server.said(/"backup\.made"/);
+      await server.waitForLine(/"backup\.made"/);
       await stopServer(fleet);
       invertPage(server.databaseFile);
       fleet.events.expectReset();

@@ -47,7 +47,7 @@ describe('stopping a trainer', () => {
   }, 30_000);
 
   test('signals the trainer directly when the stop file cannot be written', async () => {
-    const rig = await startRig(obedient);
+    const rig = await startRig(obeyingTrainer);
     await rig.startAgentWithJob();
     mkdirSync(join(rig.run.path, 'stop.json'));
     cancel(rig);
@@ -55,7 +55,7 @@ describe('stopping a trainer', () => {
   }, 30_000);
 
   test('stops a superseded training that a restarted agent finds, without a final report', async () => {
-    const rig = await startRig(obedient);
+    const rig = await startRig(obeyingTrainer);
     const first = await rig.startAgentWithJob();
     const trainer = await rig.trainer();
     first.kill('SIGKILL');
@@ -70,7 +70,7 @@ describe('stopping a trainer', () => {
 
 describe('a killed guard', () => {
   test('ends the training and reports it as lost when only its guard is killed', async () => {
-    const rig = await startRig(obedient);
+    const rig = await startRig(obeyingTrainer);
     await rig.startAgentWithJob();
     const trainer = await rig.trainer();
     process.kill((await rig.guard()).pid, 'SIGKILL');
@@ -125,7 +125,7 @@ describe('on_lost_contact: stop', () => {
   }, 40_000);
 
   test('stops a training when the orchestrator stops answering', async () => {
-    const rig = await startRig(obedient, { timeoutMs: 2_000, graceMs: 500 });
+    const rig = await startRig(obeyingTrainer, { timeoutMs: 2_000, graceMs: 500 });
     await rig.startAgentWithJob(offer);
     const trainer = await rig.trainer();
     rig.orchestrator.setUnreachable(true);

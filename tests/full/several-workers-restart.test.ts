@@ -78,7 +78,7 @@ describe('an agent that is killed, and is not the first of its attempt', () => {
     await kill(await startTraining(rig));
     const trainer = await rig.trainer();
     await rig.startAgent().waitForLine(/^Job j1 goes on/);
-    expect(await introduction(rig)).toMatchObject({ current_job_id: 'j1', current_attempt_id: 'a1' });
+    expect(await registrationBody(rig)).toMatchObject({ current_job_id: 'j1', current_attempt_id: 'a1' });
     expect(await isAlive(trainer)).toBe(true);
     finish(rig, 0);
     expect((await rig.orchestrator.reported('completed')).body).toMatchObject({ exit_code: 0 });

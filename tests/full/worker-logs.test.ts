@@ -50,7 +50,7 @@ describe('trainer output', () => {
     await until(() => (logs.of().next > before ? true : null));
     rig.orchestrator.setUnreachable(true);
     const { next } = logs.of();
-    await second.said(/Trying again/);
+    await second.waitForLine(/Trying again/);
     rig.orchestrator.setUnreachable(false);
     await until(() => (logs.of().next > next ? true : null), 40_000);
     finish(rig);

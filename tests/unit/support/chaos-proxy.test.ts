@@ -186,7 +186,7 @@ describe('connection faults', () => {
 
 describe('rules', () => {
   test('drops a call without a response', async () => {
-    fixture.proxy.rule({ call: 'POST /a', where: reports('starting'), fate: 'drop', times: 1 });
+    fixture.proxy.rule({ call: 'POST /a', where: reports('starting'), action: 'drop', times: 1 });
     const client = await fixture.connect();
     client.send('POST /a HTTP/1.1\r\nhost: server\r\ncontent-length: 21\r\n\r\n{"status":"starting"}');
     await fixture.proxy.waitFor('the call', () => fixture.proxy.log[0]);
@@ -198,7 +198,7 @@ describe('rules', () => {
   });
 
   test('resets a call before it arrives, until the rule is removed', async () => {
-    const removeRule = fixture.proxy.rule({ fate: 'reset' });
+    const removeRule = fixture.proxy.rule({ action: 'reset' });
     await expect(fixture.post('/a')).rejects.toThrow('fetch failed');
     removeRule();
     expect(await fixture.post('/a')).toBe('200 {}');
@@ -208,8 +208,8 @@ describe('rules', () => {
   test.each([
     ['lose_answer', null],
     ['reset_answer', 'reset'],
-  ] as const)('delivers the call but not its response with %s', async (fate, ended) => {
-    fixture.proxy.rule({ call: '/a', fate });
+  ] as const)('delivers the call but not its response with %s', async (action, ended) => {
+    fixture.proxy.rule({ call: '/a', action });
     const client = await fixture.connect();
     client.send('POST /a HTTP/1.1\r\nhost: server\r\ncontent-length: 2\r\n\r\n{}');
     await fixture.proxy.waitFor('the answer', () => fixture.proxy.log[0]?.answer);
@@ -220,7 +220,7 @@ describe('rules', () => {
   });
 
   test('delivers a duplicated call twice and responds once', async () => {
-    fixture.proxy.rule({ fate: 'duplicate' });
+    fixture.proxy.rule({ action: 'duplicate' });
     expect(await fixture.post('/a', '{"x":1}')).toBe('200 {"x":1}');
     await fixture.server.waitFor('both', () => fixture.server.calls.length === 2);
     expect(fixture.server.calls).toEqual(['POST /a {"x":1}', 'POST /a {"x":1}']);

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createSubmission, useV1Fixture } from '../../support/v1-bench.ts';
 import { scriptedTrainer } from '../../support/v1-trainer.ts';
 
-const fixture = useV1Bench();
+const fixture = useV1Fixture();
 
 test('the v1 agent registers again immediately and names its job when the stream ends cleanly (contract item 9)', async () => {
   const { events, waits, run } = await fixture.startBusy();

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createSubmission, reports, useV1Fixture } from '../../support/v1-bench.ts';
 import { manualTrainer, scriptedTrainer } from '../../support/v1-trainer.ts';
 
-const fixture = useV1Bench();
+const fixture = useV1Fixture();
 
 test('the v1 agent drops a job pushed before the response to the terminal report (contract item 4)', async () => {
   const { events, manual } = await fixture.start({ instant: ['poll'] });

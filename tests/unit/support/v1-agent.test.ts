@@ -8,7 +8,7 @@ import { createSubmission, useV1Fixture } from '../../support/v1-bench.ts';
 import { createLineSplitter } from '../../support/v1-http.ts';
 import { scriptedTrainer } from '../../support/v1-trainer.ts';
 
-const fixture = useV1Bench();
+const fixture = useV1Fixture();
 
 test('the v1 agent registers with exactly the fields of the published agent (contract item 13)', async () => {
   await fixture.start({ name: undefined });
