@@ -11,6 +11,7 @@ import { workersApi } from '../../protocol/admin-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { type CallInput, type CallResult, type Client, createClient } from '../../protocol/client.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { writeNewDatabase } from './new-database.ts';
 import { type Watch, watchEvents } from './watch.ts';
 
 /** T in ms: short enough for tests, but long enough for a machine with two busy cores. */
@@ -80,9 +81,16 @@ export async function joinTokenOf(server: TestServer): Promise<string> {
 
 const bootOf = (clock: Clock) => () => ({ sinceBoot: clock.wall(), bootId: 'test' });
 
+/** A data folder with an empty database, because creating one takes half of the time of a start. */
+function newDataFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'trainyard-test-'));
+  writeNewDatabase(join(folder, 'trainyard.db'));
+  return folder;
+}
+
 /** Starts a complete orchestrator in this process, on its own port and in its own folder. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'trainyard-test-'));
+  const dataDir = options.dataDir ?? newDataFolder();
   const configsDir = join(dataDir, 'configs');
   const log: string[] = [];
   const composed = await compose(
