@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from '@playwright/test';
+import { cliFile } from '../support/cli-file.ts';
 import { type App, test } from '../support/desktop/driver.ts';
 
 const cli = fileURLToPath(new URL('../../main/cli.ts', import.meta.url));
@@ -53,7 +53,7 @@ function connectTo(dataDir: string): EmbeddedOrchestrator {
         '--trainer',
         trainer,
       ];
-      const program = spawn(process.execPath, [cli, ...args], {
+      const program = spawn(process.execPath, [cliFile, ...args], {
         env: {
           ...process.env,
           XDG_CONFIG_HOME: home,

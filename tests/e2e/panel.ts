@@ -65,7 +65,6 @@ export async function selectMenuItem(page: Page, name: string, item: string): Pr
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const cli = join(root, 'main/cli.ts');
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Command of the digits trainer, for the option `--trainer` of a worker. */
@@ -250,7 +249,7 @@ function createPrograms(folder: string) {
   };
   return {
     node: (machine: string, args: readonly string[], env: object = {}): ChildProcess =>
-      discardOutput(launch(machine, [process.execPath, cli, ...args], env)),
+      discardOutput(launch(machine, [process.execPath, cliFile, ...args], env)),
     shell(machine: string, command: string): ChildProcess {
       const script = `trainyard() { exec ${[process.execPath, cli].map(quoted).join(' ')} "$@"; }\n${command}`;
       return discardOutput(launch(machine, ['sh', '-c', script], { HOME: homeOf(machine) }));

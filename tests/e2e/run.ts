@@ -19,6 +19,8 @@ if (options.includes('--all') || hasSpecName) process.env['TRAINYARD_ALL_SPECS']
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
   new URL('../../node_modules/.cache/node', import.meta.url),
 );
+// The build is at hand, and starts in half of the time of the sources.
+process.env['TRAINYARD_BUILT'] = '1';
 if (chromium !== null) {
   if (!options.includes('--built')) run('vite', 'build', '--app', '--logLevel', 'warn');
   run('playwright', 'test', ...options.filter(option => option !== '--built' && option !== '--all'));

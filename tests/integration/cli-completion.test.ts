@@ -5,8 +5,9 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
+import { cliFile } from '../support/cli-file.ts';
 import { runTrainyard } from '../support/cli.ts';
-import { root, temporaryFolder } from '../support/processes.ts';
+import { temporaryFolder } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const isInstalled = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
@@ -18,7 +19,7 @@ beforeAll(async () => {
   await server.createWorker({ name: 'rig-1' });
   await server.createWorker({ name: 'big rig' });
   const program = join(bin, 'trainyard');
-  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'main/cli.ts')}' "$@"\n`);
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${cliFile}' "$@"\n`);
   chmodSync(program, 0o755);
   mkdirSync(join(bin, 'rigs'));
   writeFileSync(join(bin, 'my config.json'), '{}');

@@ -4,15 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { JobDetail } from '../../protocol/job.ts';
+import { cliFile } from '../support/cli-file.ts';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
-import {
-  type Program,
-  root,
-  startServer,
-  startWorker,
-  temporaryFolder,
-  trainyard,
-} from '../support/processes.ts';
+import { type Program, startServer, startWorker, temporaryFolder, trainyard } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 /** Creates a config that only waits for this number of seconds. Returns its path. */
@@ -306,7 +300,7 @@ describe('jobs watch without a terminal', () => {
   test('exits silently when its output pipe is closed', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
-    const argv = [join(root, 'main/cli.ts'), 'jobs', 'watch', '--data-dir', server.dataDir];
+    const argv = [cliFile, 'jobs', 'watch', '--data-dir', server.dataDir];
     const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] });
     onTestFinished(() => void child.kill('SIGKILL'));
     let errorText = '';

@@ -1,8 +1,7 @@
 /** The command line on a real terminal: questions, and the keys that answer or interrupt them. */
 import { spawn, spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { root } from '../support/processes.ts';
+import { cliFile } from '../support/cli-file.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 /** `script` of util-linux runs a program on a terminal of its own. */
@@ -20,7 +19,7 @@ afterAll(() => server.close());
  * code.
  */
 async function onTerminal(args: readonly string[], prompt: string, keys: string) {
-  const words = [process.execPath, join(root, 'main/cli.ts'), ...args, '--data-dir', server.dataDir];
+  const words = [process.execPath, cliFile, ...args, '--data-dir', server.dataDir];
   const line = words.map(word => `'${word}'`).join(' ');
   const child = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
     env: { ...process.env, TERM: 'xterm' },

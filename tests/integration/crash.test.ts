@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import {
-  root,
   type ServerProgram,
   startProgram,
   startServer,

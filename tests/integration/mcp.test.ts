@@ -7,7 +7,8 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import type { Permission } from '../../protocol/call.ts';
-import { root, temporaryFolder, trainyard } from '../support/processes.ts';
+import { cliFile } from '../support/cli-file.ts';
+import { temporaryFolder, trainyard } from '../support/processes.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 
 let server: TestServer;
@@ -32,7 +33,7 @@ async function connect(permissions: readonly Permission[], ...flags: readonly st
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [join(root, 'main/cli.ts'), ...args],
+      args: [cliFile, ...args],
       stderr: 'ignore',
     }),
   );

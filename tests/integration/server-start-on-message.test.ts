@@ -5,13 +5,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { root, temporaryFolder } from '../support/processes.ts';
+import { cliFile } from '../support/cli-file.ts';
+import { temporaryFolder } from '../support/processes.ts';
 
 function startLoading(channel: 'ipc' | 'ignore'): { child: ChildProcess; dataDir: string } {
   const dataDir = join(temporaryFolder(), 'data');
   const child = spawn(
     process.execPath,
-    [join(root, 'main/cli.ts'), 'server', '--once-told', '--json', '--port', '0', '--data-dir', dataDir],
+    [cliFile, 'server', '--once-told', '--json', '--port', '0', '--data-dir', dataDir],
     { stdio: ['ignore', 'pipe', 'ignore', channel] },
   );
   onTestFinished(() => void child.kill('SIGKILL'));

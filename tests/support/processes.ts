@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { cliFile } from './cli-file.ts';
 import { endTrainings } from './trainings.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
-const cli = join(root, 'main/cli.ts');
 
 /** A process of the program under test. Tests can wait for its output. */
 export interface Program {
@@ -74,7 +74,7 @@ const exitOf = (child: ChildProcess): Program['exited'] =>
   new Promise(resolve => child.once('close', (code, signal) => resolve({ code, signal })));
 
 export const trainyard = (args: readonly string[], options: ProgramOptions = {}): Program =>
-  startProgram([process.execPath, cli, ...args], options);
+  startProgram([process.execPath, cliFile, ...args], options);
 
 export interface ServerProgram extends Program {
   readonly url: string;

@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import { until } from '../../unit/agent/guard-rig.ts';
@@ -14,8 +13,8 @@ import { createSampleHome, type SampleHome } from './sample-home.ts';
 /** Documented addresses of a server on the reader's machine. */
 const documented = /http:\/\/(?:127\.0\.0\.1|localhost):8001/g;
 
-/** Node's compile cache for all programs of a test run, because they are started a hundred times. */
-const compileCache = join(tmpdir(), 'compile-cache');
+/** The compile cache of the test run. The programs do not inherit other variables. */
+const compileCache = process.env['NODE_COMPILE_CACHE'];
 
 export interface Fleet {
   readonly session: PageSession;
