@@ -103,7 +103,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       v1SilenceMs: 0,
       allowHosts: ['trainyard.example'],
       notifyAllow: [],
-      trustClock: false,
+      // The copied database is older than the server, which would otherwise continue its time.
+      trustClock: options.dataDir === undefined,
       auditWitnesses: [],
       trustedProxies: [],
       publicUrl: null,
