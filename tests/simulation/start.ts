@@ -1,0 +1,39 @@
+/** Starts the simulation in a process of its own, because it loads the product's modules with changes. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'vitest';
+
+const run = promisify(execFile);
+const command = new URL('simulate.ts', import.meta.url).pathname;
+
+export async function simulate(
+  ...options: readonly string[]
+): Promise<{ readonly code: number; readonly said: string }> {
+  const limits = { timeout: 90_000, maxBuffer: 64 * 1024 * 1024 };
+  const [ended] = await Promise.allSettled([run(process.execPath, [command, ...options], limits)]);
+  if (ended.status === 'fulfilled') return { code: 0, said: ended.value.stdout };
+  const {
+    code = -1,
+    stdout = '',
+    stderr = '',
+  } = ended.reason as { code?: number; stdout?: string; stderr?: string };
+  return { code, said: stdout + stderr };
+}
+
+export const hashIn = (said: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(said)?.[1];
+
+/** Expects that one of 60 seeds finds the planted bug by this rule, and that the replay of that seed finds it again. */
+export async function expectFound(plant: string, rule: string): Promise<void> {
+  const { code, said } = await simulate('--plant', plant, '--seeds', '60');
+  expect(code).toBe(1);
+  expect(said).toContain(`BROKEN    ${rule}`);
+  const replay =
+    /^replay {4}npm run simulate -- (--seed \d+) --plant "(.+)" --trace --hash ([0-9a-f]+)$/m.exec(said);
+  expect(replay?.[2]).toBe(plant);
+  const seed = replay?.[1]?.split(' ') ?? [];
+  const again = await simulate(...seed, '--plant', plant, '--hash', replay?.[3] ?? '');
+  expect(again).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('The trace matches the earlier run.'),
+  });
+}
