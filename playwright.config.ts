@@ -17,7 +17,9 @@ export default defineConfig({
   reporter: 'list',
   use: {
     viewport: { width: 1280, height: 800 },
-    trace: 'retain-on-failure',
+    // Recording a trace takes a third of the time of a test. `--trace retain-on-failure` turns it on.
+    trace: 'off',
+    screenshot: 'only-on-failure',
     // Tests that replace replies would not see the requests of a service worker; those of the installed app allow it.
     serviceWorkers: 'block',
     launchOptions: {
