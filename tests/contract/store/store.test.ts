@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { type OpenStore, quietDeps } from './builders.ts';
+import { writeNewDatabase } from '../../support/new-database.ts';
+import { quietDeps } from './builders.ts';
 import { describeStore } from './store.suite.ts';
 
 const opener =
