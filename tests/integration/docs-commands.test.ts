@@ -6,7 +6,6 @@ import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import {
   type Block,
-  doesRun,
   isShell,
   listPages,
   placeOf,
@@ -15,12 +14,7 @@ import {
   textOf,
 } from '../support/docs/blocks.ts';
 import { createCommands, findBadCommands } from '../support/docs/command-check.ts';
-import { runPage } from '../support/docs/page-session.ts';
-import { findMissingKeys } from '../support/docs/responses.ts';
-import { openFleet } from '../support/docs/sample-fleet.ts';
-
-/** Timeout of a test in ms; several pages run at the same time. */
-const testLimitMs = 90_000;
+import { describePages, firstPages } from '../support/docs/page-tests.ts';
 
 const pages = listPages();
 const otherPages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'GLOSSARY.md', 'SECURITY.md'];
@@ -64,17 +58,4 @@ describe('code blocks and commands of README.md and docs', () => {
   });
 });
 
-describe('running the code blocks of a page', () => {
-  it.concurrent.for(pages.filter(page => blocksOf.get(page)?.some(doesRun)))(
-    '%s: every runnable block succeeds on a fresh server, and prints the documented keys',
-    { timeout: testLimitMs },
-    async (page, { onTestFinished }) => {
-      const blocks = blocksOf.get(page) ?? [];
-      const { session, close } = await openFleet(blocks);
-      onTestFinished(close);
-      const { failure, printed } = await runPage(blocks, session);
-      expect(failure).toBeNull();
-      expect(findMissingKeys(blocks, printed)).toEqual([]);
-    },
-  );
-});
+describePages(firstPages);

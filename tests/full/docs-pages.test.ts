@@ -1,0 +1,3 @@
+import { describePages, otherPages } from '../support/docs/page-tests.ts';
+
+describePages(otherPages);
