@@ -15,12 +15,17 @@ const cannot: Readonly<Record<DriverName, RegExp>> = {
 
 const drivers = (process.env['TRAINYARD_DESKTOP_DRIVERS'] ?? 'stand-in').split(',');
 
+const isAll = process.env['TRAINYARD_ALL_SPECS'] === '1';
+
 /** The specs of `npm test`: what may reach the app, and where its links lead. The others need minutes. */
 const core = /\/(?:links|security)\.spec\.ts$/;
 
+/** With a real Electron, `npm test` runs each test on one driver. */
+const onlyStandIn = !isAll && drivers.some(name => name !== 'stand-in') ? { grep: /@stand-in/ } : {};
+
 export default defineConfig<DriverOptions>({
   testDir: 'tests/desktop',
-  testMatch: process.env['TRAINYARD_ALL_SPECS'] === '1' ? /\.spec\.ts$/ : core,
+  testMatch: isAll ? /\.spec\.ts$/ : core,
   outputDir: 'test-results/desktop',
   workers: 2,
   timeout: 60_000,
@@ -31,6 +36,7 @@ export default defineConfig<DriverOptions>({
     .map(([name, grepInvert]) => ({
       name,
       grepInvert,
+      ...(name === 'stand-in' && onlyStandIn),
       use: { driver: name === 'stand-in' ? 'stand-in' : name === 'electron' ? 'electron' : 'electron-33' },
     })),
 });
