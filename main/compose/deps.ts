@@ -27,6 +27,8 @@ export interface ComposeDeps {
     /** True if the program can run the sample training. */
     readonly hasSample: boolean;
   };
+  /** The bytes of a new database, for tests. By default, all migrations run. */
+  readonly emptyDatabase?: Uint8Array;
   /** Folder of the built worker programs, which rigs download; null for none. If absent, it is searched for. */
   readonly workerPrograms?: string | null;
   /** Current addresses of this machine; defaults to those of the operating system. */

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { AuditSeal, Clock, Log, Store, TrustedTime, Tx } from '../orchestrator/ports/index.ts';
@@ -48,6 +48,8 @@ export interface StoreDeps {
   readonly onFatal: (cause: unknown) => void;
   /** Called with the new schema version before an existing database is migrated. */
   readonly beforeMigration?: (db: Database.Database, schema: number) => void;
+  /** The bytes of a new file. Without them, all migrations run. */
+  readonly emptyDatabase?: Uint8Array;
 }
 
 export interface SqliteStore extends Store {
@@ -144,11 +146,11 @@ const watched = <R extends object>(rows: R, disk: DiskState): R =>
     }
   });
 
-function openDatabase(place: DatabasePlace, { beforeMigration }: StoreDeps) {
+function openDatabase(place: DatabasePlace, { beforeMigration, emptyDatabase }: StoreDeps) {
   const name = isInMemory(place) ? ':memory:' : place;
-  const opened = guarded(name, () => {
-    if (!isInMemory(place)) makePrivate(place);
-    return new Database(place, { timeout: waitForLockMs });
+  const { isCreated, opened } = guarded(name, () => {
+    const isCreated = !isInMemory(place) && makePrivate(place, emptyDatabase);
+    return { isCreated, opened: new Database(place, { timeout: waitForLockMs }) };
   });
   return guarded(name, () => {
     try {
@@ -166,7 +168,7 @@ function openDatabase(place: DatabasePlace, { beforeMigration }: StoreDeps) {
       const synchronous = opened.pragma('synchronous', { simple: true });
       if (synchronous !== synchronousFull)
         throw new Error(`SQLite runs with synchronous=${String(synchronous)}, not FULL`);
-      return { db: opened, isNew: was === 0 };
+      return { db: opened, isNew: isCreated || was === 0 };
     } catch (cause) {
       opened.close();
       throw cause;
@@ -194,10 +196,12 @@ function inodeNow(file: string, unknown: number): number | null {
   }
 }
 
-/** Creates the file with its mode before SQLite writes to it; companion files inherit the mode. */
-function makePrivate(file: string): void {
+/**
+ * Creates the file with its mode before SQLite writes to it; companion files inherit the mode. Returns whether the file is new.
+ */
+function makePrivate(file: string, content: Uint8Array = new Uint8Array()): boolean {
   const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) closeSync(openSync(file, 'wx', 0o600));
+  if (found === undefined) writeFileSync(file, content, { flag: 'wx', mode: 0o600 });
   else if (!found.isFile()) throw new Error(`${file} is not a file: move it away, or use another --data-dir`);
   // The owner made the file read-only on purpose, so the server does not undo that.
   else if ((found.mode & 0o200) === 0)
@@ -205,6 +209,7 @@ function makePrivate(file: string): void {
   for (const name of companions.map(suffix => file + suffix)) {
     if (existsSync(name)) chmodSync(name, 0o600);
   }
+  return found === undefined;
 }
 
 function guarded<T>(file: string, open: () => T): T {

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { createStopMark } from '../../main/store/db/file-check.ts';
 import { migrate } from '../../main/store/db/migrations.ts';
 
 interface Migrated {
@@ -31,13 +29,12 @@ export function newDatabase(): Buffer {
   return migrated.bytes;
 }
 
-/** Writes a new database file, as a store leaves it that was opened and closed without a command. */
-export function writeNewDatabase(file: string): void {
+/** Returns the bytes of a new database file. Each has the id of another fleet. */
+export function newDatabaseFile(): Buffer {
   const bytes = Buffer.from(newDatabase());
   const { fleetIdAt = 0, fleetIdLength = 0 } = migrated ?? {};
   bytes.write(randomBytes(fleetIdLength / 2).toString('hex'), fleetIdAt, 'latin1');
   // The format versions of a database with a write-ahead log.
   bytes.fill(2, 18, 20);
-  writeFileSync(file, bytes, { mode: 0o600, flag: 'wx' });
-  createStopMark(file).leave();
+  return bytes;
 }

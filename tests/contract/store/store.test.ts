@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { writeNewDatabase } from '../../support/new-database.ts';
+import { newDatabaseFile } from '../../support/new-database.ts';
 import { quietDeps } from './builders.ts';
 import { describeStore } from './store.suite.ts';
 
