@@ -149,8 +149,8 @@ const watched = <R extends object>(rows: R, disk: DiskState): R =>
 function openDatabase(place: DatabasePlace, { beforeMigration, emptyDatabase }: StoreDeps) {
   const name = isInMemory(place) ? ':memory:' : place;
   const { isCreated, opened } = guarded(name, () => {
-    const isCreated = !isInMemory(place) && makePrivate(place, emptyDatabase);
-    return { isCreated, opened: new Database(place, { timeout: waitForLockMs }) };
+    const created = !isInMemory(place) && makePrivate(place, emptyDatabase);
+    return { isCreated: created, opened: new Database(place, { timeout: waitForLockMs }) };
   });
   return guarded(name, () => {
     try {

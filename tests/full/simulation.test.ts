@@ -21,7 +21,9 @@ test.each([
     'a worker that acknowledges no offer is quarantined',
   ],
   ['the takeover happens too early', 'no early takeover'],
-])('finds the planted bug: %s', { timeout: limitMs }, expectFound);
+])('finds the planted bug: %s', { timeout: limitMs }, async (plant, rule) => {
+  await expectFound(plant, rule);
+});
 
 describe('pools', () => {
   test.each([
