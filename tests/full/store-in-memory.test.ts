@@ -3,10 +3,9 @@ import { onTestFinished } from 'vitest';
 import { openSqliteStore } from '../../main/store/sqlite-store.ts';
 import { quietDeps } from '../contract/store/builders.ts';
 import { describeStore } from '../contract/store/store.suite.ts';
-import { newDatabase } from '../support/new-database.ts';
 
 describeStore('a store in memory', () => {
-  const store = openSqliteStore(newDatabase(), quietDeps());
+  const store = openSqliteStore(':memory:', quietDeps());
   onTestFinished(() => store.close());
   return store;
 });
