@@ -6,8 +6,6 @@ import { expect } from '@playwright/test';
 import { cliFile } from '../support/cli-file.ts';
 import { type App, test } from '../support/desktop/driver.ts';
 
-const cli = fileURLToPath(new URL('../../main/cli.ts', import.meta.url));
-
 /** The orchestrator in the app. */
 interface EmbeddedOrchestrator {
   readonly call: (method: string, path: string, body?: object) => Promise<Readonly<Record<string, unknown>>>;

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, type Locator, type Page } from '@playwright/test';
 import type { Permission } from '../../protocol/call.ts';
 import { WorkerId } from '../../protocol/ids.ts';
+import { cliFile } from '../support/cli-file.ts';
 import { failpoint, failpointLine, orderSignal } from '../support/failpoint.ts';
 import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
 
@@ -251,7 +252,7 @@ function createPrograms(folder: string) {
     node: (machine: string, args: readonly string[], env: object = {}): ChildProcess =>
       discardOutput(launch(machine, [process.execPath, cliFile, ...args], env)),
     shell(machine: string, command: string): ChildProcess {
-      const script = `trainyard() { exec ${[process.execPath, cli].map(quoted).join(' ')} "$@"; }\n${command}`;
+      const script = `trainyard() { exec ${[process.execPath, cliFile].map(quoted).join(' ')} "$@"; }\n${command}`;
       return discardOutput(launch(machine, ['sh', '-c', script], { HOME: homeOf(machine) }));
     },
     async server(
@@ -259,7 +260,7 @@ function createPrograms(folder: string) {
       clock: { readonly preload: string; readonly env: object } | null,
     ): Promise<Server> {
       const imports = clock === null ? [] : ['--import', clock.preload];
-      const child = launch('server', [process.execPath, ...imports, cli, ...args], clock?.env);
+      const child = launch('server', [process.execPath, ...imports, cliFile, ...args], clock?.env);
       const { stdout, stderr } = child;
       if (stdout === null || stderr === null) throw new Error('the server has no output pipes');
       const log = createInterface({ input: stderr });

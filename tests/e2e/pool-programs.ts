@@ -9,8 +9,6 @@ import { cliFile } from '../support/cli-file.ts';
  */
 export type EngineBehaviour = 'waiting' | 'silent' | 'running' | 'refusing' | 'broken';
 
-const cli = fileURLToPath(new URL('../../main/cli.ts', import.meta.url));
-
 /** The shell command of the program `check` for an engine that works. */
 const check = `echo '{ "ok": true, "version": "22.05.8", "detail": "The account lab may submit to 2 queues.", "queues": [
   { "name": "a100", "limits": "8 nodes with 8 GPUs, at most 2 days" }, { "name": "debug", "limits": "1 node, at most 30 min" } ] }'`;
@@ -84,5 +82,5 @@ ${text}
   writeScript('launch', nodeScript(launch(behaviour)));
   writeScript('list', nodeScript(list(behaviour)));
   writeScript('end', nodeScript(end));
-  return writeScript('worker', `#!/bin/sh\nexec '${process.execPath}' '${cli}' worker "$@"\n`);
+  return writeScript('worker', `#!/bin/sh\nexec '${process.execPath}' '${cliFile}' worker "$@"\n`);
 }

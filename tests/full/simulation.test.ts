@@ -8,10 +8,10 @@ const limitMs = 120_000;
 const rowsReachedByFew = 75;
 
 test('passes every check in 40 simulated fleets', { timeout: limitMs }, async () => {
-  const { code, said } = await simulate('--seeds', '40');
-  expect(said).toContain('40 seeds from 1: all checks passed');
+  const { code, output } = await simulate('--seeds', '40');
+  expect(output).toContain('40 seeds from 1: all checks passed');
   expect(code).toBe(0);
-  expect(Number(/(\d+) of \d+ rows/.exec(said)?.[1])).toBeGreaterThan(rowsReachedByFew);
+  expect(Number(/(\d+) of \d+ rows/.exec(output)?.[1])).toBeGreaterThan(rowsReachedByFew);
 });
 
 test.each([
@@ -30,8 +30,8 @@ describe('pools', () => {
     ['4 fleets of 40 jobs', ['--seeds', '4']],
     ['a fleet of 1,000 jobs', ['--seeds', '1', '--jobs', '1000']],
   ] as const)('passes every check in %s', { timeout: limitMs }, async (_, options) => {
-    const { code, said } = await simulate('--pools', ...options);
-    expect(said).toContain(' of pools from 1: all checks passed');
+    const { code, output } = await simulate('--pools', ...options);
+    expect(output).toContain(' of pools from 1: all checks passed');
     expect(code).toBe(0);
   });
 
@@ -39,8 +39,8 @@ describe('pools', () => {
     ['one list without a launch ends it', 'no launch ends while it exists'],
     ['a pool has one launch more than its limit', 'no limit is exceeded'],
   ])('finds the planted bug: %s', { timeout: limitMs }, async (plant, rule) => {
-    const { code, said } = await simulate('--plant', plant);
+    const { code, output } = await simulate('--plant', plant);
     expect(code).toBe(1);
-    expect(said).toContain(`BROKEN    ${rule}`);
+    expect(output).toContain(`BROKEN    ${rule}`);
   });
 });

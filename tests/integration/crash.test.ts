@@ -10,6 +10,7 @@ import {
   temporaryFolder,
 } from '../support/processes.ts';
 import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
+import { cliFile } from '../support/cli-file.ts';
 import { watchEvents } from '../support/watch.ts';
 
 const adminOf = ({ url, dataDir }: ServerProgram) => {
@@ -78,15 +79,7 @@ test.runIf(process.platform !== 'win32')(
     const pipe = join(dataDir, 'log');
     // The shell opens the pipe for reading and writing, so that it has a reader that never reads.
     const unreadPipe = 'mkfifo "$1"; log=$1; shift; exec "$@" 2<>"$log"';
-    const server = [
-      process.execPath,
-      join(root, 'main/cli.ts'),
-      'server',
-      '--port',
-      '0',
-      '--data-dir',
-      dataDir,
-    ];
+    const server = [process.execPath, cliFile, 'server', '--port', '0', '--data-dir', dataDir];
     const program = startProgram(['sh', '-c', unreadPipe, 'sh', pipe, ...server, '--json', '--log-requests']);
     onTestFinished(() => program.kill('SIGKILL'));
     const [line] = await program.waitForLine(/^\{"ready":true.*/);

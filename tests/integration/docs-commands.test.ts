@@ -18,8 +18,7 @@ import { describePages, firstPages } from '../support/docs/page-tests.ts';
 
 const pages = listPages();
 const otherPages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'GLOSSARY.md', 'SECURITY.md'];
-const blocksOf = new Map(pages.map(page => [page, readBlocks(page)] as const));
-const allBlocks = [...blocksOf.values()].flat();
+const allBlocks = pages.flatMap(readBlocks);
 
 const parsers: Readonly<Record<string, (text: string) => unknown>> = {
   json: text => JSON.parse(text) as unknown,

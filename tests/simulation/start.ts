@@ -8,32 +8,32 @@ const command = new URL('simulate.ts', import.meta.url).pathname;
 
 export async function simulate(
   ...options: readonly string[]
-): Promise<{ readonly code: number; readonly said: string }> {
+): Promise<{ readonly code: number; readonly output: string }> {
   const limits = { timeout: 90_000, maxBuffer: 64 * 1024 * 1024 };
   const [ended] = await Promise.allSettled([run(process.execPath, [command, ...options], limits)]);
-  if (ended.status === 'fulfilled') return { code: 0, said: ended.value.stdout };
+  if (ended.status === 'fulfilled') return { code: 0, output: ended.value.stdout };
   const {
     code = -1,
     stdout = '',
     stderr = '',
   } = ended.reason as { code?: number; stdout?: string; stderr?: string };
-  return { code, said: stdout + stderr };
+  return { code, output: stdout + stderr };
 }
 
-export const hashIn = (said: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(said)?.[1];
+export const hashIn = (output: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(output)?.[1];
 
 /** Expects that one of 60 seeds finds the planted bug by this rule, and that the replay of that seed finds it again. */
 export async function expectFound(plant: string, rule: string): Promise<void> {
-  const { code, said } = await simulate('--plant', plant, '--seeds', '60');
+  const { code, output } = await simulate('--plant', plant, '--seeds', '60');
   expect(code).toBe(1);
-  expect(said).toContain(`BROKEN    ${rule}`);
+  expect(output).toContain(`BROKEN    ${rule}`);
   const replay =
-    /^replay {4}npm run simulate -- (--seed \d+) --plant "(.+)" --trace --hash ([0-9a-f]+)$/m.exec(said);
+    /^replay {4}npm run simulate -- (--seed \d+) --plant "(.+)" --trace --hash ([0-9a-f]+)$/m.exec(output);
   expect(replay?.[2]).toBe(plant);
   const seed = replay?.[1]?.split(' ') ?? [];
   const again = await simulate(...seed, '--plant', plant, '--hash', replay?.[3] ?? '');
   expect(again).toMatchObject({
     code: 1,
-    said: expect.stringContaining('The trace matches the earlier run.'),
+    output: expect.stringContaining('The trace matches the earlier run.'),
   });
 }

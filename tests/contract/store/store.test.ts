@@ -6,19 +6,9 @@ import { newDatabaseFile } from '../../support/new-database.ts';
 import { quietDeps } from './builders.ts';
 import { describeStore } from './store.suite.ts';
 
-const opener =
-  (path: () => string): OpenStore =>
-  () => {
-    const store = openSqliteStore(path(), quietDeps());
-    onTestFinished(() => store.close());
-    return store;
-  };
-
-describeStore(
-  'a store in memory',
-  opener(() => ':memory:'),
-);
-describeStore(
-  'a store in a file',
-  opener(() => join(openFolder(), 'trainyard.db')),
-);
+describeStore('a store in a file', () => {
+  const deps = { ...quietDeps(), emptyDatabase: newDatabaseFile() };
+  const store = openSqliteStore(join(openFolder(), 'trainyard.db'), deps);
+  onTestFinished(() => store.close());
+  return store;
+});

@@ -53,8 +53,7 @@ export function createSampleHome(): SampleHome {
   const home = temporaryFolder();
   const pathOf = (name: string): string => join(home, name);
   for (const [name, text] of Object.entries(sampleFiles(home))) write(pathOf(name), text);
-  const run = (words: string): string =>
-    `#!/bin/sh\nexec '${process.execPath}' ${join(root, 'main/cli.ts')} ${words}"$@"\n`;
+  const run = (words: string): string => `#!/bin/sh\nexec '${process.execPath}' ${cliFile} ${words}"$@"\n`;
   write(pathOf('bin/trainyard'), run(''), 0o755);
   write(pathOf('bin/trainyard-worker'), run('worker '), 0o755);
   // Resolve the real path of Python, because a shim such as pyenv's looks for it below the home folder.
