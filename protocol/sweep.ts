@@ -25,18 +25,20 @@ export const SweepAxis = z
 export type SweepAxis = z.output<typeof SweepAxis>;
 
 /** Number of jobs in the grid. */
-const countJobs = (axes: readonly SweepAxis[]): number =>
+export const countJobs = (axes: readonly SweepAxis[]): number =>
   axes.reduce((count, { values }) => count * values.length, 1);
 
-const Sweep = z
+/** A field of a request that submits a sweep. */
+export const Sweep = z
   .array(SweepAxis)
   .min(1)
   .max(8)
   .refine(axes => new Set(axes.map(({ key }) => key)).size === axes.length, 'the same key is given twice')
-  .refine(axes => countJobs(axes) <= maxSweepJobs, `a sweep has at most ${maxSweepJobs} jobs`);
+  .refine(axes => countJobs(axes) <= maxSweepJobs, `a sweep has at most ${maxSweepJobs} jobs`)
+  .describe(`Values to try. One job is submitted for each combination, at most ${maxSweepJobs}.`);
 
 export const SweepRequest = SubmitRequest.safeExtend({
-  sweep: Sweep.describe(`Values to try. One job is submitted for each combination, at most ${maxSweepJobs}.`),
+  sweep: Sweep,
 }).refine(body => !body.no_wait, {
   path: ['no_wait'],
   message: 'the jobs of a sweep may wait: no_wait is for a single job',

@@ -5,6 +5,7 @@ import { JobId } from './ids.ts';
 import { inputFields } from './job-inputs.ts';
 import { PriorityWord } from './job.ts';
 import { IdempotencyKey, SubmitRequest } from './submission.ts';
+import { Sweep } from './sweep.ts';
 import { jobParameters, parameterProblem } from './template-values.ts';
 import { Line, Name } from './text.ts';
 
@@ -148,3 +149,10 @@ export const TemplateSubmit = z
     message: 'after_on requires after or inputs',
   });
 export type TemplateSubmit = z.output<typeof TemplateSubmit>;
+
+/** Keys that are no parameters of the template are paths in its config. */
+export const TemplateSweep = TemplateSubmit.safeExtend({ sweep: Sweep }).refine(
+  ({ values, sweep }) => sweep.every(({ key }) => !Object.hasOwn(values, key)),
+  { path: ['values'], message: 'give a key either one value, or several in sweep' },
+);
+export type TemplateSweep = z.output<typeof TemplateSweep>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { call } from './call.ts';
 import { DryRunResult, Submitted } from './submitted.ts';
+import { SweepReply } from './sweep.ts';
 import { templateWrites } from './template-access.ts';
 import {
   NewTemplate,
@@ -8,6 +9,7 @@ import {
   TemplateDetail,
   TemplateName,
   TemplateSubmit,
+  TemplateSweep,
   TemplateView,
 } from './template.ts';
 
@@ -69,5 +71,15 @@ export const templatesApi = {
     params: byTemplate,
     body: TemplateSubmit,
     reply: z.union([DryRunResult, Submitted]),
+  }),
+  sweep: call({
+    method: 'POST',
+    path: '/api/templates/:template/sweep',
+    authority: 'queue.submit',
+    own: 'shared',
+    summary: 'Submit a job from a template for each combination of values, all of them or none',
+    params: byTemplate,
+    body: TemplateSweep,
+    reply: SweepReply,
   }),
 } as const;

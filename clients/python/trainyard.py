@@ -3208,6 +3208,61 @@ class Trainyard:
         """
         return self._transport.json("POST", _path("/api/templates/{template}/submit", template=template), None, _without_unset({"values": values, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "priority": priority, "dry_run": dry_run, "idempotency_key": idempotency_key}))
 
+    def submit_template_sweep(
+        self,
+        template: str,
+        *,
+        sweep: List[SweepAxis],
+        values: Dict[str, Union[str, float, bool]] = UNSET,
+        name: str = UNSET,
+        notes: str = UNSET,
+        tags: List[str] = UNSET,
+        group: str = UNSET,
+        after: List[str] = UNSET,
+        after_on: Literal["success", "end"] = UNSET,
+        inputs: List[Dict[str, Any]] = UNSET,
+        priority: Union[int, Literal["low", "normal", "high", "urgent", "critical"]] = UNSET,
+        dry_run: bool = UNSET,
+        idempotency_key: str = UNSET,
+    ) -> Dict[str, Any]:
+        """Submit a job from a template for each combination of values, all of them or none.
+
+        Needs the permission `queue.submit`, or `queue.submit.own`.
+
+        template: Name of the template.
+
+        values: Values by the keys of the parameters. Omitted ones get their default.
+
+        name: Name of the job for lists; omitted to show the name of the config.
+
+        notes: Notes about the job, at most 10,000 characters.
+
+        tags: Words to find the job by, at most 16 of 40 characters.
+
+        group: Group of jobs that belong together, such as an experiment.
+
+        after: Ids of the jobs that must end before this one starts, at most 64. Each of them must
+        exist. Omitted to start as soon as a worker is free.
+
+        after_on: Which end of the jobs in `after` lets this one start: `success` (default) only
+        their completion, `end` any end.
+
+        inputs: Files of other jobs that the worker fetches before the trainer starts, at most 16.
+        In the config, `{{inputs.NAME}}` stands for the path of each.
+
+        priority: Priority from 0 to 50, or one of its names: `low` (0), `normal` (10), `high` (20),
+        `urgent` (30), `critical` (40). Higher runs first.
+
+        dry_run: Store nothing and return what would happen to the job. The idempotency key is not
+        used up.
+
+        idempotency_key: For 24 hours, the same key returns the same job. Equivalent to the header
+        `Idempotency-Key`.
+
+        sweep: Values to try. One job is submitted for each combination, at most 256.
+        """
+        return self._transport.json("POST", _path("/api/templates/{template}/sweep", template=template), None, _given({"values": values, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "priority": priority, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
+
     def list_artifacts(
         self,
         id: str,

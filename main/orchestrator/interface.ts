@@ -113,6 +113,8 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
     dryBatch: batches.dryBatch,
     sweep: sweeps.sweep,
     drySweep: sweeps.drySweep,
+    sweepTemplate: sweeps.sweepTemplate,
+    dryTemplateSweep: sweeps.dryTemplateSweep,
     ...templates,
     edit: edits.edit,
     notesOf: edits.notesOf,

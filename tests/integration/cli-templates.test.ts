@@ -130,12 +130,58 @@ describe('trainyard templates', () => {
     );
   });
 
+  it('submits a sweep over values that the template asks for, and over others', async () => {
+    await saveFile('grid', '--ask', 'learning_rate', '--ask', 'max_train_steps=10');
+    const args = ['jobs', 'submit', '--template', 'grid', '--sweep', 'learning_rate=1e-4,3e-4'];
+    const swept = await run(
+      ...args,
+      '--sweep',
+      'network_dim=8,16',
+      '--set',
+      'max_train_steps=20',
+      '--group',
+      'g',
+    );
+    expect(swept).toMatchObject({ code: 0, err: 'Submitted 4 jobs in group g\n' });
+    const [head, ...lines] = swept.out
+      .trimEnd()
+      .split('\n')
+      .map(line => line.split(/ {2,}/));
+    expect(head).toEqual(['ID', 'learning_rate', 'network_dim', 'NAME']);
+    expect(lines.map(([, ...values]) => values)).toContainEqual([
+      '0.0003',
+      '8',
+      'grid learning_rate=0.0003 network_dim=8',
+    ]);
+    const params = { id: (lines[3]?.[0] ?? '') as never };
+    const { config: sent } = valueOf(await server.admin.call(queueApi.config, { params }));
+    expect(sent).toMatchObject({ learning_rate: 3e-4, network_dim: 16, max_train_steps: 20 });
+    expect(valueOf(await server.admin.call(queueApi.get, { params }))).toMatchObject({
+      template: 'grid',
+      group: 'g',
+      sweep: { learning_rate: 3e-4, network_dim: 16 },
+    });
+    const refused = await run(...args, '--sweep', 'max_train_steps=1,many');
+    expect(refused).toMatchObject({
+      code: 7,
+      err: expect.stringContaining('max_train_steps: expected a whole number, not "many"'),
+    });
+  });
+
   it.each([
     [['jobs', 'submit'], 'Give a config, or a template with --template'],
     [['jobs', 'submit', 'x', '--set', 'a=1'], '--set needs --template'],
     [['jobs', 'submit', 'x', '--template', 't'], 'Give either a config or --template'],
     [['jobs', 'submit', '--template', 't', '--gpus', '2'], '--gpus does not go with --template'],
-    [['jobs', 'submit', '--template', 't', '--sweep', 'a=1'], '--sweep does not go with --template'],
+    [
+      ['jobs', 'submit', '--template', 't', '--sweep', 'a=1', '--set', 'a=2'],
+      '--set: give a key either one value',
+    ],
+    [
+      ['jobs', 'submit', '--template', 't', '--sweep', 'a=1', '--gpus', '2'],
+      '--gpus does not go with --template',
+    ],
+    [['jobs', 'submit', '--template', 't', '--sweep', 'a=1,1'], '--sweep: the same value is given twice'],
     [['jobs', 'submit', '--template', 't', '--set', 'a'], 'Use the form KEY=VALUE'],
     [['templates', 'save', 't'], 'Give either a config or --job'],
     [['templates', 'save', 't', 'x', '--ask', 'file:a'], 'Use the form KEY'],

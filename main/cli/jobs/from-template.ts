@@ -5,6 +5,7 @@ import { readInput, textOf } from '../flags.ts';
 import type { Remote } from '../remote.ts';
 import { aboutFields } from './about.ts';
 import type { Parents } from './parents.ts';
+import { printSweep } from './sweep.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -40,13 +41,28 @@ const names = {
   ...Object.fromEntries(Object.entries(fields).map(([option, field]) => [field, `--${option}`])),
 };
 
+interface Given {
+  readonly parents: Parents;
+  /** All options that describe a job. The template decides about most of them. */
+  readonly others: readonly string[];
+}
+
 /** Submits a job from a template, or tries that out. */
-export async function submitFromTemplate(
-  remote: Remote,
-  name: string,
-  { parents, others }: { readonly parents: Parents; readonly others: readonly string[] },
-) {
-  const { flags } = remote;
+export function submitFromTemplate(remote: Remote, name: string, given: Given) {
+  const body = readInput(templatesApi.submit.body, requestFrom(remote, given), names);
+  return remote.request(templatesApi.submit, { params: { template: name }, body });
+}
+
+/** Submits a job from a template for each combination of values, and prints them. */
+export async function sweepTemplate(remote: Remote, name: string, given: Given): Promise<void> {
+  const request = { ...requestFrom(remote, given), sweep: remote.flags['sweep'] };
+  const body = readInput(templatesApi.sweep.body, request, { ...names, sweep: '--sweep' });
+  const answer = await remote.request(templatesApi.sweep, { params: { template: name }, body });
+  printSweep(remote, body.sweep, answer);
+}
+
+/** Returns the request without the sweep. Ends the command if an option does not go with a template. */
+function requestFrom({ flags }: Remote, { parents, others }: Given) {
   const refused = others.find(option => !(option in fields) && isGiven(flags[option]));
   if (refused !== undefined)
     return fail(
@@ -56,13 +72,7 @@ export async function submitFromTemplate(
   const given = Object.entries(fields).flatMap(([option, field]) =>
     flags[option] === undefined ? [] : [[field, flags[option]] as const],
   );
-  const request = {
-    values: flags['set'] ?? {},
-    ...parents,
-    ...Object.fromEntries(given),
-  };
-  const body = readInput(templatesApi.submit.body, request, names);
-  return remote.request(templatesApi.submit, { params: { template: name }, body });
+  return { values: flags['set'] ?? {}, ...parents, ...Object.fromEntries(given) };
 }
 
 /** An option `--no-X` is true if it was not given. */

@@ -9,7 +9,7 @@ import type { Remote } from '../remote.ts';
 import { aboutFields, withAboutOptions } from './about.ts';
 import { submitBatch } from './batch.ts';
 import { readConfigArgument } from './config-argument.ts';
-import { submitFromTemplate, templateNamed, withTemplateOptions } from './from-template.ts';
+import { submitFromTemplate, sweepTemplate, templateNamed, withTemplateOptions } from './from-template.ts';
 import { parentsOf, withParentOptions } from './parents.ts';
 import { dataOf, requirementFields, withDataOptions, withRequirementOptions } from './submission-options.ts';
 import { concludeSubmission, concludeDryRun, withWaitOptions } from './submission.ts';
@@ -45,12 +45,13 @@ export const submit: RemoteSpec = {
     "trainyard jobs submit my-style --input 'lora=flux-base:checkpoint best'",
     'trainyard jobs submit my-config --sweep learning_rate=1e-4,3e-4 --sweep rank=8,16',
     'trainyard jobs submit --template flux-lora --set learning_rate=2e-4',
+    'trainyard jobs submit --template flux-lora --set epochs=10 --sweep learning_rate=1e-4,3e-4',
   ],
   shape: addOptions,
   async act(remote, [given, ...others]) {
     const { flags } = remote;
     const template = templateNamed(remote, given);
-    if (template !== null) return conclude(remote, await fromTemplate(remote, template));
+    if (template !== null) return fromTemplate(remote, template);
     const word = given ?? '';
     const values = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
     const parents = await parentsOf(remote);
@@ -73,9 +74,10 @@ export const submit: RemoteSpec = {
   },
 };
 
-async function fromTemplate(remote: Remote, name: string) {
-  const others = [...Object.keys(fields), 'sweep', 'data'];
-  return submitFromTemplate(remote, name, { parents: await parentsOf(remote), others });
+async function fromTemplate(remote: Remote, name: string): Promise<void> {
+  const given = { parents: await parentsOf(remote), others: [...Object.keys(fields), 'data'] };
+  if (remote.flags['sweep'] !== undefined) return sweepTemplate(remote, name, given);
+  return conclude(remote, await submitFromTemplate(remote, name, given));
 }
 
 const conclude = (remote: Remote, answer: ValueOf<typeof queueApi.submit>): Promise<void> | void =>

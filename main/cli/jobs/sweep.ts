@@ -17,7 +17,7 @@ export const withSweepOption = (command: Command): Command =>
   command.addOption(
     new Option(
       '--sweep <key=values>',
-      'submit a job for each value, such as learning_rate=1e-4,3e-4; repeat for a grid of up to 256 jobs',
+      'submit a job for each value, such as learning_rate=1e-4,3e-4, also with --template; repeat for a grid of up to 256 jobs',
     )
       .argParser(addAxis(readYaml))
       .conflicts(['wait', 'follow']),
@@ -28,16 +28,24 @@ function readYaml(text: string): unknown {
   return parsed.ok ? parsed.value : null;
 }
 
-/** Submits the jobs of a grid, and prints them with their values. */
+/** Submits the jobs of a grid from a config, and prints them with their values. */
 export async function submitSweep(
   remote: Remote,
   request: object,
   names: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const { terminal, flags } = remote;
-  const body = readInput(SweepRequest, { ...request, sweep: flags['sweep'] }, { ...names, sweep: '--sweep' });
-  const answer = await remote.request(runsApi.sweep, { body });
-  const columns = columnsFor(body.sweep.map(({ key }) => key));
+  const body = readInput(
+    SweepRequest,
+    { ...request, sweep: remote.flags['sweep'] },
+    { ...names, sweep: '--sweep' },
+  );
+  printSweep(remote, body.sweep, await remote.request(runsApi.sweep, { body }));
+}
+
+/** Prints the jobs of a grid with their values. */
+export function printSweep(remote: Remote, axes: readonly { readonly key: string }[], answer: Reply): void {
+  const { terminal } = remote;
+  const columns = columnsFor(axes.map(({ key }) => key));
   printRows(remote, { answer, rows: answer.jobs, columns, none: 'No jobs' });
   const warnings = warningsText(answer.warnings);
   if (warnings !== null) terminal.err(`${plain(warnings)}\n`);

@@ -43,6 +43,7 @@ export const resources: Readonly<Record<string, Resource>> = {
       'PUT /api/templates/:template': 'replaceTemplate',
       'DELETE /api/templates/:template': 'deleteTemplate',
       'POST /api/templates/:template/submit': 'submitTemplate',
+      'POST /api/templates/:template/sweep': 'submitTemplateSweep',
     },
   },
   Queue: {

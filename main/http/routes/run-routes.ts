@@ -43,7 +43,8 @@ const batchReply = (
   warnings: [...warnings],
 });
 
-const sweepReply = (
+/** The jobs of a sweep as the API returns them. */
+export const sweepReply = (
   { group, jobs, warnings, isRepeat }: Sweep,
   isDryRun: boolean,
 ): ReplyOf<typeof runsApi.sweep> => ({

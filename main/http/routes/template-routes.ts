@@ -6,6 +6,7 @@ import { keepPrivate } from './config-routes.ts';
 import { keyOf } from './idempotency.ts';
 import { submittedReply, dryRunReply } from './queue-routes.ts';
 import type { Router } from './route.ts';
+import { sweepReply } from './run-routes.ts';
 
 export function mountTemplateRoutes(router: Router, { jobs }: Pick<Orchestrator, 'jobs'>): void {
   router.answer(templatesApi.list, () => accept({ templates: [...jobs.listTemplates()] }));
@@ -33,5 +34,15 @@ export function mountTemplateRoutes(router: Router, { jobs }: Pick<Orchestrator,
     }
     const outcome = await jobs.submitTemplate(name, wanted, by, key.value);
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
+  });
+  router.answer(templatesApi.sweep, async ({ params: { template: name }, body, caller, request }) => {
+    const { idempotency_key: inBody, ...wanted } = body;
+    const key = keyOf(inBody, request, { ...wanted, template: name });
+    if (!key.ok) return key;
+    const by = actorOf(caller, request);
+    const outcome = wanted.dry_run
+      ? await jobs.dryTemplateSweep(name, wanted, by)
+      : await jobs.sweepTemplate(name, wanted, by, key.value);
+    return outcome.ok ? accept(sweepReply(outcome.value, wanted.dry_run)) : outcome;
   });
 }

@@ -9,8 +9,6 @@ import type { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { requestKinds, requestsOf } from '../../../protocol/requests.ts';
 import type { Dependencies, JobPayload, JobSpec } from '../model.ts';
 import type { Configs } from '../ports/index.ts';
-import type { SweepRequest } from '../../../protocol/sweep.ts';
-import { gridOf, sweepName, withValues } from './sweeps.ts';
 
 /** A job before it is stored. */
 export interface Draft {
@@ -38,40 +36,15 @@ export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft
   return bundle instanceof Promise ? bundle.then(draft) : draft(bundle);
 }
 
-/** Maximum length of the configs of a sweep together, because one transaction stores a copy for each job. */
-const maxSweepText = 32_000_000;
-
-/** Builds a draft for each job of a sweep. Refused if one of them is. */
-export async function prepareSweep(
-  configs: Configs,
-  request: SweepRequest,
-  group: string,
-): Promise<Outcome<readonly Draft[]>> {
-  const bundle = await bundleOf(configs, request);
-  if (!bundle.ok) return bundle;
-  const grid = gridOf(request.sweep);
-  if (grid.length * JSON.stringify(bundle.value).length > maxSweepText)
-    return refuse('invalid_request', `The config is too large for ${grid.length} jobs: submit fewer at once`);
-  const drafts: Draft[] = [];
-  for (const values of grid) {
-    const config = withValues(bundle.value.config, values);
-    const draft = config.ok ? draftOf(request, { ...bundle.value, config: config.value }) : config;
-    if (!draft.ok) return draft;
-    const { spec } = draft.value;
-    const name = sweepName(request.name ?? spec.configName, values);
-    drafts.push({ ...draft.value, spec: { ...spec, about: { ...spec.about, name, group, sweep: values } } });
-  }
-  return accept(drafts);
-}
-
 /** Returns the config in the request, or loads the config that the request names. */
-const bundleOf = (
+export const bundleOf = (
   configs: Configs,
   { config, dataloader = null, files = {}, config_name: name = '' }: SubmitRequest,
 ): Outcome<Bundle> | Promise<Outcome<Bundle>> =>
   config === undefined ? configs.load(name) : accept({ config, dataloader, files });
 
-function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle): Outcome<Draft> {
+/** Builds the draft of a job with this config. */
+export function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle): Outcome<Draft> {
   const trainer = trainerFor(config);
   const problem = trainer.problem(config);
   if (problem !== null) return refuse('config_invalid', `The config cannot be used: ${problem}`);

@@ -214,4 +214,72 @@ describe('job templates', () => {
     ])
       expect(failureOf(answer)).toMatchObject({ problem: { code: 'permission_missing' } });
   });
+
+  describe('a sweep from a template', () => {
+    const sweep = (name: string, body: CallInput<typeof templatesApi.sweep>['body']) =>
+      server.admin.call(templatesApi.sweep, { params: { template: name }, body });
+    const grid = [
+      { key: 'learning_rate', values: ['1e-4', '3e-4'] },
+      { key: 'nested.rank', values: [4, 8] },
+    ];
+
+    test('submits a job for each combination in one transaction, in a group that names the template', async () => {
+      valueOf(await create({ name: 'swept' }));
+      const answer = valueOf(await sweep('swept', { sweep: grid, tags: ['u'] }));
+      expect(answer).toMatchObject({ dry_run: false, idempotent_hit: false });
+      expect(answer.group).toMatch(/^swept-\d{8}-\d{6}$/);
+      expect(answer.jobs.map(({ sweep: values }) => values)).toEqual([
+        { learning_rate: 1e-4, 'nested.rank': 4 },
+        { learning_rate: 1e-4, 'nested.rank': 8 },
+        { learning_rate: 3e-4, 'nested.rank': 4 },
+        { learning_rate: 3e-4, 'nested.rank': 8 },
+      ]);
+      const last = answer.jobs.at(-1)?.job_id ?? null;
+      expect(await jobOf(last)).toMatchObject({
+        name: 'swept learning_rate=0.0003 rank=8',
+        template: 'swept',
+        tags: ['t', 'u'],
+        worker_labels: { nobody: 'has-this' },
+      });
+      expect(await configOf(last)).toMatchObject({ learning_rate: 3e-4, nested: { rank: 8 } });
+    });
+
+    test('submits nothing in a dry run, and nothing if one combination is refused', async () => {
+      valueOf(await create({ name: 'tried' }));
+      const dry = valueOf(await sweep('tried', { sweep: grid, group: 'tried', dry_run: true }));
+      expect(dry.jobs.map(({ job_id: id }) => id)).toEqual([null, null, null, null]);
+      const wrong = [{ key: 'nested.rank', values: [4, 5] }];
+      for (const dry_run of [true, false])
+        expect(code(await sweep('tried', { sweep: wrong, group: 'tried', dry_run }))).toMatchObject({
+          problem: { code: 'invalid_request', detail: 'nested.rank: expected one of: 4, 8, not 5' },
+        });
+      const submitted = valueOf(await server.admin.call(queueApi.list, { query: { group: 'tried' } }));
+      expect(submitted.entries).toEqual([]);
+    });
+
+    test('submits once per idempotency key, even after the template was deleted', async () => {
+      valueOf(await create({ name: 'swept once' }));
+      const body = { sweep: grid, idempotency_key: 'night-of-sweeps' };
+      const first = valueOf(await sweep('swept once', body));
+      valueOf(await server.admin.call(templatesApi.remove, { params: { template: 'swept once' } }));
+      expect(valueOf(await sweep('swept once', body))).toEqual({ ...first, idempotent_hit: true });
+      expect(code(await sweep('swept once', { sweep: grid }))).toMatchObject({
+        problem: { code: 'template_not_found' },
+      });
+    });
+
+    test.each<[string, CallInput<typeof templatesApi.sweep>['body']]>([
+      ['without values', { sweep: [] }],
+      [
+        'with more jobs than 256',
+        { sweep: ['a', 'b'].map(key => ({ key, values: Array.from({ length: 17 }, (_, n) => n) })) },
+      ],
+      ['with one value and several', { sweep: grid, values: { learning_rate: 1 } }],
+    ])('is refused %s', async (_what, body) => {
+      valueOf(await create({ name: `refused ${_what}` }));
+      expect(code(await sweep(`refused ${_what}`, body))).toMatchObject({
+        problem: { code: 'invalid_request' },
+      });
+    });
+  });
 });

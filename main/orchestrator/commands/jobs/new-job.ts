@@ -20,7 +20,7 @@ export const noLocalRuns = refuse(
 /** Adds the datasets that the request names. */
 export function draftWithData(
   read: Read,
-  { data = [] }: SubmitRequest,
+  { data = [] }: Pick<SubmitRequest, 'data'>,
   draft: Outcome<Draft>,
   by: Actor,
 ): Outcome<Draft> {

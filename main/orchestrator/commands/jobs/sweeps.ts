@@ -3,14 +3,18 @@ import type { JobAbout } from '../../../../protocol/job-about.ts';
 import type { JobWarning } from '../../../../protocol/job.ts';
 import { accept, type Outcome } from '../../../../protocol/problem.ts';
 import type { SweepRequest } from '../../../../protocol/sweep.ts';
+import type { TemplateSweep } from '../../../../protocol/template.ts';
 import type { Core } from '../../core.ts';
 import type { Actor } from '../../model.ts';
 import type { Configs } from '../../ports/index.ts';
-import { type Draft, prepareSweep } from '../../rules/drafts.ts';
+import { fromTemplate } from '../../rules/drafts.ts';
+import { prepareSweep, sweepDrafts } from '../../rules/sweep-drafts.ts';
 import { sweepGroup } from '../../rules/sweeps.ts';
-import { bindingsOf, enterJobs, warningsOf } from './batches.ts';
+import { templatePoints } from '../../rules/template-sweeps.ts';
+import { bindingsOf, enterJobs, type Entry, warningsOf } from './batches.ts';
 import { draftWithData, noLocalRuns } from './new-job.ts';
 import { earlierJobs, type IdempotencyKey, jobsOfKey } from './submission-keys.ts';
+import { unknownTemplate } from './templates.ts';
 
 export interface Sweep {
   /** Null if the group was removed since. */
@@ -22,63 +26,110 @@ export interface Sweep {
   readonly isRepeat: boolean;
 }
 
-/** Submissions of all combinations of config values. */
+type Prepare = () => Outcome<readonly Entry[]> | Promise<Outcome<readonly Entry[]>>;
+
+/** Submissions of all combinations of values, for a config or a template. */
 export function createSweeps(core: Core, configs: Configs) {
-  const prepare = async (request: SweepRequest, by: Actor): Promise<Outcome<readonly Draft[]>> => {
-    const iso = core.clock.iso(core.clock.wall());
-    const group = request.group ?? sweepGroup(request.name ?? request.config_name ?? 'sweep', iso);
-    const prepared = await prepareSweep(configs, request, group);
-    if (!prepared.ok) return prepared;
-    const drafts: Draft[] = [];
-    for (const each of prepared.value) {
-      const draft = draftWithData(core.store, request, accept(each), by);
-      if (!draft.ok) return draft;
-      drafts.push(draft.value);
+  const groupFor = (name: string): string => sweepGroup(name, core.clock.iso(core.clock.wall()));
+
+  const withData = (entries: readonly Entry[], by: Actor): Outcome<readonly Entry[]> => {
+    const found: Entry[] = [];
+    for (const { request, draft } of entries) {
+      if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
+      const whole = draftWithData(core.store, request, accept(draft), by);
+      if (!whole.ok) return whole;
+      found.push({ request, draft: whole.value });
     }
-    return request.target === 'local' && !core.runsLocally() ? noLocalRuns : accept(drafts);
+    return accept(found);
+  };
+
+  const fromConfig = async (request: SweepRequest, by: Actor): Promise<Outcome<readonly Entry[]>> => {
+    const group = request.group ?? groupFor(request.name ?? request.config_name ?? 'sweep');
+    const drafts = await prepareSweep(configs, request, group);
+    if (!drafts.ok) return drafts;
+    return withData(
+      drafts.value.map(draft => ({ request, draft })),
+      by,
+    );
+  };
+
+  const fromTemplateNamed = (name: string, request: TemplateSweep, by: Actor): Outcome<readonly Entry[]> => {
+    const template = core.store.template(name);
+    const submission = core.store.templateSubmission(name);
+    if (template === null || submission === null) return unknownTemplate(name);
+    const points = templatePoints({ submission, parameters: template.parameters }, request);
+    if (!points.ok) return points;
+    // Jobs of a template have many configs, so the template names them better.
+    const named = points.value.map(point => ({
+      ...point,
+      request: { ...point.request, name: point.request.name ?? name },
+    }));
+    const group = named[0]?.request.group ?? groupFor(named[0]?.request.name ?? name);
+    const drafts = sweepDrafts(named, group);
+    if (!drafts.ok) return drafts;
+    const entries = named.flatMap(({ request: each }, place) => {
+      const draft = drafts.value[place];
+      return draft === undefined ? [] : [{ request: each, draft: fromTemplate(draft, name) }];
+    });
+    return withData(entries, by);
+  };
+
+  /** Submits all jobs of the grid in one transaction, or none. The idempotency key refers to all of them. */
+  const submit = async (
+    prepare: Prepare,
+    by: Actor,
+    idempotency: IdempotencyKey | null,
+  ): Promise<Outcome<Sweep>> => {
+    // Checked before the config is loaded, because that may have changed or disappeared since.
+    const earlier = earlierJobs(core, core.store, by, idempotency);
+    if (earlier !== null) return repeated(core, earlier);
+    const entries = await prepare();
+    if (!entries.ok) return entries;
+    const entered = await enterJobs(core, entries.value, { by, idempotency, named: outcome => outcome });
+    if (!entered.ok) return entered;
+    const { ids, isRepeat } = entered.value;
+    if (isRepeat) return repeated(core, accept(ids));
+    return accept(sweepOf(core, entries.value, ids));
+  };
+
+  /** Returns the grid without submitting it. Refuses what `submit` refuses. */
+  const dryRun = async (prepare: Prepare, by: Actor): Promise<Outcome<Sweep>> => {
+    const entries = await prepare();
+    if (!entries.ok) return entries;
+    for (const { request } of entries.value) {
+      const bindings = bindingsOf(core.store, request, by);
+      if (!bindings.ok) return bindings;
+    }
+    return accept(sweepOf(core, entries.value, []));
   };
 
   return {
-    /** Submits all jobs of the grid in one transaction, or none. The idempotency key refers to all of them. */
-    async sweep(
-      request: SweepRequest,
-      by: Actor,
-      idempotency: IdempotencyKey | null,
-    ): Promise<Outcome<Sweep>> {
-      // Checked before the config is loaded, because that may have changed or disappeared since.
-      const earlier = earlierJobs(core, core.store, by, idempotency);
-      if (earlier !== null) return repeated(core, earlier);
-      const prepared = await prepare(request, by);
-      if (!prepared.ok) return prepared;
-      const drafts = prepared.value;
-      const entries = drafts.map(draft => ({ request, draft }));
-      const entered = await enterJobs(core, entries, { by, idempotency, named: outcome => outcome });
-      if (!entered.ok) return entered;
-      const { ids, isRepeat } = entered.value;
-      if (isRepeat) return repeated(core, accept(ids));
-      return accept({ ...sweepOf(drafts, ids), warnings: warningsOf(core, drafts), isRepeat });
-    },
+    sweep: (request: SweepRequest, by: Actor, idempotency: IdempotencyKey | null) =>
+      submit(() => fromConfig(request, by), by, idempotency),
 
-    /** Returns the grid without submitting it. Refuses what `sweep` refuses. */
-    async drySweep(request: SweepRequest, by: Actor): Promise<Outcome<Sweep>> {
-      const drafts = await prepare(request, by);
-      if (!drafts.ok) return drafts;
-      const bindings = bindingsOf(core.store, request, by);
-      if (!bindings.ok) return bindings;
-      const warnings = warningsOf(core, drafts.value);
-      return accept({ ...sweepOf(drafts.value, []), warnings, isRepeat: false });
-    },
+    drySweep: (request: SweepRequest, by: Actor) => dryRun(() => fromConfig(request, by), by),
+
+    sweepTemplate: (name: string, request: TemplateSweep, by: Actor, idempotency: IdempotencyKey | null) =>
+      submit(() => fromTemplateNamed(name, request, by), by, idempotency),
+
+    dryTemplateSweep: (name: string, request: TemplateSweep, by: Actor) =>
+      dryRun(() => fromTemplateNamed(name, request, by), by),
   };
 }
 
-const sweepOf = (drafts: readonly Draft[], ids: readonly JobId[]): Pick<Sweep, 'group' | 'jobs'> => ({
-  group: drafts[0]?.spec.about.group ?? null,
-  jobs: drafts.map(({ spec: { about } }, index) => ({
-    id: ids[index] ?? null,
-    name: about.name,
-    sweep: about.sweep,
-  })),
-});
+function sweepOf(core: Core, entries: readonly Entry[], ids: readonly JobId[]): Sweep {
+  const drafts = entries.map(({ draft }) => draft);
+  return {
+    group: drafts[0]?.spec.about.group ?? null,
+    jobs: drafts.map(({ spec: { about } }, index) => ({
+      id: ids[index] ?? null,
+      name: about.name,
+      sweep: about.sweep,
+    })),
+    warnings: warningsOf(core, drafts),
+    isRepeat: false,
+  };
+}
 
 function repeated(core: Core, earlier: Outcome<readonly JobId[]>): Outcome<Sweep> {
   if (!earlier.ok) return earlier;

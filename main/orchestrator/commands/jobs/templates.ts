@@ -15,7 +15,8 @@ import { checkTemplate, filledSubmission, submissionOfJob, withBundle } from '..
 import type { createSubmissions } from './submit.ts';
 import type { IdempotencyKey } from './submission-keys.ts';
 
-const unknownTemplate = (name: string) => refuse('template_not_found', `There is no template "${name}"`);
+export const unknownTemplate = (name: string) =>
+  refuse('template_not_found', `There is no template "${name}"`);
 
 const maxTemplates = 500;
 
