@@ -3,10 +3,8 @@ import { SweepValue, SweepValues } from './job-about.ts';
 import { JobId } from './ids.ts';
 import { JobWarning } from './job.ts';
 import { SubmitRequest } from './submission.ts';
+import { maxSweepJobs } from './sweep-limits.ts';
 import { Line } from './text.ts';
-
-/** Maximum number of jobs that one sweep submits. */
-const maxSweepJobs = 256;
 
 /** A value of a config, and the values that it takes in turn. */
 export const SweepAxis = z

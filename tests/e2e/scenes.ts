@@ -144,6 +144,26 @@ async function openTemplate(page: Page, { orchestrator }: Stage): Promise<void> 
   await expect(page.locator('.live-answer')).toHaveAttribute('aria-busy', 'false');
 }
 
+/** Tries several values of each kind, and another value of the config. */
+async function sweepTemplate(page: Page, stage: Stage): Promise<void> {
+  await openTemplate(page, stage);
+  for (const [place, lines] of [
+    [0, '1e-4\n3e-4'],
+    [1, null],
+    [3, '500\n1000\n2000'],
+  ] as const) {
+    const field = page.locator('.sweepable').nth(place);
+    await field.getByRole('button').click();
+    if (lines === null) await field.getByRole('checkbox').last().check();
+    else await field.locator('textarea').fill(lines);
+  }
+  await page.locator('.card-body > div > .button').last().click();
+  await page.locator('.sweep-other input').fill('train_batch_size');
+  await page.locator('.sweep-other textarea').fill('1\n2');
+  await expect(page.locator('.sweep-summary')).toContainText('24');
+  await expect(page.locator('.live-answer')).toHaveAttribute('aria-busy', 'false');
+}
+
 async function editTemplate(page: Page, stage: Stage): Promise<void> {
   await openTemplate(page, stage);
   await page.locator('.card-body .answer-foot button').nth(1).click();
@@ -326,6 +346,13 @@ export const scenes: readonly Scene[] = [
     path: fixedPath('/jobs/new'),
     ready: '.submit-form',
     open: openTemplate,
+    close: deleteTemplate,
+  },
+  {
+    name: 'template-sweep',
+    path: at('/jobs/new'),
+    ready: '.submit-form',
+    open: sweepTemplate,
     close: deleteTemplate,
   },
   {

@@ -215,6 +215,55 @@ test('finds, changes and deletes a template, and shows changes of other users im
   await expect(page.getByRole('alert')).toContainText('There is no template delta.');
 });
 
+test('submits a sweep over values that the template asks for, and over another value of its config', async ({
+  page,
+}) => {
+  await saveTemplate(
+    'swept',
+    [
+      { key: 'lr', type: 'number', default: 1, max: 10 },
+      { key: 'optimizer', choices: ['adamw', 'lion', 'prodigy'], default: 'adamw' },
+    ],
+    { script: 'flux_train_network.py', lr: 1, optimizer: 'adamw', seed: 4, network: { rank: 8 } },
+  );
+  await open(page, '/jobs/new?template=swept');
+  const several = page.getByRole('button', { name: 'Try several values' });
+  await several.first().click();
+  await expect(page.getByLabel('lr')).toHaveValue('1');
+  await page.getByLabel('lr').fill('2\n20');
+  await expect(page.getByRole('alert')).toHaveText('20: Enter at most 10.');
+  await page.getByLabel('lr').fill('2\n2.0');
+  await expect(page.getByRole('alert')).toHaveText('2.0 is given twice.');
+  await page.getByLabel('lr').fill('2\n3');
+  await several.click();
+  await page.getByRole('group', { name: 'optimizer' }).getByLabel('lion').check();
+  await page.getByRole('button', { name: 'Vary another value' }).click();
+  await page.getByLabel('Path in the config').fill('lost.key');
+  await expect(page.getByRole('alert').first()).toHaveText('The config has no such value.');
+  await page.getByLabel('Path in the config').fill('seed');
+  await page.getByLabel('Values to try').fill('4\nfive');
+  await expect(page.getByRole('alert')).toHaveText('five: Enter a whole number.');
+  await page.getByLabel('Values to try').fill(Array.from({ length: 65 }, (_, n) => n).join('\n'));
+  await expect(page.getByRole('alert').first()).toContainText(
+    'A sweep has at most 256 jobs. This would be 260.',
+  );
+  await page.getByLabel('Values to try').fill('4\n5');
+  const summary = page.getByText('Submits 8 jobs:');
+  await expect(summary).toBeVisible();
+  await page.getByRole('button', { name: 'Do not try several values of seed' }).click();
+  await expect(page.getByText('Submits 4 jobs:')).toBeVisible();
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await expect(page.getByRole('heading', { name: '4 jobs submitted' })).toBeFocused();
+  await expect(page.getByRole('status').getByRole('listitem')).toHaveText([
+    'swept lr=2 optimizer=adamw',
+    'swept lr=2 optimizer=lion',
+    'swept lr=3 optimizer=adamw',
+    'swept lr=3 optimizer=lion',
+  ]);
+  await page.getByRole('link', { name: 'Open the group' }).click();
+  await expect(page.getByRole('link', { name: 'swept lr=3 optimizer=lion' })).toBeVisible();
+});
+
 test('lets users who may only submit jobs use templates, but not change them', async ({ page }) => {
   await saveTemplate('for all', [{ key: 'lr', type: 'number', default: 1 }], { lr: 1 });
   const token = await orchestrator.createToken('ada', ['queue.submit.own', 'queue.view.own']);

@@ -27,4 +27,5 @@ export function JobChips({ job: { group, tags } }: { readonly job: Pick<JobView,
   );
 }
 
-const listOf = (search: string): string => `/jobs?q=${encodeURIComponent(search)}`;
+/** The address of the list of jobs with a filter. */
+export const listOf = (search: string): string => `/jobs?q=${encodeURIComponent(search)}`;

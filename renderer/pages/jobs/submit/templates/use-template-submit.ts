@@ -1,12 +1,18 @@
 import { useState } from 'react';
-import type { CallInput } from '../../../../../protocol/client.ts';
+import type { CallFailure, CallInput } from '../../../../../protocol/client.ts';
 import { templatesApi } from '../../../../../protocol/templates-api.ts';
 import { detailOf } from '../../../../api/session.ts';
 import { usePanel } from '../../../../app/context.ts';
 import { type Submitted, useIdempotencyKey } from '../use-submit.ts';
+import type { SweepSubmitted } from './sweep-answer.tsx';
 import { useTemplateT } from './texts.tsx';
 
 export type TemplateBody = NonNullable<CallInput<typeof templatesApi.submit>['body']>;
+type Axes = NonNullable<CallInput<typeof templatesApi.sweep>['body']>['sweep'];
+
+export type TemplateAnswer =
+  | { readonly kind: 'job'; readonly answer: Submitted }
+  | { readonly kind: 'sweep'; readonly answer: SweepSubmitted };
 
 /** Submits from a template, and keeps the answer or the error. */
 export function useTemplateSubmit(name: string) {
@@ -14,18 +20,30 @@ export function useTemplateSubmit(name: string) {
   const { client } = usePanel();
   const [isSending, setSending] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
-  const [answer, setAnswer] = useState<Submitted | null>(null);
+  const [answer, setAnswer] = useState<TemplateAnswer | null>(null);
   const keyOf = useIdempotencyKey();
-  const send = async (body: TemplateBody): Promise<void> => {
+  /** `sweep`: the values to try; empty for a single job. */
+  const call = async (body: TemplateBody, sweep: Axes): Promise<CallFailure | TemplateAnswer | null> => {
+    const params = { template: name };
+    const idempotency_key = keyOf({ ...body, sweep });
+    if (sweep.length > 0) {
+      const result = await client.call(templatesApi.sweep, {
+        params,
+        body: { ...body, sweep, idempotency_key },
+      });
+      return result.ok ? { kind: 'sweep', answer: result.value } : result.failure;
+    }
+    const result = await client.call(templatesApi.submit, { params, body: { ...body, idempotency_key } });
+    if (!result.ok) return result.failure;
+    return 'dry_run' in result.value ? null : { kind: 'job', answer: result.value };
+  };
+  const send = async (body: TemplateBody, sweep: Axes): Promise<void> => {
     setTrouble(null);
     setSending(true);
-    const result = await client.call(templatesApi.submit, {
-      params: { template: name },
-      body: { ...body, idempotency_key: keyOf(body) },
-    });
+    const result = await call(body, sweep);
     setSending(false);
-    if (!result.ok) setTrouble(detailOf(result.failure) ?? t('error.unreachable'));
-    else if (!('dry_run' in result.value)) setAnswer(result.value);
+    if (result !== null && 'answer' in result) setAnswer(result);
+    else if (result !== null) setTrouble(detailOf(result) ?? t('error.unreachable'));
   };
   const again = (): void => {
     keyOf.forget();

@@ -1,6 +1,9 @@
+import { useId } from 'react';
 import type { TemplateParameter } from '../../../../../protocol/template.ts';
 import { isSecretParameter } from '../../../../../protocol/template-values.ts';
+import { Button } from '../../../../ui/button.tsx';
 import { Field } from '../../field.tsx';
+import { SeveralField } from './several-field.tsx';
 import { type TemplateTranslator, useTemplateT } from './texts.tsx';
 import { limitsText, nameOf } from './values.ts';
 
@@ -9,10 +12,43 @@ interface ValueFieldProps {
   readonly value: string;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;
+  /** The values to try, one per line; null for a single value. */
+  readonly tried: string | null;
+  readonly onTry: (lines: string | null) => void;
 }
 
-/** The field for a value that the template asks for. */
-export function ValueField({ parameter, value, error, onChange }: ValueFieldProps) {
+/** The field for a value that the template asks for, or for several values to try. */
+export function ValueField({ tried, onTry, ...field }: ValueFieldProps) {
+  const t = useTemplateT();
+  const { parameter, value } = field;
+  const id = useId();
+  const name = nameOf(parameter, t);
+  if (isSecretParameter(parameter)) return <SingleField {...field} />;
+  return (
+    <div className="sweepable">
+      {tried === null ? (
+        <SingleField {...field} />
+      ) : (
+        <SeveralField
+          label={name}
+          choices={choicesOf(parameter, t)}
+          lines={tried}
+          error={field.error}
+          hint={<Hint parameter={parameter} />}
+          onChange={onTry}
+        />
+      )}
+      <span id={id} hidden>
+        {name}
+      </span>
+      <Button kind="quiet" aria-describedby={id} onClick={() => onTry(tried === null ? value : null)}>
+        {t(tried === null ? 'templates.sweep.start' : 'templates.sweep.stop')}
+      </Button>
+    </div>
+  );
+}
+
+function SingleField({ parameter, value, error, onChange }: Omit<ValueFieldProps, 'tried' | 'onTry'>) {
   const t = useTemplateT();
   const { key, type } = parameter;
   const choices = choicesOf(parameter, t);

@@ -1,14 +1,13 @@
+import { withConfigValue } from '../../../../../protocol/config-path.ts';
 import { fillTemplate, type FillProblem } from '../../../../../protocol/fill-template.ts';
 import type { SubmitRequest } from '../../../../../protocol/submission.ts';
-import type { TemplateDetail, TemplateParameter } from '../../../../../protocol/template.ts';
+import type { ParameterValue, TemplateDetail, TemplateParameter } from '../../../../../protocol/template.ts';
 import { jobParameters } from '../../../../../protocol/template-values.ts';
 import { writeInFile } from '../../../../../trainers/index.ts';
 import type { FieldErrors } from '../draft-check.ts';
 import { type Draft, emptyDraft } from '../draft.ts';
+import { type CheckedSweep, checkSweep, noSweep, type SweepDraft, type Typed } from './sweep-values.ts';
 import type { TemplateTranslator } from './texts.tsx';
-
-/** The texts in the fields, by the keys of the parameters. */
-export type Typed = Readonly<Record<string, string>>;
 
 /** Returns the text of a field: what the user has typed, or else the default. */
 export const textOf = ({ key, default: value }: TemplateParameter, typed: Typed): string =>
@@ -28,8 +27,11 @@ const isJobParameter = (key: string): key is keyof typeof jobParameters => Objec
 export type CheckedValues =
   | {
       readonly ok: true;
+      /** The submission of the job, or of the first job of a sweep. */
       readonly submission: SubmitRequest;
+      /** The values that all jobs have. */
       readonly values: Readonly<Record<string, string>>;
+      readonly sweep: CheckedSweep;
     }
   | { readonly ok: false; readonly errors: FieldErrors; readonly missing: readonly string[] };
 
@@ -38,17 +40,46 @@ export function checkValues(
   { submission, parameters }: Pick<TemplateDetail, 'submission' | 'parameters'>,
   typed: Typed,
   t: TemplateTranslator,
+  draft: SweepDraft = noSweep,
 ): CheckedValues {
-  const given = parameters.map(parameter => [parameter.key, textOf(parameter, typed)] as const);
+  const sweep = checkSweep({ submission, parameters }, draft, t);
+  const given = parameters
+    .filter(({ key }) => draft.asked[key] === undefined)
+    .map(parameter => [parameter.key, textOf(parameter, typed)] as const);
   const values = Object.fromEntries(given.filter(([, text]) => text.trim() !== ''));
-  const filled = fillTemplate({ submission, parameters }, { values, dry_run: false }, writeInFile);
-  if (filled.ok) return { ok: true, submission: filled.submission, values };
-  const byKey = new Map(parameters.map(parameter => [parameter.key, parameter]));
-  const entries = filled.problems.map(
-    found => [found.key, problemText(found, byKey.get(found.key), t)] as const,
+  const { asked, others } = firstsOf(sweep, parameters);
+  const filled = fillTemplate(
+    {
+      submission,
+      parameters: parameters.filter(({ key }) => draft.asked[key] === undefined || key in asked),
+    },
+    { values: { ...values, ...asked }, dry_run: false },
+    writeInFile,
   );
-  const missing = filled.problems.filter(({ problem }) => problem === 'missing').map(({ key }) => key);
-  return { ok: false, errors: Object.fromEntries(entries), missing };
+  if (filled.ok && Object.keys(sweep.errors).length === 0) {
+    const { config = {} } = filled.submission;
+    const first = others.reduce(
+      (changed, [key, value]) => withConfigValue(changed, key, value) ?? changed,
+      config,
+    );
+    return { ok: true, submission: { ...filled.submission, config: first }, values, sweep };
+  }
+  const byKey = new Map(parameters.map(parameter => [parameter.key, parameter]));
+  const problems = filled.ok ? [] : filled.problems;
+  const entries = problems.map(found => [found.key, problemText(found, byKey.get(found.key), t)] as const);
+  const missing = problems.filter(({ problem }) => problem === 'missing').map(({ key }) => key);
+  return { ok: false, errors: { ...Object.fromEntries(entries), ...sweep.errors }, missing };
+}
+
+/** The first value of each axis: those of parameters, and those of other keys. */
+function firstsOf({ axes }: CheckedSweep, parameters: readonly TemplateParameter[]) {
+  const firsts = axes.flatMap(({ key, values: [first] }) =>
+    first === undefined ? [] : [[key, first] as const],
+  );
+  const isAsked = (key: string): boolean => parameters.some(each => each.key === key);
+  const asked: Record<string, ParameterValue> = {};
+  for (const [key, value] of firsts) if (isAsked(key) && value !== null) asked[key] = value;
+  return { asked, others: firsts.filter(([key]) => !isAsked(key)) };
 }
 
 function problemText(
@@ -69,7 +100,8 @@ export function summaryOf(
   if (checked.ok) return null;
   const name = (key: string): string => {
     const parameter = parameters.find(each => each.key === key);
-    return parameter === undefined ? key : nameOf(parameter, t);
+    if (parameter !== undefined) return nameOf(parameter, t);
+    return /^(?:key|other) \d+$/.test(key) ? t('templates.sweep.other') : key;
   };
   const wrong = Object.entries(checked.errors).find(([key]) => !checked.missing.includes(key));
   if (wrong !== undefined) return t('templates.wrongValue', { name: name(wrong[0]), problem: wrong[1] });

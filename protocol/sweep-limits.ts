@@ -1,0 +1,12 @@
+import type { SweepValue } from './job-about.ts';
+
+/** Limits of sweeps, also for the panel, which does not load their schemas. */
+
+/** Maximum number of jobs that one sweep submits. */
+export const maxSweepJobs = 256;
+
+/** A value of a config, and the values that it takes in turn. */
+export interface SweepAxis {
+  key: string;
+  values: SweepValue[];
+}
