@@ -25,6 +25,16 @@ export interface PreparedJob extends Command {
   readonly places: readonly DataPlace[];
   /** File for everything that the trainer prints. */
   readonly logFile: string;
+  /** The checkpoint of another job from which the trainer continues; absent for none. */
+  readonly resumeInput?: ResumeInput;
+}
+
+/** A checkpoint of another job, from which the trainer continues. */
+export interface ResumeInput {
+  /** Path of the fetched file or folder. */
+  readonly from: string;
+  /** Where the trainer looks for it, below the output folder. */
+  readonly to: string;
 }
 
 /** The number of this machine (`rank`) among the workers that train a job together, and how many they are. */

@@ -20,12 +20,17 @@ const InputName = z
   .refine(name => ArtifactPath.safeParse(name).success, 'a name that Windows reserves')
   .describe('Name of the input. The config refers to it as `{{inputs.NAME}}`.');
 
+/** `continues`: the checkpoint must have the whole state, so that the trainer of that job can continue from it. */
+interface CheckpointUse {
+  readonly continues?: true;
+}
+
 /** Which file of a job is meant. */
 export type InputFile =
   /** The final model. */
   | { readonly kind: 'result' }
-  | { readonly kind: 'checkpoint'; readonly which: 'best' | 'newest' }
-  | { readonly kind: 'checkpoint'; readonly which: 'step'; readonly step: number }
+  | ({ readonly kind: 'checkpoint'; readonly which: 'best' | 'newest' } & CheckpointUse)
+  | ({ readonly kind: 'checkpoint'; readonly which: 'step'; readonly step: number } & CheckpointUse)
   /** A file, or a folder with everything in it. Also a checkpoint by its name. */
   | { readonly kind: 'path'; readonly path: string };
 
@@ -33,10 +38,11 @@ export type InputFile =
 export function readInputFile(text: string): InputFile | null {
   const trimmed = text.trim();
   if (trimmed === 'result') return { kind: 'result' };
-  const [, which] = /^checkpoint\s+(\S.*)$/.exec(trimmed) ?? [];
-  if (which === 'best' || which === 'newest') return { kind: 'checkpoint', which };
+  const [, word, which] = /^(checkpoint|state)\s+(\S.*)$/.exec(trimmed) ?? [];
+  const use: CheckpointUse = word === 'state' ? { continues: true } : {};
+  if (which === 'best' || which === 'newest') return { kind: 'checkpoint', which, ...use };
   if (which !== undefined && /^\d{1,12}$/.test(which))
-    return { kind: 'checkpoint', which: 'step', step: Number(which) };
+    return { kind: 'checkpoint', which: 'step', step: Number(which), ...use };
   const path = ArtifactPath.safeParse((which ?? trimmed).replace(/^(?:\.\/)+/, '').replace(/\/+$/, ''));
   return path.success ? { kind: 'path', path: path.data } : null;
 }
@@ -47,10 +53,10 @@ const InputFileText = z
   .transform(text => text.trim())
   .refine(
     text => readInputFile(text) !== null,
-    'expected result, checkpoint best, checkpoint newest, checkpoint STEP, or the name of a file or folder of the job',
+    'expected result, checkpoint best, checkpoint newest, checkpoint STEP, the same with state instead of checkpoint, or the name of a file or folder of the job',
   )
   .describe(
-    'Which file: `result` (the final model), `checkpoint best`, `checkpoint newest`, `checkpoint 500` (a step), or the name of a file or folder among the files of the job.',
+    'Which file: `result` (the final model), `checkpoint best`, `checkpoint newest`, `checkpoint 500` (a step), the same with `state` for a checkpoint with the whole state that a trainer continues from, or the name of a file or folder among the files of the job.',
   );
 
 const InputRequest = z.strictObject({
@@ -73,6 +79,13 @@ export const inputFields = {
       `Files of other jobs that the worker fetches before the trainer starts, at most ${maxInputs}. In the config, \`{{inputs.NAME}}\` stands for the path of each.`,
     ),
 } as const;
+
+/** Key of a config. Its value is the path of an input, a checkpoint of another job, from which the trainer continues. */
+export const resumeKey = '$resume';
+
+/** Whether the value of `$resume` is an input, or a part of one. */
+export const isResumable = (value: unknown): boolean =>
+  typeof value === 'string' && /^\{\{ ?inputs\.[^{}\s]{1,100} ?\}\}(?:\/[^{}]*)?$/.test(value);
 
 const placeholder = /\{\{ ?inputs\.([^{}\s]{0,100}) ?\}\}/g;
 

@@ -13,6 +13,7 @@ import type { Contact, ExitRecord, Order } from '../guard/guard-files.ts';
 import { graceUntilEnd, isHalfway, type Preemption, uploadMs } from './preemption.ts';
 import { awaitOthers, type RendezvousDeps } from './rendezvous.ts';
 import { containsSecret, shownLine } from './sent-progress.ts';
+import { placeResumeInput } from './resume-input.ts';
 import { onWorkers } from './several-nodes.ts';
 import type { Run, RunOrigin } from './run.ts';
 import type { RunListeners } from './run-follow.ts';
@@ -252,8 +253,18 @@ const fetchDataFor = async (...fetching: Fetching): Promise<StatusReportBody | n
 };
 
 const fetchInputsFor = async (...fetching: Fetching): Promise<StatusReportBody | null> => {
-  const [{ inputs = [] }, , , { fetchInputs }] = fetching;
-  return inputs.length === 0 ? null : fetchWith(fetchInputs, 'files of other jobs', fetching);
+  const [{ inputs = [] }, { resumeInput, outputDir }, , { fetchInputs, log }] = fetching;
+  if (inputs.length === 0) return null;
+  const missing = await fetchWith(fetchInputs, 'files of other jobs', fetching);
+  if (missing !== null || resumeInput === undefined) return missing;
+  try {
+    await placeResumeInput(resumeInput, outputDir);
+    log(`Continuing from ${resumeInput.to}, a checkpoint of another job`);
+    return null;
+  } catch (cause) {
+    const error = `Checkpoint ${resumeInput.to} of another job cannot be used to continue: ${reasonOf(cause)}`;
+    return { status: 'failed', cause: 'start_failed', error };
+  }
 };
 
 async function fetchWith(

@@ -24,6 +24,7 @@ import {
   type TrainerChoice,
   type TrainerProbeDeps,
 } from '../trainers/index.ts';
+import { chooseResumeInput } from './resume-input.ts';
 import { onNodes } from './several-nodes.ts';
 import { logFileOf, withFiles, writeDataloader, writeRequests } from './job-files.ts';
 import {
@@ -76,11 +77,18 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   const folder = join(rig.workDir, folderNameOf(offer));
   const outputDir = join(folder, 'output');
   mkdirSync(outputDir, { recursive: true, mode: 0o700 });
-  const resumeFrom = resumePath(offer, outputDir);
   const places = placesOf(offer.data, folder);
   const { inputs = [] } = offer;
-  const placed = withInputs({ ...offer, ...withPlaces(offer, places) }, inputs, folder);
+  const withPaths = withInputs({ ...offer, ...withPlaces(offer, places) }, inputs, folder);
   const isKnown = builtIn === null && choice !== null && choice.kind !== 'command';
+  const { config, resume } = chooseResumeInput(withPaths.config, {
+    trainer: isKnown ? choice.name : 'command',
+    folder,
+    hasOwn: offer.resume !== null,
+  });
+  const placed = { ...withPaths, config };
+  const resumeFrom =
+    resume === null ? resumePath(offer, outputDir) : join(outputDir, ...resume.to.split('/'));
   const { argv, cwd, configPath, env } = isKnown
     ? prepareKnown(placed, rig, { choice, folder, outputDir, resumeFrom })
     : prepareUnknown(placed, rig, { builtIn, choice, folder, outputDir, resumeFrom });
@@ -99,6 +107,7 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
     outputDir,
     samplesAreFiles: builtIn === null && samplesAreFiles(choice),
     logFile: logFileOf(offer, folder, isLogTaken),
+    ...(resume !== null && { resumeInput: resume }),
   };
   return {
     ok: true,

@@ -31,7 +31,9 @@ const trainer = `
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-const { takes, files = {}, losses = [] } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const { resumes, takes = resumes && process.argv[4], files = {}, losses = [] } = JSON.parse(
+  readFileSync(process.argv[2], 'utf8'),
+);
 const output = process.argv[3];
 for (const [step, loss] of losses) console.log(JSON.stringify({ type: 'progress', step, loss }));
 for (const [path, bytes] of Object.entries(files)) {
@@ -57,7 +59,7 @@ async function startRig(name: string, { url, createWorker }: ServerAccess = serv
   const stateHome = temporaryFolder();
   const script = join(stateHome, 'train.mjs');
   writeFileSync(script, trainer);
-  const command = `'${process.execPath}' '${script}' {config_path} {output_dir}`;
+  const command = `'${process.execPath}' '${script}' {config_path} {output_dir} {resume_from}`;
   const start = () =>
     startWorker({ url, token, stateHome, args: ['--name', name, '--persistent', '--trainer', command] });
   const folderOf = (job: JobId): string => join(stateHome, 'trainyard', name, 'jobs', job);
@@ -136,6 +138,52 @@ test('starts children from the best checkpoint, the result and a folder of their
     { name: 'lora', job_id: parent, job_name: 'base', file: 'checkpoint best', source },
   ]);
 });
+
+const stateFiles = (step: number): Readonly<Record<string, number>> => ({
+  [`lora-step00000${step}.safetensors`]: 3_000,
+  [`lora-step00000${step}-state/optimizer.bin`]: 200_000,
+  [`lora-step00000${step}-state/train_state.json`]: 30,
+  [`lora-step00000${step}-state/random/states_0.pkl`]: 14_000,
+});
+
+test('continues the training of a parent from its whole checkpoint folder, which it does not upload again', async () => {
+  const rig = await startRig('rig-1');
+  const program = rig.start();
+  const parent = await server.submit({
+    name: 'base',
+    config: {
+      losses: [
+        [100, 0.2],
+        [200, 0.9],
+      ],
+      files: { ...stateFiles(100), ...stateFiles(200) },
+    },
+  });
+  const inputs = (file: string) => [{ name: 'base', from: parent, file }];
+  const config = { resumes: true, $resume: '{{inputs.base}}' };
+  const newest = await server.submit({ config, inputs: inputs('state newest') });
+  const best = await server.submit({ config, inputs: inputs('state best') });
+  for (const job of [parent, newest, best])
+    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
+  const stored = await storedOf(parent);
+  for (const [job, step] of [
+    [newest, 200],
+    [best, 100],
+  ] as const) {
+    const folder = `lora-step00000${step}-state`;
+    expect(rig.seen(job)).toMatchObject({
+      'optimizer.bin': stored[`${folder}/optimizer.bin`],
+      'train_state.json': stored[`${folder}/train_state.json`],
+      [join('random', 'states_0.pkl')]: stored[`${folder}/random/states_0.pkl`],
+    });
+    const uploaded = await until(async () => {
+      const keys = Object.keys(await storedOf(job));
+      return keys.includes('seen.json') ? keys : null;
+    }, 30_000);
+    expect(uploaded).toEqual(['seen.json']);
+  }
+  await program.said(/Continuing from lora-step00000200-state, a checkpoint of another job/);
+}, 120_000);
 
 test('keeps a child waiting with the reason if its parent completed without the file, and refuses new ones', async () => {
   const rig = await startRig('rig-1');

@@ -16,7 +16,7 @@ export const withParentOptions = (command: Command): Command =>
     )
     .option(
       '--input <name=job:file>',
-      'take a file of this job: result, "checkpoint best", "checkpoint newest", "checkpoint 500", or a path; repeatable',
+      'take a file of this job: result, "checkpoint best", "checkpoint newest", "checkpoint 500", "state newest" to continue from, or a path; repeatable',
       collect,
     );
 

@@ -16,6 +16,8 @@ export interface Checkpoint extends CheckpointName {
 export interface JudgedCheckpoint extends Checkpoint {
   readonly isNewest: boolean;
   readonly isBest: boolean;
+  /** Whether the trainer of the job can continue from it. Some files contain only weights. */
+  readonly mayContinue: boolean;
   /** See `lossAt`; null if unknown. */
   readonly loss: number | null;
 }
@@ -105,6 +107,7 @@ export function judge(
     ...each,
     isNewest: each === newest,
     isBest: each === best,
+    mayContinue: mayContinue(each),
     loss: losses.get(each) ?? null,
   }));
 }

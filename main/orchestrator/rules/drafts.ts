@@ -2,7 +2,7 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { TrainerConfig } from '../../../protocol/job.ts';
 import { restrictedUses } from '../../../protocol/config-policy.ts';
 import type { JobData } from '../../../protocol/dataset.ts';
-import { namesIn } from '../../../protocol/job-inputs.ts';
+import { isResumable, namesIn, resumeKey } from '../../../protocol/job-inputs.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { type Bundle, isBuiltIn, likenessOf, trainerFor } from '../../../trainers/index.ts';
 import type { SubmitRequest } from '../../../protocol/queue-api.ts';
@@ -58,6 +58,11 @@ export function draftOf(request: SubmitRequest, { config, dataloader, files }: B
     return refuse(
       'config_invalid',
       `The config has {{inputs.${unknown}}}, and the job has no input with this name`,
+    );
+  if (config[resumeKey] !== undefined && !isResumable(config[resumeKey]))
+    return refuse(
+      'config_invalid',
+      `${resumeKey} in the config must be an input of the job, such as {{inputs.base}}`,
     );
   const nodes = request.num_nodes ?? 1;
   const likeness = likenessOf(trainer.name, config, wanted.value.count * nodes);

@@ -35,16 +35,50 @@ function find(wanted: InputFile, files: JobFiles): FoundInput | string {
       return resultIn(files.models());
     case 'checkpoint': {
       const complete = files.checkpoints().filter(({ isComplete }) => isComplete);
-      if (wanted.which === 'step')
-        return (
-          chosen(complete, ({ step }) => step === wanted.step) ?? `has no checkpoint of step ${wanted.step}`
-        );
-      if (wanted.which === 'newest') return chosen(complete, () => true) ?? 'has no checkpoint';
-      return bestIn(complete, files);
+      return wanted.continues === true ? stateIn(complete, wanted) : weightsIn(complete, wanted, files);
     }
     case 'path':
       return atPath(wanted.path, files);
   }
+}
+
+type WantedCheckpoint = Extract<InputFile, { readonly kind: 'checkpoint' }>;
+
+function weightsIn(
+  complete: readonly JudgedCheckpoint[],
+  wanted: WantedCheckpoint,
+  files: JobFiles,
+): FoundInput | string {
+  if (wanted.which === 'step')
+    return chosen(complete, ({ step }) => step === wanted.step) ?? `has no checkpoint of step ${wanted.step}`;
+  if (wanted.which === 'newest') return chosen(complete, () => true) ?? 'has no checkpoint';
+  return bestIn(complete, files);
+}
+
+/** A checkpoint with the whole state of the training. */
+function stateIn(complete: readonly JudgedCheckpoint[], wanted: WantedCheckpoint): FoundInput | string {
+  const states = complete.filter(({ mayContinue }) => mayContinue);
+  const [first, ...others] = states;
+  if (first === undefined) return 'has no checkpoint from which a training can continue';
+  if (wanted.which === 'newest') return toFound(first);
+  if (wanted.which === 'step') {
+    const found = states.find(({ step }) => step === wanted.step);
+    return found === undefined
+      ? `has no checkpoint of step ${wanted.step} from which a training can continue`
+      : toFound(found);
+  }
+  const lowest = lowestOf(states);
+  if (lowest !== null) return toFound(lowest);
+  return others.length > 0 ? 'has no loss by which its checkpoints could be compared' : toFound(first);
+}
+
+/** The checkpoint with the lowest loss; null if no loss is known. */
+function lowestOf(checkpoints: readonly JudgedCheckpoint[]): JudgedCheckpoint | null {
+  let best: JudgedCheckpoint | null = null;
+  for (const each of checkpoints)
+    if (each.loss !== null && (best?.loss === undefined || best.loss === null || each.loss < best.loss))
+      best = each;
+  return best;
 }
 
 /** The weights alone, if they are beside a folder of the same step: a job starts from weights, and resumes from a folder. */

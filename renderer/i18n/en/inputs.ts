@@ -4,6 +4,8 @@ export const inputs = {
   'inputs.result': 'Final model',
   'inputs.best': 'Best checkpoint',
   'inputs.newest': 'Newest checkpoint',
+  'inputs.stateNewest': 'Newest state to continue from',
+  'inputs.stateBest': 'Best state to continue from',
   'inputs.step': 'Checkpoint of step {step}',
   'inputs.path': 'Another file or folder',
   'inputs.pending': 'chosen when this job starts',

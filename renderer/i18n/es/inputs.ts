@@ -5,6 +5,8 @@ export const inputs: Readonly<Record<InputsKey, string>> = {
   'inputs.result': 'Modelo final',
   'inputs.best': 'Mejor punto de control',
   'inputs.newest': 'Último punto de control',
+  'inputs.stateNewest': 'Estado más reciente para continuar',
+  'inputs.stateBest': 'Mejor estado para continuar',
   'inputs.step': 'Punto de control del paso {step}',
   'inputs.path': 'Otro archivo o carpeta',
   'inputs.pending': 'se elige cuando empieza este trabajo',

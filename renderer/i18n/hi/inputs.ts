@@ -5,6 +5,8 @@ export const inputs: Readonly<Record<InputsKey, string>> = {
   'inputs.result': 'अंतिम मॉडल',
   'inputs.best': 'सबसे अच्छा चेकपॉइंट',
   'inputs.newest': 'सबसे नया चेकपॉइंट',
+  'inputs.stateNewest': 'आगे जारी रखने के लिए नवीनतम स्थिति',
+  'inputs.stateBest': 'आगे जारी रखने के लिए सर्वोत्तम स्थिति',
   'inputs.step': 'चरण {step} का चेकपॉइंट',
   'inputs.path': 'कोई और फ़ाइल या फ़ोल्डर',
   'inputs.pending': 'इस जॉब के शुरू होने पर चुना जाएगा',

@@ -5,6 +5,8 @@ export const inputs: Readonly<Record<InputsKey, string>> = {
   'inputs.result': '最終モデル',
   'inputs.best': '最良のチェックポイント',
   'inputs.newest': '最新のチェックポイント',
+  'inputs.stateNewest': '続きから再開できる最新の状態',
+  'inputs.stateBest': '続きから再開できる最良の状態',
   'inputs.step': 'ステップ {step} のチェックポイント',
   'inputs.path': 'ほかのファイルまたはフォルダー',
   'inputs.pending': 'このジョブの開始時に決まります',

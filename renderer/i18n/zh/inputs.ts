@@ -5,6 +5,8 @@ export const inputs: Readonly<Record<InputsKey, string>> = {
   'inputs.result': '最终模型',
   'inputs.best': '最佳检查点',
   'inputs.newest': '最新检查点',
+  'inputs.stateNewest': '可继续训练的最新状态',
+  'inputs.stateBest': '可继续训练的最佳状态',
   'inputs.step': '第 {step} 步的检查点',
   'inputs.path': '其他文件或文件夹',
   'inputs.pending': '在本任务开始时选定',

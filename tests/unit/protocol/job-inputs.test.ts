@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   inputFields,
+  isResumable,
   isSafeInConfig,
   namesIn,
   OfferedInputs,
@@ -14,6 +15,9 @@ describe('readInputFile', () => {
     [' checkpoint  best ', { kind: 'checkpoint', which: 'best' }],
     ['checkpoint newest', { kind: 'checkpoint', which: 'newest' }],
     ['checkpoint 500', { kind: 'checkpoint', which: 'step', step: 500 }],
+    ['state best', { kind: 'checkpoint', which: 'best', continues: true }],
+    ['state 500', { kind: 'checkpoint', which: 'step', step: 500, continues: true }],
+    ['state', { kind: 'path', path: 'state' }],
     ['checkpoint run/checkpoint-500/', { kind: 'path', path: 'run/checkpoint-500' }],
     ['checkpoint', { kind: 'path', path: 'checkpoint' }],
     ['././result', { kind: 'path', path: 'result' }],
@@ -24,6 +28,16 @@ describe('readInputFile', () => {
     ['', null],
   ])('reads the file "%s" of an input', (text, expected) => expect(readInputFile(text)).toEqual(expected));
 });
+
+test.each([
+  ['{{inputs.base}}', true],
+  ['{{ inputs.base }}/checkpoint-500', true],
+  ['/home/ada/{{inputs.base}}', false],
+  ['{{inputs.}}', false],
+  [true, false],
+])('finds out whether %j can be the value of $resume', (value, expected) =>
+  expect(isResumable(value)).toBe(expected),
+);
 
 describe('placeholders of inputs', () => {
   const config = {

@@ -64,10 +64,16 @@ export interface InputRow {
   readonly path: string;
 }
 
-export const inputKinds = ['result', 'best', 'newest', 'path'] as const;
+export const inputKinds = ['result', 'best', 'newest', 'stateNewest', 'stateBest', 'path'] as const;
 export type InputKind = (typeof inputKinds)[number];
 
-const fileTexts = { result: 'result', best: 'checkpoint best', newest: 'checkpoint newest' } as const;
+const fileTexts = {
+  result: 'result',
+  best: 'checkpoint best',
+  newest: 'checkpoint newest',
+  stateNewest: 'state newest',
+  stateBest: 'state best',
+} as const;
 
 /** The file of an input, in the words of the API. */
 export const fileOf = ({ kind, path }: Pick<InputRow, 'kind' | 'path'>): string =>

@@ -110,6 +110,15 @@ describe('a config that refers to an input', () => {
     });
   });
 
+  it('refuses a config that continues from something other than an input', async () => {
+    const request = { config: { $resume: '/data/checkpoint-500' }, inputs: [{ name: 'lora', from: 'j_1' }] };
+    expect(await draft(request)).toMatchObject({
+      refusal: { detail: '$resume in the config must be an input of the job, such as {{inputs.base}}' },
+    });
+    const from = { ...request, config: { $resume: '{{inputs.lora}}' } };
+    expect((await draft(from)).ok).toBe(true);
+  });
+
   it('accepts a config that refers to an input of the job', async () => {
     const request = { config: { lora: '{{inputs.lora}}' }, inputs: [{ name: 'lora', from: 'j_1' }] };
     expect((await draft(request)).ok).toBe(true);

@@ -27,7 +27,11 @@ function find(
   if (input === null) throw new Error(`${text} is not valid`);
   const result = findInput(input, {
     checkpoints: () =>
-      judge(checkpointsIn(artifacts), ({ step }) => (step === null ? null : (losses[step] ?? null))),
+      judge(
+        checkpointsIn(artifacts),
+        ({ step }) => (step === null ? null : (losses[step] ?? null)),
+        ({ isFile }) => !isFile,
+      ),
     models: () => artifacts.filter(({ kind }) => kind === 'checkpoint' || kind === 'final_model'),
     file: key => artifacts.find(artifact => artifact.key === key) ?? null,
     below: (folder, limit) => artifacts.filter(({ key }) => key.startsWith(`${folder}/`)).slice(0, limit),
@@ -37,6 +41,30 @@ function find(
 
 const folderOf = (name: string): readonly string[] => [`${name}/model.bin`, `${name}/${manifestName}`];
 const single = (key: string) => ({ key, files: [key] });
+
+describe('a state to continue from', () => {
+  const state = (step: number) => `m-step00000${step}-state`;
+  const saved = [100, 200, 300].flatMap(step => [`m-step00000${step}.safetensors`, ...folderOf(state(step))]);
+  const folder = (step: number) => ({ key: state(step), files: folderOf(state(step)) });
+
+  test.each([
+    ['state newest', {}, folder(300)],
+    ['state 100', {}, folder(100)],
+    ['state best', { 100: 0.5, 200: 0.1, 300: 0.4 }, folder(200)],
+    ['state best', { 300: 0.4 }, folder(300)],
+    ['state best', {}, 'has no loss by which its checkpoints could be compared'],
+    ['state 150', {}, 'has no checkpoint of step 150 from which a training can continue'],
+  ])('is found by "%s" beside weights of the same step with the losses %j', (text, losses, expected) =>
+    expect(find(text, saved, losses)).toEqual(expected),
+  );
+
+  test('is the only one if no loss is known, and never weights alone', () => {
+    expect(find('state best', ['m-step00000900.safetensors', ...folderOf(state(100))])).toEqual(folder(100));
+    expect(find('state newest', ['m-step00000900.safetensors'])).toBe(
+      'has no checkpoint from which a training can continue',
+    );
+  });
+});
 
 describe('an input that is a checkpoint', () => {
   const saved = ['m-step00000100.safetensors', 'm-step00000200.safetensors', 'm-step00000300.safetensors'];

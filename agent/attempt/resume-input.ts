@@ -1,0 +1,77 @@
+import { copyFile, link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, normalize, sep } from 'node:path';
+import { ArtifactPath } from '../../protocol/artifact.ts';
+import type { TrainerConfig } from '../../protocol/job.ts';
+import { resumeKey } from '../../protocol/job-inputs.ts';
+import type { TrainerName } from '../../trainers/index.ts';
+import { inputsFolderOf } from '../datasets/places.ts';
+import type { ResumeInput } from '../job.ts';
+
+interface ResumeChoice {
+  readonly config: TrainerConfig;
+  /** Null when the attempt does not continue from an input. */
+  readonly resume: ResumeInput | null;
+}
+
+/** Trainers that look for the last name of this path in their output folder. They would not find the input itself. */
+const ownKeys: ReadonlyMap<TrainerName, readonly string[]> = new Map([
+  ['simpletuner', ['resume_from_checkpoint', '--resume_from_checkpoint']],
+  ['diffusers', ['resume_from_checkpoint', '--resume_from_checkpoint']],
+]);
+
+/**
+ * Finds the checkpoint that a config names by `$resume`, or by the trainer's own key. `hasOwn`: the attempt continues from a
+ * checkpoint of its own job, which is newer. Returns the config without these keys.
+ */
+export function chooseResumeInput(
+  config: TrainerConfig,
+  { trainer, folder, hasOwn }: { trainer: TrainerName; folder: string; hasOwn: boolean },
+): ResumeChoice {
+  const inputs = inputsFolderOf(folder) + sep;
+  // A path such as `{{inputs.base}}/../..` would lead to other files of the rig.
+  const isInput = (value: unknown): value is string =>
+    typeof value === 'string' && normalize(value).startsWith(inputs);
+  const keys = [resumeKey, ...(ownKeys.get(trainer) ?? [])].filter(key => isInput(config[key]));
+  const from = keys
+    .map(key => config[key])
+    .find(isInput)
+    ?.replace(/[/\\]+$/, '');
+  const rest = Object.fromEntries(Object.entries(config).filter(([key]) => !keys.includes(key)));
+  if (from === undefined) return { config, resume: null };
+  return { config: rest, resume: hasOwn ? null : { from, to: placeFor(trainer, config, basename(from)) } };
+}
+
+/** Each trainer looks for checkpoints in its own place. */
+function placeFor(trainer: TrainerName, config: TrainerConfig, name: string): string {
+  if (trainer === 'onetrainer') return `backup/${name}`;
+  if (trainer !== 'ai-toolkit') return name;
+  const run = runNameIn(config);
+  const [suffix] = /_\d{9}(?:\.safetensors|\.pt)?$/.exec(name) ?? [];
+  const place = ArtifactPath.safeParse(`${run}/${run}${suffix}`);
+  return run === null || suffix === undefined || !place.success ? name : place.data;
+}
+
+/** ai-toolkit looks for checkpoints with the name of the run, in a folder with that name. */
+function runNameIn({ config: inner }: TrainerConfig): string | null {
+  const named = typeof inner === 'object' && inner !== null && 'name' in inner ? inner.name : null;
+  return typeof named === 'string' ? named : null;
+}
+
+/** Links the checkpoint to the place where the trainer looks for it. Its files keep their time, so they are not uploaded again. */
+export async function placeResumeInput({ from, to }: ResumeInput, outputDir: string): Promise<void> {
+  const place = join(outputDir, ...to.split('/'));
+  const unfinished = join(dirname(place), `.${basename(place)}.fetching`);
+  await mkdir(dirname(place), { recursive: true, mode: 0o700 });
+  await rm(unfinished, { recursive: true, force: true });
+  await linkAll(from, unfinished);
+  await rm(place, { recursive: true, force: true });
+  await rename(unfinished, place);
+}
+
+async function linkAll(from: string, to: string): Promise<void> {
+  const found = await lstat(from);
+  if (found.isFile()) return link(from, to).catch(() => copyFile(from, to));
+  if (!found.isDirectory()) throw new Error(`${from} is neither a file nor a folder`);
+  await mkdir(to, { mode: 0o700 });
+  for (const name of await readdir(from)) await linkAll(join(from, name), join(to, name));
+}
