@@ -10,7 +10,7 @@ export const JobWait = z
     params: z
       .record(z.string(), z.union([z.string(), z.number()]))
       .describe(
-        'Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs ahead: `count`. After: `count` (jobs that it still waits for), and of one of them `job_id`, `name`, `state` and where known `left_s` (seconds until its end). Gathering: `free` and `wanted`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.',
+        'Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs ahead: `count`. After: `count` (jobs that it still waits for), and of one of them `job_id`, `name`, `state` and where known `left_s` (seconds until its end); if it has ended without the wanted files, `files` (`uploading` or `missing`), `detail`, and `input` and `file` of the input that is missing. Gathering: `free` and `wanted`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.',
       ),
     workers: z
       .array(

@@ -784,8 +784,10 @@ class JobWait(TypedDict, total=False):
     code: str
     # Pause: `by` and `note`. Backoff: `until`. Limit: `running`, `max`, and `user` or `team`. Jobs
     # ahead: `count`. After: `count` (jobs that it still waits for), and of one of them `job_id`,
-    # `name`, `state` and where known `left_s` (seconds until its end). Gathering: `free` and
-    # `wanted`. Requested: `pool`, `state`, and where known `engine_id`, `reason` and `until`.
+    # `name`, `state` and where known `left_s` (seconds until its end); if it has ended without the
+    # wanted files, `files` (`uploading` or `missing`), `detail`, and `input` and `file` of the
+    # input that is missing. Gathering: `free` and `wanted`. Requested: `pool`, `state`, and where
+    # known `engine_id`, `reason` and `until`.
     params: Dict[str, Union[str, float]]
     # With `busy`: counts the workers that meet the requirements by what prevents dispatch (codes of
     # the explanation).

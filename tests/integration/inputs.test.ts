@@ -198,7 +198,7 @@ test('keeps a child waiting with the reason if its parent completed without the 
       : null,
   );
   expect(await explainJob(child)).toBe(
-    'Waits for base, which has no checkpoint (input lora). Retry that job, or cancel this one',
+    'Waits for base, which has no checkpoint (input lora). Retry that job, submit this one again with another file, or cancel it',
   );
   expect(await server.admin.call(queueApi.remove, { params: { id: parent } })).toMatchObject({
     failure: { problem: { code: 'job_awaited' } },

@@ -59,6 +59,8 @@ export interface InputTrouble {
   readonly kind: 'uploading' | 'missing';
   /** The end of a sentence about the parent: "which ...". */
   readonly text: string;
+  /** The input for which the parent has no file; absent if it has none at all. */
+  readonly input?: { readonly name: string; readonly file: string };
 }
 
 /** Maximum number of parents to name in a sentence. */
@@ -76,14 +78,18 @@ export function describeParents(parents: readonly AwaitedParent[]): string {
   const sorted = byUrgency(parents);
   const failed = sorted.filter(hasFailed);
   const [only] = sorted;
-  const advice =
-    failed.length === 0
-      ? ''
-      : `. Retry ${failed.length === 1 ? 'that job' : 'those jobs'}, or cancel this one`;
+  const advice = failed.length === 0 ? '' : `. ${adviceFor(failed)}`;
   if (only !== undefined && sorted.length === 1) return `Waits for ${toPhrase(only)}${advice}`;
   const named = sorted.slice(0, maxNamed).map(toPhrase).join(', ');
   const more = sorted.length > maxNamed ? ` and ${sorted.length - maxNamed} more` : '';
   return `Waits for ${sorted.length} jobs: ${named}${more}${advice}`;
+}
+
+function adviceFor(failed: readonly AwaitedParent[]): string {
+  const those = failed.length === 1 ? 'that job' : 'those jobs';
+  return failed.some(({ trouble }) => trouble?.input !== undefined)
+    ? `Retry ${those}, submit this one again with another file, or cancel it`
+    : `Retry ${those}, or cancel this one`;
 }
 
 const toPhrase = ({ name, status, leftMs, trouble }: AwaitedParent): string =>
@@ -131,6 +137,7 @@ export function waitForParents(parents: readonly AwaitedParent[]): JobWait {
           state: first.status,
           ...(first.leftMs !== null && { left_s: Math.round(first.leftMs / 1000) }),
           ...(first.trouble !== null && { files: first.trouble.kind, detail: first.trouble.text }),
+          ...(first.trouble?.input && { input: first.trouble.input.name, file: first.trouble.input.file }),
         };
   return { code: 'after', params: { count: parents.length, ...known }, workers: [] };
 }

@@ -78,7 +78,8 @@ function inputsFrom(read: Read, asked: Asked): readonly AttemptInput[] | InputTr
   const inputs: AttemptInput[] = [];
   for (const { name, file } of wanted) {
     const found = findIn(files, file);
-    if (typeof found === 'string') return { kind: 'missing', text: `${found} (input ${name})` };
+    if (typeof found === 'string')
+      return { kind: 'missing', text: `${found} (input ${name})`, input: { name, file } };
     inputs.push(toInput(name, source.job.id, found));
   }
   return inputs;

@@ -9,6 +9,7 @@ export const inputs = {
   'inputs.step': 'Checkpoint of step {step}',
   'inputs.path': 'Another file or folder',
   'inputs.pending': 'chosen when this job starts',
+  'inputs.missing': 'That job has no such file.',
   'inputs.gone': 'deleted job',
   'inputs.count': '{count, plural, one {# file} other {# files}}, {size}',
   'inputs.add': 'Take a file of {name}',

@@ -50,6 +50,8 @@ export const jobs = {
   'jobs.wait.afterUploading': 'Waits for {job}, which is still uploading its files',
   'jobs.wait.afterMissing':
     'Waits for {job}, which does not have the file that this job takes. Retry that job, or cancel this one.',
+  'jobs.wait.afterNoFile':
+    'Waits for {job}, which does not have the file {file} (input {input}). Retry that job, submit this one again with another file, or cancel it.',
   'jobs.wait.parent': '{name} ({state})',
   'jobs.wait.parentLeft': '{name} ({state}, {left} left)',
   'jobs.wait.storage': 'The server cannot write to its disk',

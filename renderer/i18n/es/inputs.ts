@@ -10,6 +10,7 @@ export const inputs: Readonly<Record<InputsKey, string>> = {
   'inputs.step': 'Punto de control del paso {step}',
   'inputs.path': 'Otro archivo o carpeta',
   'inputs.pending': 'se elige cuando empieza este trabajo',
+  'inputs.missing': 'Ese trabajo no tiene este archivo.',
   'inputs.gone': 'trabajo eliminado',
   'inputs.count': '{count, plural, one {# archivo} other {# archivos}}, {size}',
   'inputs.add': 'Usar un archivo de {name}',

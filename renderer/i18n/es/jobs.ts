@@ -53,6 +53,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.afterUploading': 'Esperando a {job}, que todavía está subiendo sus archivos',
   'jobs.wait.afterMissing':
     'Esperando a {job}, que no tiene el archivo que usa este trabajo. Reintente ese trabajo o cancele este.',
+  'jobs.wait.afterNoFile':
+    'Esperando a {job}, que no tiene el archivo {file} (entrada {input}). Reintente ese trabajo, envíe este de nuevo con otro archivo o cancélelo.',
   'jobs.wait.parent': '{name} ({state})',
   'jobs.wait.parentLeft': '{name} ({state}, quedan {left})',
   'jobs.wait.storage': 'El servidor no puede escribir en su disco',

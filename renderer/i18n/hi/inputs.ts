@@ -10,6 +10,7 @@ export const inputs: Readonly<Record<InputsKey, string>> = {
   'inputs.step': 'चरण {step} का चेकपॉइंट',
   'inputs.path': 'कोई और फ़ाइल या फ़ोल्डर',
   'inputs.pending': 'इस जॉब के शुरू होने पर चुना जाएगा',
+  'inputs.missing': 'उस जॉब के पास ऐसी फ़ाइल नहीं है।',
   'inputs.gone': 'हटाया गया जॉब',
   'inputs.count': '{count, plural, one {# फ़ाइल} other {# फ़ाइलें}}, {size}',
   'inputs.add': '{name} की फ़ाइल लें',

@@ -52,6 +52,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.afterUploading': '{job} की प्रतीक्षा में, जो अभी अपनी फ़ाइलें अपलोड कर रहा है',
   'jobs.wait.afterMissing':
     '{job} की प्रतीक्षा में, जिसके पास इस जॉब के लिए ज़रूरी फ़ाइल नहीं है। उसे फिर चलाएँ, या इस जॉब को रद्द करें।',
+  'jobs.wait.afterNoFile':
+    '{job} की प्रतीक्षा में, जिसके पास फ़ाइल {file} (इनपुट {input}) नहीं है। उसे फिर चलाएँ, इस जॉब को किसी और फ़ाइल के साथ फिर सबमिट करें, या रद्द करें।',
   'jobs.wait.parent': '{name} ({state})',
   'jobs.wait.parentLeft': '{name} ({state}, {left} शेष)',
   'jobs.wait.storage': 'सर्वर अपनी डिस्क पर लिख नहीं सकता',

@@ -10,6 +10,7 @@ export const inputs: Readonly<Record<InputsKey, string>> = {
   'inputs.step': 'ステップ {step} のチェックポイント',
   'inputs.path': 'ほかのファイルまたはフォルダー',
   'inputs.pending': 'このジョブの開始時に決まります',
+  'inputs.missing': 'そのジョブにこのファイルはありません。',
   'inputs.gone': '削除されたジョブ',
   'inputs.count': '{count, plural, other {# 個のファイル}}、{size}',
   'inputs.add': '{name} のファイルを使う',

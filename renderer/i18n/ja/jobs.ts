@@ -52,6 +52,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.afterUploading': '{job} がファイルをアップロードし終えるのを待っています',
   'jobs.wait.afterMissing':
     '{job} を待っていますが、このジョブが使うファイルがありません。そのジョブを再試行するか、このジョブをキャンセルしてください。',
+  'jobs.wait.afterNoFile':
+    '{job} を待っていますが、ファイル {file}（入力 {input}）がありません。そのジョブを再試行するか、別のファイルでこのジョブを投入し直すか、キャンセルしてください。',
   'jobs.wait.parent': '{name}（{state}）',
   'jobs.wait.parentLeft': '{name}（{state}、残り {left}）',
   'jobs.wait.storage': 'サーバーがディスクに書き込めません',

@@ -10,6 +10,7 @@ export const inputs: Readonly<Record<InputsKey, string>> = {
   'inputs.step': '第 {step} 步的检查点',
   'inputs.path': '其他文件或文件夹',
   'inputs.pending': '在本任务开始时选定',
+  'inputs.missing': '该任务没有此文件。',
   'inputs.gone': '任务已删除',
   'inputs.count': '{count, plural, other {# 个文件}}，{size}',
   'inputs.add': '使用 {name} 的文件',

@@ -50,6 +50,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
     '正在等待 {job}，但该任务{state, select, cancelled {已取消} other {失败了}}。请重试该任务，或取消本任务。',
   'jobs.wait.afterUploading': '正在等待 {job}，该任务仍在上传文件',
   'jobs.wait.afterMissing': '正在等待 {job}，但该任务没有本任务需要的文件。请重试该任务，或取消本任务。',
+  'jobs.wait.afterNoFile':
+    '正在等待 {job}，但该任务没有文件 {file}（输入 {input}）。请重试该任务、用其他文件重新提交本任务，或取消本任务。',
   'jobs.wait.parent': '{name}（{state}）',
   'jobs.wait.parentLeft': '{name}（{state}，剩余 {left}）',
   'jobs.wait.storage': '服务器无法写入磁盘',

@@ -65,10 +65,12 @@ const parentStates: Readonly<Record<string, MessageKey>> = {
 };
 
 function afterText(
-  { count, name = '', state = '', left_s: left, files }: JobWait['params'],
+  { count, name = '', state = '', left_s: left, files, input, file = '' }: JobWait['params'],
   t: Translator,
 ): string {
   if (files === 'uploading') return t('jobs.wait.afterUploading', { job: name });
+  if (files === 'missing' && input !== undefined)
+    return t('jobs.wait.afterNoFile', { job: name, input, file });
   if (files === 'missing') return t('jobs.wait.afterMissing', { job: name });
   if (state === 'failed' || state === 'cancelled') return t('jobs.wait.afterFailed', { job: name, state });
   const job = parentText({ name, state, left }, t);

@@ -137,7 +137,7 @@ describe('a job that waits for input files', () => {
     await complete(parent, true);
     await server.admin.call(artifactsApi.giveUp, { params: { id: parent.jobId } });
     expect(await waitsFor(child)).toBe(
-      'Waits for base, which has no final model (input lora). Retry that job, or cancel this one',
+      'Waits for base, which has no final model (input lora). Retry that job, submit this one again with another file, or cancel it',
     );
     expect((await explain(child)).reasons[0]?.params).toMatchObject({ state: 'completed', files: 'missing' });
     await server.admin.call(queueApi.retry, { params: { id: parent.jobId } });

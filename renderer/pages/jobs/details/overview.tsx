@@ -52,7 +52,7 @@ export const JobOverview = ({ job }: JobProps) => (
     <Chain job={job} />
     {job.inputs.length > 0 && (
       <Suspense fallback={<div aria-busy="true" />}>
-        <JobInputs inputs={job.inputs} />
+        <JobInputs job={job} />
       </Suspense>
     )}
     <Facts job={job} />

@@ -7,21 +7,22 @@ import { InputTexts, useInputT } from './texts.tsx';
 import './inputs.css';
 
 /** The files that a job takes from other jobs, with links to these files. */
-export const JobInputs = ({ inputs }: Pick<JobDetail, 'inputs'>) => (
+export const JobInputs = ({ job }: { readonly job: Pick<JobDetail, 'inputs' | 'wait'> }) => (
   <InputTexts>
-    <InputsCard inputs={inputs} />
+    <InputsCard job={job} />
   </InputTexts>
 );
 
-function InputsCard({ inputs }: Pick<JobDetail, 'inputs'>) {
+function InputsCard({ job: { inputs, wait } }: { readonly job: Pick<JobDetail, 'inputs' | 'wait'> }) {
   const t = useInputT();
+  const missing = wait?.code === 'after' && wait.params['files'] === 'missing' ? wait.params['input'] : null;
   return (
     <section className="card" aria-labelledby="job-inputs">
       <h2 id="job-inputs">{t('inputs.title')}</h2>
       <ul className="plain-list job-inputs">
         {inputs.map(input => (
           <li key={input.name}>
-            <Input input={input} />
+            <Input input={input} isMissing={input.name === missing} />
           </li>
         ))}
       </ul>
@@ -29,7 +30,13 @@ function InputsCard({ inputs }: Pick<JobDetail, 'inputs'>) {
   );
 }
 
-function Input({ input: { name, job_id: id, job_name: job, file, source } }: { readonly input: JobInput }) {
+interface InputProps {
+  readonly input: JobInput;
+  /** The job waits because the other job has ended without this file. */
+  readonly isMissing: boolean;
+}
+
+function Input({ input: { name, job_id: id, job_name: job, file, source }, isMissing }: InputProps) {
   const t = useInputT();
   const from = source?.job_id ?? id;
   return (
@@ -47,7 +54,9 @@ function Input({ input: { name, job_id: id, job_name: job, file, source } }: { r
         <span className="muted">{fileText(file, t)}</span>
       </span>
       {source === null ? (
-        <span className="muted">{t('inputs.pending')}</span>
+        <span className={isMissing ? 'trouble' : 'muted'}>
+          {t(isMissing ? 'inputs.missing' : 'inputs.pending')}
+        </span>
       ) : (
         <span className="job-input-file">
           {job === null ? (
@@ -71,6 +80,8 @@ function fileText(file: string, t: ReturnType<typeof useInputT>): string {
   if (file === 'result') return t('inputs.result');
   if (file === 'checkpoint best') return t('inputs.best');
   if (file === 'checkpoint newest') return t('inputs.newest');
+  if (file === 'state newest') return t('inputs.stateNewest');
+  if (file === 'state best') return t('inputs.stateBest');
   const [, step] = /^checkpoint (\d+)$/.exec(file) ?? [];
   return step === undefined ? file : t('inputs.step', { step });
 }

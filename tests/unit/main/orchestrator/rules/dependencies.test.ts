@@ -94,6 +94,12 @@ describe('describeParents', () => {
     trouble: { kind, text },
   });
 
+  const lacking = {
+    kind: 'missing',
+    text: 'has no checkpoint (input lora)',
+    input: { name: 'lora', file: 'checkpoint best' },
+  } as const;
+
   test.each([
     [
       [trouble('uploading', 'is still uploading its files')],
@@ -102,6 +108,10 @@ describe('describeParents', () => {
     [
       [trouble('missing', 'has no checkpoint')],
       'Waits for flux, which has no checkpoint. Retry that job, or cancel this one',
+    ],
+    [
+      [{ ...parent('completed'), trouble: lacking }],
+      'Waits for flux, which has no checkpoint (input lora). Retry that job, submit this one again with another file, or cancel it',
     ],
     [[parent('running')], 'Waits for flux (running)'],
     [[parent('running', minutesToMs(0.2))], 'Waits for flux (running, less than a minute left)'],
@@ -125,6 +135,16 @@ describe('describeParents', () => {
     ],
   ])('describes %j', (parents, text) => {
     expect(describeParents(parents)).toBe(text);
+  });
+});
+
+test('converts a missing file to parameters with the input', () => {
+  const input = { name: 'lora', file: 'checkpoint best' };
+  const trouble = { kind: 'missing', text: 'has no checkpoint (input lora)', input } as const;
+  expect(waitForParents([{ ...parent('completed'), trouble }]).params).toMatchObject({
+    files: 'missing',
+    input: 'lora',
+    file: 'checkpoint best',
   });
 });
 

@@ -42,6 +42,17 @@ test.each<[JobWait, string]>([
     wait('after', { count: 1, name: 'flux', state: 'cancelled' }),
     'Waits for flux, which was cancelled. Retry that job, or cancel this one.',
   ],
+  [
+    wait('after', {
+      count: 1,
+      name: 'flux',
+      state: 'completed',
+      files: 'missing',
+      input: 'lora',
+      file: 'result',
+    }),
+    'Waits for flux, which does not have the file result (input lora). Retry that job, submit this one again with another file, or cancel it.',
+  ],
   [wait('unmet'), 'No registered worker meets these requirements'],
   [wait('no_workers'), 'No workers yet'],
   [
