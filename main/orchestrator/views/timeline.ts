@@ -14,7 +14,7 @@ import { isLive, type Job, type PendingJob } from '../model.ts';
 import type { TimelineAttempt, TimelineFilter } from '../ports/index.ts';
 import { timelineRange } from '../rules/timeline-range.ts';
 import { createExplainer } from './explain.ts';
-import { measuredLeft } from './forecast.ts';
+import { measuredLeft, type PredictedStart } from './forecast.ts';
 import { workerNameOf } from './job-views.ts';
 import { shownStatus } from './shown-status.ts';
 import { isoOrNull } from './worker-views.ts';
@@ -26,25 +26,30 @@ type TimelineRequest = Omit<TimelineRange, 'from' | 'to'> & Parameters<typeof ti
 
 /** Which worker ran which job within a range of time, and where pending jobs may start. */
 export function createTimeline(core: Core) {
+  const predictionsOf = createPredictions(core);
   return ({ from, to, ...request }: TimelineRequest): Outcome<Timeline> => {
     const times = timelineRange({ from, to }, core.clock.wall());
-    return times.ok ? accept(timelineWithin(core, { ...request, ...times.value })) : times;
+    return times.ok ? accept(timelineWithin(core, predictionsOf, { ...request, ...times.value })) : times;
   };
 }
 
-function timelineWithin(core: Core, range: TimelineRange): Timeline {
+function timelineWithin(
+  core: Core,
+  predictionsOf: ReturnType<typeof createPredictions>,
+  range: TimelineRange,
+): Timeline {
   const { store } = core;
   const found = store.attemptsWithin({ ...range, limit: maxTimelineBars + 1 });
   const shown = found.slice(0, maxTimelineBars);
   const bars = shown.flatMap(each => barsOf(core, each, range.workerId));
-  const predicted = predictionsOf(core, range);
+  const predicted = predictionsOf(range);
   const jobs = [
     ...shown.map(({ job }) => jobOf(job)),
     ...predicted.map(({ job }) =>
       jobOf({ ...job, name: job.spec.about.name, configName: job.spec.configName }),
     ),
   ];
-  const predictions = predicted.map(({ prediction }) => prediction);
+  const predictions = predicted.map(each => predictionOf(core, each));
   const workerIds = new Set<WorkerId>([
     ...bars.map(({ worker_id: id }) => id),
     ...predictions.flatMap(({ worker_ids: ids }) => ids),
@@ -112,7 +117,7 @@ function leftMsOf(core: Core, id: Job['id']): number | null {
  * The pending jobs whose start can be predicted in a short time: the first ones of the queue, then those that wait for other jobs, or the
  * job that was asked for.
  */
-function predictable({ store }: Core, { user, jobId }: TimelineRange): readonly PendingJob[] {
+function predictable({ store }: Core, jobId: JobId | null): readonly PendingJob[] {
   const firstJobs = (): readonly JobId[] => {
     const queued = store.queuedJobs(maxPredictions);
     return [...queued, ...store.dependentJobs(maxPredictions - queued.length)];
@@ -120,33 +125,70 @@ function predictable({ store }: Core, { user, jobId }: TimelineRange): readonly 
   const ids = jobId === null ? firstJobs() : [jobId];
   return ids.flatMap(id => {
     const job = store.job(id);
-    return job?.status === 'pending' && (user === null || job.user === user) ? [job] : [];
+    return job?.status === 'pending' ? [job] : [];
   });
 }
 
 interface Predicted {
   readonly job: PendingJob;
-  readonly prediction: TimelinePrediction;
+  readonly start: PredictedStart;
+  /** In ms since 1970. */
+  readonly at: number;
 }
 
-function predictionsOf(core: Core, range: TimelineRange): readonly Predicted[] {
-  const now = core.clock.wall();
-  // Nothing starts in the past, and predictions take most of the time of a read.
-  if (range.to <= now) return [];
-  const explainer = createExplainer(core, core.store);
-  return predictable(core, range).flatMap(job => {
-    const start = explainer.predict(job);
-    if (start === null) return [];
-    const at = now + start.inMs;
-    const isElsewhere = range.workerId !== null && !start.workers.includes(range.workerId);
-    if (at < range.from || at >= range.to || isElsewhere) return [];
-    const prediction = {
-      job_id: job.id,
-      starts_at: core.clock.iso(at),
-      ends_at: start.runMs === null ? null : core.clock.iso(at + start.runMs),
-      worker_ids: [...start.workers],
-      basis: start.basis,
-    };
-    return [{ job, prediction }];
-  });
+/** How long predictions of a large fleet are shared, in ms. */
+const sharedMs = 10_000;
+
+/** Evaluations of a job for a worker, above which predictions are shared. They then take more than a few milliseconds. */
+const maxFreshEvaluations = 3_000;
+
+/**
+ * Predicts where pending jobs start. Each open panel asks for the first jobs of the queue again and again, so in a large fleet
+ * all of them get the same predictions for a while.
+ */
+function createPredictions(core: Core) {
+  let shared: { readonly madeAt: number; readonly predicted: readonly Predicted[] } | null = null;
+
+  const predict = (jobs: readonly PendingJob[]): readonly Predicted[] => {
+    const now = core.clock.wall();
+    const explainer = createExplainer(core, core.store);
+    return jobs.flatMap(job => {
+      const start = explainer.predict(job);
+      return start === null ? [] : [{ job, start, at: now + start.inMs }];
+    });
+  };
+
+  const predictFirst = (): readonly Predicted[] => {
+    const mono = core.clock.mono();
+    if (shared !== null && mono - shared.madeAt < sharedMs) return shared.predicted;
+    const jobs = predictable(core, null);
+    const predicted = predict(jobs);
+    const isCostly = core.store.workers().length * jobs.length > maxFreshEvaluations;
+    shared = isCostly ? { madeAt: mono, predicted } : null;
+    return predicted;
+  };
+
+  return (range: TimelineRange): readonly Predicted[] => {
+    const now = core.clock.wall();
+    // Nothing starts in the past, and predictions take most of the time of a read.
+    if (range.to <= now) return [];
+    const predicted = range.jobId === null ? predictFirst() : predict(predictable(core, range.jobId));
+    return predicted.flatMap(({ job, start, at }) => {
+      // A shared prediction may be about a job that has started, or should have by now.
+      const startsAt = Math.max(at, now);
+      const isPending = core.store.job(job.id)?.status === 'pending';
+      const isOwn = range.user === null || job.user === range.user;
+      const isElsewhere = range.workerId !== null && !start.workers.includes(range.workerId);
+      const isWithin = startsAt >= range.from && startsAt < range.to;
+      return isPending && isOwn && isWithin && !isElsewhere ? [{ job, start, at: startsAt }] : [];
+    });
+  };
 }
+
+const predictionOf = (core: Core, { job, start, at }: Predicted): TimelinePrediction => ({
+  job_id: job.id,
+  starts_at: core.clock.iso(at),
+  ends_at: start.runMs === null ? null : core.clock.iso(at + start.runMs),
+  worker_ids: [...start.workers],
+  basis: start.basis,
+});

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { UpdateId } from '../../../protocol/worker-update.ts';
 import type { AgentFacts } from '../../../main/orchestrator/model.ts';
 import type { Worker } from '../../../main/orchestrator/ports/index.ts';
 import {
@@ -63,6 +64,19 @@ const unknownAgent: AgentFacts = {
   registeredAt: at(3),
 };
 
+const update: NonNullable<Worker['update']> = {
+  id: UpdateId.parse('u_1'),
+  request: UpdateId.parse('u_0'),
+  atOnce: 2,
+  when: 'idle',
+  by: 'größe “ops”',
+  state: 'failed',
+  since: at(7),
+  startedAt: at(6),
+  target: { version: '0.2.0', program: 'trainyard-worker.mjs', sha256: 'ab'.repeat(32) },
+  reason: 'the new program ends with “exit 9”\u2028',
+};
+
 const shapes: readonly [string, Partial<Worker>][] = [
   ['that never registered', {}],
   ['of the other type', { type: 'ephemeral' }],
@@ -84,6 +98,8 @@ const shapes: readonly [string, Partial<Worker>][] = [
   ['that is silent', { gone: 'silent' }],
   ['that has run a job', { served: true }],
   ['on which jobs failed to start', { strikes: [jobId('j_2'), jobId('j_1')] }],
+  ['whose update failed', { update }],
+  ['whose update waits', { update: { ...update, state: 'queued', startedAt: null, reason: null } }],
   [
     'in quarantine',
     {
@@ -114,6 +130,7 @@ export function describeWorkers(open: OpenStore): void {
         lastContactAt: at(1),
         gone: 'silent',
         served: true,
+        update: { ...update, id: UpdateId.parse('u_9') },
       });
       const after = makeWorker({ ...changes, createdAt: before.createdAt });
       await store.write(tx => {

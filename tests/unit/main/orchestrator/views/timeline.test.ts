@@ -140,6 +140,22 @@ describe('predictions of the timeline', () => {
     expect(readTimeline(fleet, { workerId: otherRig.id }).predictions).toEqual([]);
   });
 
+  test('shares the predictions of a large fleet for ten seconds, without jobs that no longer wait', async () => {
+    const { fleet } = await openBusy();
+    for (let n = 0; n < 61; n += 1) await fleet.addWorker();
+    const ids: string[] = [];
+    for (let n = 0; n < 50; n += 1) ids.push((await fleet.submit({}, n === 0 ? bob : undefined)).jobId);
+    const [first, second] = read(fleet).predictions;
+    expect([first?.job_id, second?.job_id]).toEqual(ids.slice(0, 2));
+    valueOf(await fleet.cancel(first?.job_id as never));
+    expect(read(fleet).predictions[0]).toEqual(second);
+    expect(read(fleet, { user: 'bob' }).predictions).toEqual([]);
+    await fleet.clock.advance(10_000);
+    const [fresh] = read(fleet).predictions;
+    expect(fresh?.job_id).toBe(second?.job_id);
+    expect(Date.parse(fresh?.starts_at ?? '')).toBeLessThan(Date.parse(second?.starts_at ?? ''));
+  });
+
   test('omits pending jobs whose start cannot be predicted', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit({ gpu_count: 64 });
