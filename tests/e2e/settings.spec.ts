@@ -147,6 +147,21 @@ test('signs another browser out immediately when the user ends its session', asy
   expect(await page.content()).not.toContain(cookie?.value);
 });
 
+test('shows tokens and sessions of others without a reload of the page', async ({ page, browser }) => {
+  await page.clock.install();
+  await open(page, '/settings/access');
+  const tokens = page.getByRole('region', { name: 'API tokens' });
+  const sessions = page.getByRole('region', { name: 'Signed-in browsers' });
+  await expect(sessions.getByRole('listitem').filter({ hasText: 'this browser' })).toHaveCount(1);
+  await orchestrator.call('POST', '/api/tokens', { name: 'nightly', permissions: ['queue.view'] });
+  const phone = await openInAnotherBrowser(browser, orchestrator.token);
+  await expect(tokens.getByText('nightly')).toHaveCount(0);
+  await page.clock.fastForward('00:31');
+  await expect(tokens.getByText('nightly')).toBeVisible();
+  await expect(sessions.getByText('Firefox 140 on Android').first()).toBeVisible();
+  await phone.context().close();
+});
+
 test('ends all other sessions after a confirmation, and keeps this browser signed in', async ({
   page,
   browser,

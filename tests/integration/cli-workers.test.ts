@@ -1,5 +1,6 @@
 /** `trainyard workers ...` against an orchestrator: its effects, output and exit codes. */
-import { readFileSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -7,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { settingsApi } from '../../protocol/settings-api.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
-import { createLightWorker } from '../support/light-worker.ts';
+import { version } from '../../protocol/version.ts';
+import { createLightWorker, type LightWorker } from '../support/light-worker.ts';
+import { temporaryFolder } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -368,4 +371,93 @@ test('renames a worker and keeps its id', async () => {
   );
   expect((await workers(['get', 'rig-old'])).code).toBe(4);
   await workers(['delete', 'rig new']);
+});
+
+describe('trainyard workers update', () => {
+  const name = 'trainyard-worker.mjs';
+  const program = '// the program of the server\n';
+  const sha256 = createHash('sha256').update(program).digest('hex');
+  const own = { name, sha256: 'a'.repeat(64), blocked: null };
+  const agent = new Agent();
+  let updater: TestServer;
+  beforeAll(async () => {
+    const workerPrograms = temporaryFolder();
+    writeFileSync(join(workerPrograms, name), program);
+    updater = await startTestServer({ workerPrograms });
+  });
+  afterAll(async () => {
+    agent.destroy();
+    await updater.close();
+  });
+
+  const update = (...args: readonly string[]): Promise<CliRun> =>
+    runTrainyard(['workers', 'update', ...args, '--data-dir', updater.dataDir]);
+
+  /** A worker with an older program, which reports these states of its update. */
+  async function openOld(rig: string, reports: readonly object[], more: object = {}) {
+    const { id, token } = await updater.createWorker({ name: rig });
+    const light: LightWorker = createLightWorker({
+      url: updater.url,
+      id,
+      token,
+      agent,
+      onCommand: command => {
+        if (command.type === 'update') void answer(command);
+      },
+    });
+    const answer = async (command: object): Promise<void> => {
+      const order = 'id' in command ? command.id : null;
+      for (const report of reports)
+        await fetch(`${updater.url}/api/workers/update`, {
+          method: 'POST',
+          headers: { 'x-worker-token': token, 'content-type': 'application/json' },
+          body: JSON.stringify({ id: order, ...report }),
+        });
+      if (reports.some(report => 'reason' in report)) return;
+      await light.register({ agent_version: version, program: { ...own, sha256 }, start_id: 'next' });
+      await light.openStream();
+    };
+    await light.register({ agent_version: '0.0.1', program: own, ...more });
+    await light.openStream();
+    onTestFinished(() => light.cut());
+  }
+
+  test('updates a worker, prints each step, and shows its new version', async () => {
+    await openOld('rig-new', [{ state: 'downloading' }, { state: 'restarting' }]);
+    const { code, out, err } = await update('rig-new');
+    expect(err).toContain(`rig-new: updated to ${version}\n`);
+    expect(out.split('\n')[1]).toMatch(new RegExp(`^rig-new +updated +${version.replaceAll('.', '\\.')}`));
+    expect(code).toBe(0);
+  });
+
+  test('exits with 1, the reason and the command for workers that were not updated', async () => {
+    await openOld('rig-bad', [{ state: 'failed', reason: 'the disk is full' }]);
+    const failed = await update('rig-bad', '--json');
+    expect(failed.code).toBe(1);
+    expect(failed.err).toContain('1 of 1 workers were not updated');
+    expect(JSON.parse(failed.out)).toMatchObject({
+      workers: [{ name: 'rig-bad', state: 'failed', detail: 'the disk is full' }],
+    });
+    await openOld('rig-old', [], { program: null });
+    const refused = await update('rig-old');
+    expect(refused.code).toBe(1);
+    expect(refused.out).toMatch(/^rig-old +refused/m);
+    expect(refused.err).toContain('To update a worker by hand, run this on its machine:');
+  });
+
+  test('requests the update of all workers without waiting for it', async () => {
+    await openOld('rig-slow', []);
+    const { out } = await update('--all', '--no-wait', '--json');
+    const { workers: results } = JSON.parse(out) as { workers: { name: string; state: string }[] };
+    expect(results.find(each => each.name === 'rig-slow')).toMatchObject({ state: 'requested' });
+  });
+
+  test.each([
+    [[], 'Give the workers to update, or --all'],
+    [['--all', 'rig-new'], 'Give the workers to update, or --all'],
+    [['--all', '--at-once', '65'], 'Give a number from 1 to 64'],
+  ])('refuses %j', async (args, message) => {
+    const { code, err } = await update(...args);
+    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+  });
 });

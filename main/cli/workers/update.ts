@@ -60,7 +60,7 @@ export const update: RemoteSpec = {
     };
     const { workers: answers, command } = await remote.request(workerUpdatesApi.request, { body });
     const accepted = answers.filter(answer => answer.accepted);
-    const waits = remote.flags['wait'] !== false && accepted.length > 0;
+    const waits = remote.flags['no-wait'] !== false && accepted.length > 0;
     const views = waits ? await followUpdates(remote, accepted) : new Map<string, WorkerView>();
     const results = answers.map(answer => resultOf(answer, views.get(answer.worker_id)));
     printRows(remote, {

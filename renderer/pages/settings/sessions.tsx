@@ -5,10 +5,11 @@ import Smartphone from 'lucide-react/icons/smartphone';
 import { useRef, useState } from 'react';
 import { sessionApi, type SessionView } from '../../../protocol/session-api.ts';
 import { usePanel, useLoaded } from '../../app/context.ts';
+import { useVisibleNow } from '../../app/use-visible-now.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { Time, useNow } from '../../ui/time.tsx';
+import { Time } from '../../ui/time.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
 import './tokens.css';
 
@@ -19,7 +20,7 @@ const readMs = 30_000;
 export function Sessions() {
   const t = useT();
   const { client } = usePanel();
-  const { value, reload } = useLoaded(sessionApi.list, undefined, String(useNow(readMs)));
+  const { value, reload } = useLoaded(sessionApi.list, undefined, String(useVisibleNow(readMs)));
   const sessions = value?.sessions ?? [];
   const [isAsking, setAsking] = useState(false);
   const revokeOthers = async (): Promise<void> => {

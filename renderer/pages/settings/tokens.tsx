@@ -2,6 +2,7 @@ import KeyRound from 'lucide-react/icons/key-round';
 import { useState } from 'react';
 import { type TokenView, tokensApi } from '../../../protocol/tokens-api.ts';
 import { usePanel, useLoaded } from '../../app/context.ts';
+import { useVisibleNow } from '../../app/use-visible-now.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
@@ -11,10 +12,13 @@ import { NewTokenDialog } from './new-token.tsx';
 import { useSettingsT } from './texts.tsx';
 import './tokens.css';
 
+/** No event tells of tokens, so they are read again at this interval. */
+const readMs = 30_000;
+
 /** Lists the API tokens with their permissions. */
 export function Tokens() {
   const t = useT();
-  const { value, reload } = useLoaded(tokensApi.list);
+  const { value, reload } = useLoaded(tokensApi.list, undefined, String(useVisibleNow(readMs)));
   const tokens = value?.tokens ?? [];
   const [isAdding, setAdding] = useState(false);
   const [revoking, setRevoking] = useState<TokenView | null>(null);
