@@ -136,7 +136,7 @@ interface Predicted {
   readonly at: number;
 }
 
-/** How long predictions of a large fleet are shared, in ms. */
+/** Time for which predictions of a large fleet are shared, in ms. */
 const sharedMs = 10_000;
 
 /** Evaluations of a job for a worker, above which predictions are shared. They then take more than a few milliseconds. */

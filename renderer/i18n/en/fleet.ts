@@ -51,6 +51,7 @@ export const fleet = {
   'usage.noPrice': 'To see the cost, set the price of electricity:',
   'causes.title':
     '{count, plural, one {# job failed in the last 7 days} other {# jobs failed in the last 7 days}}',
+  'causes.newest': 'Causes of the newest {count, number} failed jobs',
   'causes.cause': '{count, number} × {cause}',
   'causes.jobs': '{names} and {more, number} more',
   'free.now': 'Free now',

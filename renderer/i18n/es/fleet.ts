@@ -53,6 +53,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.noPrice': 'Para ver el coste, indique el precio de la electricidad:',
   'causes.title':
     '{count, plural, one {# trabajo falló en los últimos 7 días} other {# trabajos fallaron en los últimos 7 días}}',
+  'causes.newest': 'Causas de los {count, number} trabajos fallidos más recientes',
   'causes.cause': '{count, number} × {cause}',
   'causes.jobs': '{names} y {more, number} más',
   'free.now': 'Libre ahora',

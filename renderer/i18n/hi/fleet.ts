@@ -51,6 +51,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.cost': 'लागत',
   'usage.noPrice': 'लागत देखने के लिए बिजली की कीमत सेट करें:',
   'causes.title': '{count, plural, one {पिछले 7 दिनों में # जॉब विफल} other {पिछले 7 दिनों में # जॉब विफल}}',
+  'causes.newest': 'सबसे नए {count, number} विफल जॉब के कारण',
   'causes.cause': '{count, number} × {cause}',
   'causes.jobs': '{names} और {more, number} अन्य',
   'free.now': 'अभी खाली',

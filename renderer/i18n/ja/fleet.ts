@@ -51,6 +51,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.cost': '費用',
   'usage.noPrice': '費用を表示するには、電気料金の単価を設定します:',
   'causes.title': '過去 7 日間に失敗したジョブ: {count, number} 件',
+  'causes.newest': '直近に失敗した {count, number} 件のジョブの原因',
   'causes.cause': '{count, number} × {cause}',
   'causes.jobs': '{names}、ほか {more, number} 件',
   'free.now': '今すぐ使用可能',

@@ -50,6 +50,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'usage.cost': '费用',
   'usage.noPrice': '要查看费用，请设置电价：',
   'causes.title': '最近 7 天有 {count, number} 个任务失败',
+  'causes.newest': '最近 {count, number} 个失败任务的原因',
   'causes.cause': '{count, number} × {cause}',
   'causes.jobs': '{names} 等，另有 {more, number} 个',
   'free.now': '现在空闲',

@@ -44,10 +44,16 @@ function FromServer() {
     ),
   );
   const { value } = useLoaded(queueApi.list, newestFailed, String(failed?.seq ?? ''));
-  return value === null ? null : <Causes jobs={value.entries} />;
+  return value === null ? null : <Causes jobs={value.entries} hasMore={value.next_cursor !== null} />;
 }
 
-function Causes({ jobs }: { readonly jobs: readonly JobView[] }) {
+interface CausesProps {
+  readonly jobs: readonly JobView[];
+  /** There are older failed jobs, which are not counted. */
+  readonly hasMore?: boolean;
+}
+
+function Causes({ jobs, hasMore = false }: CausesProps) {
   const t = useFleetTexts();
   const since = useNow(60_000) - weekMs;
   const causeOf = useMemo(() => createCauseReader(name => t(`jobs.cause.${name}`)), [t]);
@@ -55,10 +61,12 @@ function Causes({ jobs }: { readonly jobs: readonly JobView[] }) {
   const groups = useMemo(() => groupFailures(failed, causeOf), [failed, causeOf]);
   if (failed.length === 0) return null;
   const max = groups[0]?.count ?? 1;
+  // If an older one was read, all failures of these days were.
+  const isCut = hasMore && failed.length === jobs.length;
   return (
     <section className="card causes" aria-labelledby="overview-causes">
       <div className="page-head">
-        <h2 id="overview-causes">{t('causes.title', { count: failed.length })}</h2>
+        <h2 id="overview-causes">{t(isCut ? 'causes.newest' : 'causes.title', { count: failed.length })}</h2>
         <Link href={failedLink}>{t('overview.act.failed')}</Link>
       </div>
       <ol className="plain-list">

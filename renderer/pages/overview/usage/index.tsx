@@ -37,12 +37,6 @@ export function UsageCard() {
     <section className="card usage" aria-labelledby="usage" aria-busy={value === null}>
       <div className="page-head">
         <h2 id="usage">{t('usage.title')}</h2>
-        {lacksPrice && may(settingsApi.change) && (
-          <span className="muted">
-            {t('usage.noPrice')}{' '}
-            <Link href="/settings/workers#settings-electricity">{t('nav.settings')}</Link>
-          </span>
-        )}
         <div className="chips" role="group" aria-label={t('usage.span')}>
           {spans.map(each => (
             <button
@@ -62,6 +56,11 @@ export function UsageCard() {
           <Figure key={name} name={name} days={days} currency={value?.currency ?? null} />
         ))}
       </div>
+      {lacksPrice && may(settingsApi.change) && (
+        <p className="muted usage-note">
+          {t('usage.noPrice')} <Link href="/settings/workers#settings-electricity">{t('nav.settings')}</Link>
+        </p>
+      )}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { type ReactNode, useId } from 'react';
-import { Field } from '../../field.tsx';
+import { Field, Tick } from '../../field.tsx';
 import { useTemplateT } from './texts.tsx';
 
 interface SeveralProps {
@@ -59,19 +59,10 @@ function Marks({ label, choices, lines, error, onChange }: Omit<SeveralProps, 'h
       aria-labelledby={id}
       aria-describedby={error === undefined ? undefined : `${id}-error`}
     >
-      <span id={id} className="label">
-        {label}
-      </span>
+      <span id={id}>{label}</span>
       <div className="sweep-marks">
         {choices.map(([value, text]) => (
-          <label key={value} className="tick">
-            <input
-              type="checkbox"
-              checked={marked.includes(value)}
-              onChange={({ target }) => mark(value, target.checked)}
-            />
-            {text}
-          </label>
+          <Tick key={value} label={text} isOn={marked.includes(value)} onChange={isOn => mark(value, isOn)} />
         ))}
       </div>
       {error !== undefined && (

@@ -17,8 +17,8 @@ export function SweepSummary({ sweep: { axes, count }, parameters }: SummaryProp
   });
   return (
     <p className="note sweep-summary">
-      <strong>{t('templates.sweep.count', { count })}</strong> <bdi>{parts.join(', ')}</bdi>{' '}
-      {t('templates.sweep.first')}
+      <strong>{t('templates.sweep.count', { count })}</strong> <bdi>{parts.join(', ')}</bdi>
+      <span className="muted">{t('templates.sweep.first')}</span>
     </p>
   );
 }
