@@ -150,7 +150,7 @@ test('signs another browser out immediately when the user ends its session', asy
 test('shows tokens and sessions of others without a reload of the page', async ({ page, browser }) => {
   await page.clock.install();
   await open(page, '/settings/access');
-  const tokens = page.getByRole('region', { name: 'API tokens' });
+  const tokens = page.getByRole('region', { name: 'Tokens', exact: true });
   const sessions = page.getByRole('region', { name: 'Signed-in browsers' });
   await expect(sessions.getByRole('listitem').filter({ hasText: 'this browser' })).toHaveCount(1);
   await orchestrator.call('POST', '/api/tokens', { name: 'nightly', permissions: ['queue.view'] });
