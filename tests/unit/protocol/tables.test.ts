@@ -120,6 +120,7 @@ describe('tables of calls', () => {
       'PUT /api/templates/:template (queue.manage)',
       'DELETE /api/templates/:template (queue.manage)',
       'POST /api/templates/:template/submit (queue.submit)',
+      'POST /api/templates/:template/sweep (queue.submit)',
       'GET /api/timeline (queue.view)',
       'GET /api/usage (queue.view)',
       'GET /api/queue/:id/logs (queue.view)',
