@@ -350,7 +350,7 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'template-sweep',
-    path: at('/jobs/new'),
+    path: fixedPath('/jobs/new'),
     ready: '.submit-form',
     open: sweepTemplate,
     close: deleteTemplate,

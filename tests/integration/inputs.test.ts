@@ -165,7 +165,7 @@ test('continues the training of a parent from its whole checkpoint folder, which
   const best = await server.submit({ config, inputs: inputs('state best') });
   for (const job of [parent, newest, best])
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
-  const stored = await storedOf(parent);
+  const stored = await listStoredFiles(parent);
   for (const [job, step] of [
     [newest, 200],
     [best, 100],
@@ -177,12 +177,12 @@ test('continues the training of a parent from its whole checkpoint folder, which
       [join('random', 'states_0.pkl')]: stored[`${folder}/random/states_0.pkl`],
     });
     const uploaded = await until(async () => {
-      const keys = Object.keys(await storedOf(job));
+      const keys = Object.keys(await listStoredFiles(job));
       return keys.includes('seen.json') ? keys : null;
     }, 30_000);
     expect(uploaded).toEqual(['seen.json']);
   }
-  await program.said(/Continuing from lora-step00000200-state, a checkpoint of another job/);
+  await program.waitForLine(/Continuing from lora-step00000200-state, a checkpoint of another job/);
 }, 120_000);
 
 test('keeps a child waiting with the reason if its parent completed without the file, and refuses new ones', async () => {

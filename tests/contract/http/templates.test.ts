@@ -250,7 +250,7 @@ describe('job templates', () => {
       expect(dry.jobs.map(({ job_id: id }) => id)).toEqual([null, null, null, null]);
       const wrong = [{ key: 'nested.rank', values: [4, 5] }];
       for (const dry_run of [true, false])
-        expect(code(await sweep('tried', { sweep: wrong, group: 'tried', dry_run }))).toMatchObject({
+        expect(failureOf(await sweep('tried', { sweep: wrong, group: 'tried', dry_run }))).toMatchObject({
           problem: { code: 'invalid_request', detail: 'nested.rank: expected one of: 4, 8, not 5' },
         });
       const submitted = valueOf(await server.admin.call(queueApi.list, { query: { group: 'tried' } }));
@@ -263,7 +263,7 @@ describe('job templates', () => {
       const first = valueOf(await sweep('swept once', body));
       valueOf(await server.admin.call(templatesApi.remove, { params: { template: 'swept once' } }));
       expect(valueOf(await sweep('swept once', body))).toEqual({ ...first, idempotent_hit: true });
-      expect(code(await sweep('swept once', { sweep: grid }))).toMatchObject({
+      expect(failureOf(await sweep('swept once', { sweep: grid }))).toMatchObject({
         problem: { code: 'template_not_found' },
       });
     });
@@ -275,9 +275,9 @@ describe('job templates', () => {
         { sweep: ['a', 'b'].map(key => ({ key, values: Array.from({ length: 17 }, (_, n) => n) })) },
       ],
       ['with one value and several', { sweep: grid, values: { learning_rate: 1 } }],
-    ])('is refused %s', async (_what, body) => {
-      valueOf(await create({ name: `refused ${_what}` }));
-      expect(code(await sweep(`refused ${_what}`, body))).toMatchObject({
+    ])('is refused %s', async (reason, body) => {
+      valueOf(await create({ name: `refused ${reason}` }));
+      expect(failureOf(await sweep(`refused ${reason}`, body))).toMatchObject({
         problem: { code: 'invalid_request' },
       });
     });

@@ -141,17 +141,17 @@ describe('predictions of the timeline', () => {
   });
 
   test('shares the predictions of a large fleet for ten seconds, without jobs that no longer wait', async () => {
-    const { fleet } = await openBusy();
+    const { fleet } = await openWithRunningJob();
     for (let n = 0; n < 61; n += 1) await fleet.addWorker();
     const ids: string[] = [];
     for (let n = 0; n < 50; n += 1) ids.push((await fleet.submit({}, n === 0 ? bob : undefined)).jobId);
-    const [first, second] = read(fleet).predictions;
+    const [first, second] = readTimeline(fleet).predictions;
     expect([first?.job_id, second?.job_id]).toEqual(ids.slice(0, 2));
     valueOf(await fleet.cancel(first?.job_id as never));
-    expect(read(fleet).predictions[0]).toEqual(second);
-    expect(read(fleet, { user: 'bob' }).predictions).toEqual([]);
+    expect(readTimeline(fleet).predictions[0]).toEqual(second);
+    expect(readTimeline(fleet, { user: 'bob' }).predictions).toEqual([]);
     await fleet.clock.advance(10_000);
-    const [fresh] = read(fleet).predictions;
+    const [fresh] = readTimeline(fleet).predictions;
     expect(fresh?.job_id).toBe(second?.job_id);
     expect(Date.parse(fresh?.starts_at ?? '')).toBeLessThan(Date.parse(second?.starts_at ?? ''));
   });
