@@ -1,5 +1,6 @@
 /**
- * `npm run bench [-- --only NAME ...] [--rounds N] [--minutes N] [--out DIR]`: prints a table and writes it as JSON.
+ * `npm run bench [-- --only NAME ...] [--rounds N] [--minutes N] [--jobs N] [--folder DIR] [--out DIR]`: prints a table
+ * and writes it as JSON.
  * The figures depend on the machine, so none of them makes the run fail. Compare the ratios to programs that ran in
  * alternate rounds on the same machine.
  */
@@ -7,6 +8,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { jobsByDefault, measureAge } from './age.ts';
+import { measureBatch } from './batch.ts';
 import { measureHeartbeats } from './beats.ts';
 import { measureCycle } from './cycle.ts';
 import { type Line, tableOf } from './figures.ts';
@@ -31,10 +34,14 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true },
     rounds: { type: 'string' },
     minutes: { type: 'string' },
+    jobs: { type: 'string' },
+    folder: { type: 'string' },
     out: { type: 'string' },
   },
 });
 const benchmarks: Readonly<Record<string, (rounds: number) => Promise<readonly Line[]>>> = {
+  age: rounds => measureAge(rounds, Number(values.jobs ?? jobsByDefault), values.folder),
+  batch: measureBatch,
   latency: measureLatency,
   cycle: measureCycle,
   beats: measureHeartbeats,
@@ -53,7 +60,7 @@ const benchmarks: Readonly<Record<string, (rounds: number) => Promise<readonly L
   soak: () => measureSoak(Number(values.minutes ?? 20)),
 };
 /** Benchmarks that run only when they are named, because they take too long. */
-const byNameOnly: readonly string[] = ['peers', 'soak', 'transfer'];
+const byNameOnly: readonly string[] = ['age', 'peers', 'soak', 'transfer'];
 
 const names = values.only ?? Object.keys(benchmarks).filter(name => !byNameOnly.includes(name));
 const unknown = names.filter(name => !Object.hasOwn(benchmarks, name));

@@ -1,6 +1,8 @@
 /** Fills the store of a data folder with the history of a large fleet, as if it had run for months. */
-import { nothingAbout } from '../../protocol/job-about.ts';
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { type JobAbout, nothingAbout } from '../../protocol/job-about.ts';
+import { createLogFiles } from '../../main/store/logs/log-files.ts';
 import { createSeal } from '../../main/audit/chain.ts';
 import { makeFolder, openDataFolder } from '../../main/host/data-folder.ts';
 import { systemClock } from '../../main/host/system.ts';
@@ -15,6 +17,8 @@ export interface Scale {
   readonly ended: number;
   /** Time between two submissions, in ms; the default is one minute. */
   readonly everyMs?: number;
+  /** Also writes an audit row for each ended job, tags and groups of some jobs, and 2,000 logs. */
+  readonly isAged?: boolean;
 }
 
 /** A running job, with the data for reports about it. */
@@ -62,18 +66,53 @@ export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<Lar
   ];
   const running: RunningJob[] = [];
   await inPortions(store, kinds.length, (tx, n) => {
-    const submitted = jobOf(n, now - (kinds.length - n) * (scale.everyMs ?? minute));
+    const plain = jobOf(n, now - (kinds.length - n) * (scale.everyMs ?? minute));
+    const submitted = scale.isAged ? { ...plain, spec: { ...plain.spec, about: aboutOf(n) } } : plain;
     tx.insertJob(submitted, { config: { model: 'sdxl', seed: n }, dataloader: null, files: {} });
     const workerNo = kinds[n] === 'running' ? running.length : n % scale.workers;
     const replacement =
       kinds[n] === 'running' ? runningJob(submitted, workerNo) : endedJob(submitted, workerNo);
     if (kinds[n] === 'pending') return;
     tx.replaceJob(submitted, replacement);
+    if (scale.isAged && 'endedAt' in replacement) tx.appendAudit(auditRowOf(replacement));
     if (kinds[n] === 'running' && replacement.attempt !== null)
       running.push({ jobId: replacement.id, attemptId: replacement.attempt.id, token: tokenOf(workerNo) });
   });
   await store.close();
+  if (scale.isAged) await writeLogs(dataDir, Math.min(maxLogs, scale.ended));
   return { adminToken, running };
+}
+
+const maxLogs = 2_000;
+
+/** A job in fifty has tags and a group. */
+const aboutOf = (n: number): JobAbout =>
+  n % 50 === 0
+    ? {
+        name: `run ${n}`,
+        tags: ['base', `set-${n % 7}`],
+        group: `night-${n % 400}`,
+        sweep: null,
+        template: null,
+      }
+    : nothingAbout;
+
+const auditRowOf = ({ id, status, endedAt }: EndedJob): Parameters<Tx['appendAudit']>[0] => ({
+  at: endedAt,
+  type: `job.${status}`,
+  actor: { type: 'system' },
+  target: { type: 'job', id },
+  details: { from: 'running', to: status },
+});
+
+async function writeLogs(dataDir: string, count: number): Promise<void> {
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const options = { perAttempt: 2 ** 20, reserve: 0, clock: systemClock, log };
+  const files = createLogFiles({ ...options, folder: join(dataDir, 'logs') });
+  const text = 'step 1 loss 0.5\n'.repeat(20);
+  const piece = { after: 0, from: 0, to: text.length, text, isLast: true };
+  for (let n = 0; n < count; n += 1) await files.append(jobIdOf(n), 1, piece);
+  await files.close();
 }
 
 async function inPortions(
@@ -89,6 +128,7 @@ async function inPortions(
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 const tokenOf = (n: number): string => `wt_of_worker_${n}`;
+const jobIdOf = (n: number): JobId => JobId.parse(`j_${String(n).padStart(8, '0')}`);
 const workerId = (n: number): WorkerId => WorkerId.parse(`w_${String(n).padStart(8, '0')}`);
 
 const cards = [
@@ -156,7 +196,7 @@ const priorities = [0, 10, 10, 10, 20, 30];
 function jobOf(n: number, queuedAt: number): PendingJob {
   const priority = priorities[n % priorities.length] ?? 10;
   return {
-    id: JobId.parse(`j_${String(n).padStart(8, '0')}`),
+    id: jobIdOf(n),
     order: n + 1,
     status: 'pending',
     spec: {
@@ -218,7 +258,9 @@ function runningJob(job: PendingJob, workerNo: number): Job {
   return { ...rest, status: 'running', attempt: attemptOf(job, workerNo), progress: progressOf(job.order) };
 }
 
-function endedJob(job: PendingJob, workerNo: number): Job {
+type EndedJob = Extract<Job, { readonly endedAt: number }>;
+
+function endedJob(job: PendingJob, workerNo: number): EndedJob {
   const { notBefore: _, ...rest } = job;
   const status = job.order % 10 === 0 ? 'failed' : 'completed';
   const cause = status === 'failed' ? 'trainer_exit' : null;
