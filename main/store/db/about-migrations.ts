@@ -34,3 +34,20 @@ export const templateMigrations: readonly string[] = [
   ALTER TABLE jobs ADD COLUMN template TEXT;
   `,
 ];
+
+/**
+ * Contains everything that lists of ended jobs filter and sort by. Jobs enter it once, when they end. Its expressions are those of
+ * `store/rows/job-search`: SQLite then reads their values from the index.
+ */
+export const listMigrations: readonly string[] = [
+  `
+  CREATE INDEX jobs_list ON jobs (
+    ord, status, priority, user, worker_id, group_name, tags,
+    (id || char(10) || coalesce(name, '') || char(10) || config_name || char(10) || user || char(10) || coalesce(error, '')),
+    lower(coalesce(name, config_name)),
+    coalesce(progress ->> '$.percent', 100.0 * (progress ->> '$.step') / (progress ->> '$.total_steps')),
+    progress ->> '$.loss',
+    ended_at
+  ) WHERE ended_at IS NOT NULL;
+  `,
+];

@@ -3,6 +3,7 @@ import {
   aboutMigrations,
   likenessMigrations,
   linkMigrations,
+  listMigrations,
   templateMigrations,
 } from './about-migrations.ts';
 import { dependencyMigrations, inputMigrations, turnMigrations } from './dependency-migrations.ts';
@@ -456,6 +457,7 @@ const migrations: readonly string[] = [
   ...inputMigrations,
   ...templateMigrations,
   ...workerMigrations,
+  ...listMigrations,
 ];
 
 /** The newest schema that this version supports. */

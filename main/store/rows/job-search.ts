@@ -1,53 +1,16 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { liveStatuses } from '../../../protocol/job.ts';
-import { jobStates, type JobSort } from '../../../protocol/job-search.ts';
 import type { JobFilter, JobPlace, StatusCount, Tx } from '../../orchestrator/ports/index.ts';
+import { type Condition, conditionsOf, isUnfiltered, type Value } from './job-conditions.ts';
 import type { JoinedRow } from './job-mapping.ts';
+import {
+  everyJob,
+  isFoundByIndex,
+  sortValues,
+  type Source,
+  sourcesOf,
+  statusConditions,
+} from './job-sources.ts';
 import { isDependent, isQueued, isUnapproved } from './pending-sets.ts';
-
-type Value = string | number;
-type Filter = Pick<JobFilter, 'includeFinal' | 'user' | 'workerId' | 'search'>;
-
-/** Conditions on `jobs j` and their bound values, in the same order. */
-interface Conditions {
-  readonly texts: string[];
-  readonly values: Value[];
-}
-
-const percent =
-  "coalesce(j.progress ->> '$.percent', 100.0 * (j.progress ->> '$.step') / (j.progress ->> '$.total_steps'))";
-const states = jobStates.map((state, at) => `WHEN '${state}' THEN ${at}`).join(' ');
-const isBlocked = `(${isUnapproved('j.')})`;
-const state = `CASE WHEN j.status = 'pending' AND j.approval = 'wanted' THEN 'blocked'
-  WHEN j.status = 'dispatched' THEN 'starting' ELSE j.status END`;
-
-/** Value that each order compares; nulls sort last. The panel computes the same values (`job-order.ts`). */
-const sortValues: Readonly<Record<JobSort, string>> = {
-  submitted: 'j.ord',
-  name: 'lower(coalesce(j.name, j.config_name))',
-  state: `(CASE ${state} ${states} END)`,
-  priority: 'j.priority',
-  worker: '(SELECT lower(w.name) FROM workers w WHERE w.id = j.worker_id)',
-  progress: `iif(j.status = 'completed', 100.0, iif(j.status = 'pending', NULL, ${percent}))`,
-  eta: `iif(j.status = 'running', coalesce(j.progress ->> '$.eta_s', ((j.progress ->> '$.total_steps')
-    - (j.progress ->> '$.step')) / nullif(j.progress ->> '$.steps_per_second', 0)), NULL)`,
-  loss: "iif(j.status = 'pending', NULL, j.progress ->> '$.loss')",
-};
-
-/** Matches jobs that have not ended, without scanning those that have. */
-const unended = `j.rowid IN (
-  SELECT rowid FROM jobs INDEXED BY jobs_pending WHERE ${isQueued()}
-  UNION ALL SELECT rowid FROM jobs INDEXED BY jobs_dependent WHERE ${isDependent()}
-  UNION ALL SELECT rowid FROM jobs INDEXED BY jobs_unapproved WHERE ${isUnapproved()}
-  UNION ALL SELECT r.rowid FROM attempts a INDEXED BY one_live_attempt_per_job JOIN jobs r ON r.id = a.job_id
-    WHERE a.ended_at IS NULL)`;
-const notFinal: ReadonlySet<string> = new Set(['pending', ...liveStatuses]);
-
-/** The jobs of which an attempt is or was on a worker. Uses indexes only. */
-const jobsOn = `
-  SELECT job_id FROM attempts INDEXED BY one_live_attempt_per_worker WHERE ended_at IS NULL AND worker_id = ?
-  UNION ALL SELECT job_id FROM attempts INDEXED BY attempts_ended WHERE ended_at IS NOT NULL AND worker_id = ?
-  UNION ALL SELECT job_id FROM attempt_nodes WHERE worker_id = ?`;
 
 /** Uses indexes only: a few milliseconds for 50,000 jobs. */
 const allCounts = `
@@ -82,9 +45,7 @@ export function createJobSearch(db: Database, joined: string): JobSearchStatemen
   const countAll = db.prepare<[], StatusCount>(allCounts);
   return {
     findJobs(filter) {
-      const found = conditionsOf(filter);
-      addStatuses(found, filter);
-      const page = filter.sort === 'submitted' ? submittedPage(found, filter) : sortedPage(found, filter);
+      const page = pageOf(filter);
       return prepared(`WITH page AS MATERIALIZED (SELECT found, row_number() OVER () AS place FROM (${page.text}))
         ${joined} FROM page CROSS JOIN jobs j ON j.rowid = page.found
         LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n ORDER BY page.place`).all(
@@ -98,146 +59,71 @@ export function createJobSearch(db: Database, joined: string): JobSearchStatemen
         | JobPlace
         | undefined) ?? null,
     countFound(filter) {
-      const found = conditionsOf(filter);
-      if (found.texts.length === 0) return countAll.all();
-      return prepared(`SELECT j.status AS status, j.approval AS approval, count(*) AS count FROM jobs j
-        WHERE ${whereOf(found)} GROUP BY 1, 2`).all(...found.values) as StatusCount[];
+      if (filter.includeFinal && isUnfiltered(filter)) return countAll.all();
+      const counts = countOf(filter);
+      return prepared(counts.text).all(...counts.values) as StatusCount[];
     },
   };
 }
 
-const whereOf = ({ texts }: Conditions): string => (texts.length === 0 ? 'true' : texts.join(' AND '));
+type Counted = Parameters<Tx['countFound']>[0];
 
-/** Returns the conditions of a filter, except statuses, states and place. */
-function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditions {
-  const found: Conditions = { texts: [], values: [] };
-  const add = (text: string, ...values: readonly Value[]): void => {
-    found.texts.push(text);
-    found.values.push(...values);
-  };
-  if (!includeFinal) add(unended);
-  if (user !== null) add('j.user = ?', user);
-  if (workerId !== null) add(`j.id IN (${jobsOn})`, workerId, workerId, workerId);
-  if (search.users.length > 0)
-    addAny(
-      found,
-      search.users.map(name => like('j.user', globOf(name))),
-    );
-  if (search.workers.length > 0)
-    addAny(
-      found,
-      search.workers.map(name => ofWorkers(globOf(name), 'lower(id)')),
-    );
-  if (search.groups.length > 0)
-    addAny(
-      found,
-      search.groups.map(name => like('j.group_name', globOf(name))),
-    );
-  for (const tag of search.tags) addAny(found, [hasTag(tag)]);
-  for (const word of withoutContained(search.words)) {
-    const pattern = `%${escaped(word)}%`;
-    addAny(found, [...ofJob(pattern), ofWorkers(pattern, null)]);
-  }
-  return found;
-}
-
-/** Drops words contained in others: every word costs time per row, and the longer word implies the shorter one. */
-const withoutContained = (words: readonly string[]): readonly string[] =>
-  words.filter((word, at) =>
-    words.every((other, place) => place === at || !other.includes(word) || (other === word && place > at)),
+function countOf({ includeFinal, user, workerId, search }: Counted): Condition {
+  const content = conditionsOf({ user, workerId, search });
+  const anyState = { includeFinal, statuses: [], blocked: false, search: { ...search, states: [] } };
+  const sources = workerId !== null && includeFinal ? [everyJob] : sourcesOf(anyState);
+  const counts = sources.map(
+    ({ from, where, approval }) => `SELECT j.status AS status, ${approval} AS approval, count(*) AS count
+      FROM ${from} WHERE ${[where, ...content.texts].join(' AND ')} GROUP BY 1, 2`,
   );
-
-interface Condition {
-  readonly text: string;
-  readonly values: readonly Value[];
+  return { text: counts.join(' UNION ALL '), values: sources.flatMap(() => content.values) };
 }
 
-function addAny(found: Conditions, conditions: readonly Condition[]): void {
-  found.texts.push(`(${conditions.map(({ text }) => text).join(' OR ')})`);
-  found.values.push(...conditions.flatMap(({ values }) => values));
-}
-
-const isAscii = (text: string): boolean => /^[ -~]*$/.test(text);
-const ownColumns = ['j.id', "coalesce(j.name, '')", 'j.config_name', 'j.user', "coalesce(j.error, '')"];
-
-/** Calling `in_one_case` takes longer than concatenating the columns, so it is called once. */
-const ofJob = (pattern: string): readonly Condition[] =>
-  isAscii(pattern)
-    ? ownColumns.map(column => like(column, pattern))
-    : [like(ownColumns.join(' || char(10) || '), pattern)];
-
-/** Uses SQLite's fast ASCII comparison where possible; otherwise converts each value to lower case first. */
-const like = (column: string, pattern: string): Condition =>
-  isAscii(pattern)
-    ? { text: `${column} LIKE ? ESCAPE '\\'`, values: [pattern] }
-    : { text: `in_one_case(${column}) LIKE ? ESCAPE '\\'`, values: [pattern] };
-
-/** Compares the JSON first: most jobs have no tags, and to parse the list takes longer. */
-function hasTag(tag: string): Condition {
-  const isTag = like('value', escaped(tag));
+/** Returns a query for the rows of a page, in their order. Its last values are the limit and the offset. @internal */
+export function pageOf(filter: JobFilter): Condition {
+  const { limit, offset } = filter;
+  const sources = isFoundByIndex(filter) ? [everyJob] : sourcesOf(filter);
+  const rows = sources.map(source => rowsOf(source, filter));
+  const [first, second] = rows;
+  if (first === undefined) return { text: 'SELECT 0 AS found WHERE false LIMIT ? OFFSET ?', values: [] };
+  if (second === undefined) return first;
+  // Each source returns all rows that may be on the page.
   return {
-    text: `(j.tags <> '[]' AND EXISTS (SELECT 1 FROM json_each(j.tags) WHERE ${isTag.text}))`,
-    values: isTag.values,
+    text: `${rows.map(({ text }) => `SELECT * FROM (${text})`).join(' UNION ALL ')}
+      ORDER BY ${orderOf(filter)} LIMIT ? OFFSET ?`,
+    values: rows.flatMap(({ values }) => [...values, offset + limit, 0]),
   };
 }
 
-/** Matches jobs whose newest attempt is on such a worker, including deleted workers. */
-function ofWorkers(pattern: string, id: string | null): Condition {
-  const names = [like('name', pattern), ...(id === null ? [] : [like(id, pattern)])];
-  const workers = `SELECT id FROM workers WHERE ${names.map(({ text }) => text).join(' OR ')}`;
-  const values = names.flatMap(name => name.values);
+function rowsOf(source: Source, filter: JobFilter): Condition {
+  const { sort } = filter;
+  const content = conditionsOf(filter);
+  const place = placeAfter(filter);
+  const conditions = [source.where, ...content.texts, ...statusConditions(source, filter)].join(' AND ');
+  const jobs = `SELECT j.rowid AS found, j.ord AS ord, ${source.values[sort]} AS value FROM ${source.from}
+    WHERE ${conditions}`;
+  // A list by submission reads no further than the end of the page. Others compute the value of each job once.
+  const rows =
+    sort === 'submitted'
+      ? `${jobs} AND ${place.text}`
+      : `SELECT * FROM (${jobs} ${source.order} LIMIT -1) WHERE ${place.text}`;
   return {
-    text: `j.worker_id IN (${workers})`,
-    values,
+    text: `${rows} ORDER BY ${orderOf(filter)} LIMIT ? OFFSET ?`,
+    values: [...content.values, ...place.values],
   };
 }
 
-const escaped = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
-/** Converts `*` to `%`; merges consecutive ones because each costs time. */
-const globOf = (glob: string): string => escaped(glob).replace(/\*+/g, '%');
-
-function addStatuses(found: Conditions, { statuses, blocked, search, includeFinal }: JobFilter): void {
-  const lists = [
-    { column: 'j.status', names: statuses, orBlocked: statuses.includes('blocked') },
-    { column: state, names: search.states, orBlocked: false },
-  ].filter(({ names }) => names.length > 0);
-  for (const { column, names, orBlocked } of lists) {
-    const isNamed = `${column} IN (SELECT value FROM json_each(?))`;
-    found.texts.push(orBlocked ? `(${isNamed} OR ${isBlocked})` : isNamed);
-    found.values.push(JSON.stringify(names));
-  }
-  if (blocked) found.texts.push(isBlocked);
-  const isUnended = blocked || lists.some(({ names }) => names.every(name => isUnfinished(name)));
-  if (includeFinal && isUnended) found.texts.push(unended);
+/** Among equal values, the newest job comes first. */
+function orderOf({ sort, isDescending }: JobFilter): string {
+  const direction = isDescending ? 'DESC' : 'ASC';
+  return sort === 'submitted' ? `ord ${direction}` : `value ${direction} NULLS LAST, ord DESC`;
 }
 
-const isUnfinished = (name: string): boolean => name === 'blocked' || notFinal.has(name);
-
-/** Reads no further than the end of the page. */
-function submittedPage(found: Conditions, { isDescending, after }: JobFilter): Condition {
-  const place = after === null ? 'true' : `j.ord ${isDescending ? '<' : '>'} ?`;
-  return {
-    text: `SELECT j.rowid AS found FROM jobs j WHERE ${whereOf(found)} AND ${place}
-      ORDER BY j.ord ${isDescending ? 'DESC' : 'ASC'} LIMIT ? OFFSET ?`,
-    values: [...found.values, ...(after === null ? [] : [after.order])],
-  };
-}
-
-/** Computes each job's value once. Among equal values, the newest job comes first. */
-function sortedPage(found: Conditions, { sort, isDescending, after }: JobFilter): Condition {
-  const place = placeAfter(after, isDescending ? '<' : '>');
-  return {
-    text: `SELECT found FROM (
-        SELECT j.rowid AS found, j.ord AS ord, ${sortValues[sort]} AS value FROM jobs j
-        WHERE ${whereOf(found)} LIMIT -1)
-      WHERE ${place.text} ORDER BY value IS NULL, value ${isDescending ? 'DESC' : 'ASC'}, ord DESC LIMIT ? OFFSET ?`,
-    values: [...found.values, ...place.values],
-  };
-}
-
-function placeAfter(after: JobPlace | null, beyond: string): Condition {
+function placeAfter({ sort, isDescending, after }: JobFilter): Condition {
   if (after === null) return { text: 'true', values: [] };
+  const beyond = isDescending ? '<' : '>';
   const { value, order } = after;
+  if (sort === 'submitted') return { text: `j.ord ${beyond} ?`, values: [order] };
   if (value === null) return { text: 'value IS NULL AND ord < ?', values: [order] };
   const text = `(value IS NULL OR value ${beyond} ? OR (value = ? AND ord < ?))`;
   return { text, values: [value, value, order] };

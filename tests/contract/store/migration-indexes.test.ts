@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openQueries } from '../../../main/store/rows/dependency-rows.ts';
 import { sampleQueries } from '../../../main/store/rows/artifact-rows.ts';
+import { pageOf } from '../../../main/store/rows/job-search.ts';
 import { alikeQuery } from '../../../main/store/rows/queue-rows.ts';
 import type { SqliteStore } from '../../../main/store/sqlite-store.ts';
+import { JobSort, parseSearch } from '../../../protocol/job-search.ts';
+import { everyJob } from '../../support/every-job.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { openStoreFixture } from './bench.ts';
 import { asEnded, asLive, at, emptyPayload, makeJob, makeWorker, workerId } from './builders.ts';
@@ -130,6 +133,31 @@ test.each(Object.entries(openQueries))(
     expect(plan.map(({ detail }) => detail)).toEqual([
       expect.stringMatching(/^SEARCH job_parents USING COVERING INDEX job_parents_open .*>/),
     ]);
+  },
+);
+
+test.each(['', 'state:failed', 'user:ci', 'worker:rig-*', 'tag:base', 'group:night', 'sdxl lora'])(
+  'selects ended jobs from one index alone, in every order, with the search "%s"',
+  text => {
+    const { file } = openStoreFixture(newFile());
+    const db = connect(file);
+    for (const sort of JobSort.options)
+      for (const after of [null, { value: 1, order: 9 }]) {
+        const page = pageOf({
+          ...everyJob,
+          search: parseSearch(`${text} -`),
+          sort,
+          after,
+          limit: 9,
+          offset: 9,
+        });
+        const plan = db
+          .prepare<unknown[], { readonly detail: string }>(`EXPLAIN QUERY PLAN ${page.text}`)
+          .all(...page.values, 9, 9)
+          .map(({ detail }) => detail);
+        const reads = plan.filter(detail => /jobs_list/.test(detail));
+        expect(reads).toEqual([expect.stringMatching(/^(SCAN|SEARCH) j USING COVERING INDEX jobs_list/)]);
+      }
   },
 );
 

@@ -233,6 +233,38 @@ export function describeSearch(open: OpenStore): void {
       },
     );
 
+    test.each(['', 'odd', 'state:failed,pending', 'worker:rig*'])(
+      'finds the same jobs by offset, by cursor and at once, with the search "%s"',
+      async text => {
+        const store = open();
+        await putWorker(store, 'w_1', 'rig');
+        for (let order = 1; order <= 12; order += 1) {
+          const job = withConfigName(order, order % 2 === 0 ? `even-${order % 3}` : 'odd');
+          const running = asLive(job, 'running');
+          const status = order % 4 === 0 ? 'failed' : 'completed';
+          const progress = { step: order % 5, total_steps: 10, loss: order % 3 };
+          if (order % 3 === 0) await put(store, job);
+          else await put(store, job, running, { ...asEnded(running, status), progress });
+        }
+        for (const sort of JobSort.options)
+          for (const isDescending of [false, true]) {
+            const asked = { sort, isDescending, search: parseSearch(text) };
+            const all = orders(store.jobs(filter(asked)));
+            expect(all.length).toBeGreaterThan(2);
+            for (let offset = 0; offset < all.length; offset += 2) {
+              const page = all.slice(offset, offset + 2);
+              expect(orders(store.jobs(filter({ ...asked, offset, limit: 2 })))).toEqual(page);
+              const [last] = store.jobs(filter({ ...asked, offset: offset + 1, limit: 1 }));
+              const after = last === undefined ? null : store.jobPlace(last.id, sort);
+              if (after !== null)
+                expect(orders(store.jobs(filter({ ...asked, after, limit: 2 })))).toEqual(
+                  all.slice(offset + 2, offset + 4),
+                );
+            }
+          }
+      },
+    );
+
     test('returns a cursor for each job in every order, and null for an unknown job', async () => {
       const store = open();
       const job = makeJob(7);
