@@ -10,8 +10,7 @@ import {
   statfsSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import type { Clock } from '../../orchestrator/ports/index.ts';
 import {
   type Backup,
@@ -22,7 +21,8 @@ import {
   planRetention,
 } from './backup-plan.ts';
 import { quickCheck, sizeOf } from '../db/file-check.ts';
-import { syncFile, syncNames } from '../db/sync.ts';
+import { findDamageInCopy } from './damage-check.ts';
+import { syncedWhile, syncFile, syncNames } from '../db/sync.ts';
 
 export interface BackupFolder {
   readonly path: string;
@@ -99,8 +99,8 @@ export function openBackupFolder(
     async add(kind, copyTo, signal) {
       begin();
       try {
-        await copyTo(unfinished);
-        refuseDamaged(await findDamageInSlices(unfinished, signal));
+        await syncedWhile(unfinished, () => copyTo(unfinished));
+        refuseDamaged(await findDamageInCopy(unfinished, signal));
         const file = finish(kind);
         dropOld();
         return file;
@@ -119,30 +119,6 @@ function refuseWithoutRoom(path: string, databaseFile: string): void {
     throw new Error(
       `a backup needs ${Math.ceil(needed / 1_048_576)} MiB of free space on the disk of ${path}`,
     );
-}
-
-/**
- * Returns SQLite's description of the damage to a copy; null when it is intact. Checking a large database takes a second, so
- * other work runs between tables. Throws SQLite's error when the file cannot be opened.
- */
-export async function findDamageInSlices(file: string, signal: AbortSignal): Promise<string | null> {
-  const db = new Database(file);
-  try {
-    // The copy of a database in WAL mode is marked as WAL, too.
-    db.pragma('journal_mode = DELETE');
-    const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck();
-    for (const table of tables.all()) {
-      const [found] = db
-        .prepare<[], string>(`PRAGMA quick_check("${table.replaceAll('"', '""')}")`)
-        .pluck()
-        .all();
-      if (found !== 'ok') return String(found);
-      await setImmediate(undefined, { signal });
-    }
-    return null;
-  } finally {
-    db.close();
-  }
 }
 
 function refuseDamaged(damage: string | null): void {

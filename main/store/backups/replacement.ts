@@ -5,7 +5,8 @@ import Database from 'better-sqlite3';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import type { AuditFact, AuditRow, Log, Store } from '../../orchestrator/ports/index.ts';
 import type { KeptBackup } from './backup-plan.ts';
-import { type BackupFolder, findDamageInSlices } from './backups.ts';
+import type { BackupFolder } from './backups.ts';
+import { findDamageInCopy } from './damage-check.ts';
 import { companions, sizeOf } from '../db/file-check.ts';
 import { knownSchema } from '../db/migrations.ts';
 import { openSqliteStore, type StoreDeps } from '../sqlite-store.ts';
@@ -102,7 +103,7 @@ const readyFile = (file: string): string => `${file}.restoring`;
  * Checks the copy. Returns why it is damaged or not a Trainyard database, without naming a file; null when it is fine.
  */
 async function examine(ready: string, lastEvent: number): Promise<string | null> {
-  const damage = await findDamageInSlices(ready, new AbortController().signal).catch(messageOfSqlite);
+  const damage = await findDamageInCopy(ready, new AbortController().signal).catch(messageOfSqlite);
   if (damage !== null) return `it is damaged (${damage.split('\n').at(-1)})`;
   const db = new Database(ready);
   try {

@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as later } from 'node:timers/promises';
 
 /** Syncs the file, and its name in the folder. */
 export function syncFile(file: string): void {
@@ -31,5 +32,31 @@ function syncPath(path: string, flags: string): void {
     fsyncSync(handle);
   } finally {
     closeSync(handle);
+  }
+}
+
+/** Time between two syncs of a file that grows. */
+const everyMs = 200;
+
+/**
+ * Syncs a file again and again in another thread while `act` writes it. SQLite syncs the file at the end, and blocks until
+ * everything that is not on disk by then has been written.
+ */
+export async function syncedWhile<T>(file: string, act: () => Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const handle = await open(file, 'r+');
+  const syncing = (async () => {
+    while (!over.signal.aborted) {
+      await later(everyMs, null, { signal: over.signal }).catch(() => undefined);
+      // The caller syncs the file once more, and reports a failure.
+      if (!over.signal.aborted) await handle.datasync().catch(() => undefined);
+    }
+  })();
+  try {
+    return await act();
+  } finally {
+    over.abort();
+    await syncing;
+    await handle.close();
   }
 }

@@ -1,0 +1,39 @@
+import Database from 'better-sqlite3';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { checkInThread } from '../../../main/store/backups/damage-check.ts';
+import { newFile, overwriteBytes, sizeOf } from './bench.ts';
+
+const untilDone = (): AbortSignal => new AbortController().signal;
+
+function writeCopy(): string {
+  const file = newFile();
+  const db = new Database(file);
+  db.exec('CREATE TABLE rows (text TEXT NOT NULL); CREATE INDEX rows_text ON rows (text)');
+  const insert = db.prepare('INSERT INTO rows (text) VALUES (?)');
+  for (let n = 0; n < 2_000; n += 1) insert.run(`row ${n} `.repeat(10));
+  db.close();
+  return file;
+}
+
+test('finds no damage in an intact copy, and describes that of a damaged one', async () => {
+  const file = writeCopy();
+  expect(await checkInThread(file, untilDone())).toEqual({ damage: null });
+  const damaged = newFile();
+  copyFileSync(file, damaged);
+  overwriteBytes(damaged, sizeOf(damaged) - 8 * 4_096, Buffer.alloc(4 * 4_096, 0xff));
+  expect(await checkInThread(damaged, untilDone())).toEqual({ damage: expect.stringMatching(/page|row/i) });
+});
+
+test("rejects with SQLite's error for a file that is no database", async () => {
+  const file = newFile();
+  writeFileSync(file, 'no database '.repeat(1_000));
+  await expect(checkInThread(file, untilDone())).rejects.toMatchObject({ code: 'SQLITE_NOTADB' });
+});
+
+test('stops the check when it is aborted', async () => {
+  const controller = new AbortController();
+  const checked = checkInThread(writeCopy(), controller.signal);
+  controller.abort();
+  await expect(checked).rejects.toThrow('aborted');
+});
