@@ -40,7 +40,7 @@ export interface BookOptions {
   readonly keeper: Pick<HeadKeeper, 'head' | 'matchesTrail' | 'isWithheld'>;
 }
 
-const pageSize = 2_000;
+const pageSize = 1_000;
 const exportBatchSize = 500;
 
 export function createAuditBook({ trail, seal, markSeal, keeper }: BookOptions): AuditBook {

@@ -51,3 +51,32 @@ test('expands an audit row to its full details', async ({ page }) => {
   await row.press('Enter');
   await expect(row).toHaveAttribute('aria-expanded', 'false');
 });
+
+test('shows the progress while it verifies a long audit trail', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/audit`);
+  const second = Promise.withResolvers<void>();
+  await page.route(/\/api\/audit\?limit=1$/, async route => {
+    const response = await route.fetch();
+    const { entries, total } = (await response.json()) as {
+      readonly entries: object[];
+      readonly total: number;
+    };
+    await route.fulfill({
+      response,
+      json: { entries: entries.map(row => ({ ...row, seq: 250_000 })), total },
+    });
+  });
+  await page.route(/\/api\/audit\/verify\?from=100001&/, async route => {
+    await second.promise;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: 'Verify trail' }).click();
+  const progress = page.getByRole('progressbar', { name: 'Verifying the whole trail' });
+  await expect(progress).toHaveAttribute('aria-valuenow', '40');
+  await expect(page.getByRole('button', { name: 'Verify trail' })).toBeDisabled();
+  await page.screenshot({ path: test.info().outputPath('verifying.png') });
+  second.resolve();
+  await expect(page.getByText(/verified, (all )?unchanged/)).toBeVisible();
+  await expect(progress).toBeHidden();
+});

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { auditApi, readWitnessMark, type WitnessMark } from '../../../protocol/admin-api.ts';
+import { verifyTrail } from '../../../protocol/verify-trail.ts';
 import { exitCodes, fail } from '../failure.ts';
 import { numberOf, readInput, textOf, wholeNumber } from '../flags.ts';
 import { printOne } from '../output.ts';
+import { bar, createDisplay } from '../progress-bar.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 
@@ -22,7 +24,7 @@ export const verify: RemoteSpec = {
       to: numberOf(remote.flags, 'to') ?? numberOf(remote.flags, 'end-id') ?? undefined,
     };
     const query = readInput(auditApi.verify.query, range, { from: '--from', to: '--to' });
-    const answer = await remote.request(auditApi.verify, { query });
+    const answer = await verifyWithProgress(remote, query);
     const { valid, checked, first_bad: bad, head, anchor } = answer;
     printOne(remote, {
       answer,
@@ -41,6 +43,23 @@ export const verify: RemoteSpec = {
     fail(exitCodes.failed, `The audit trail is broken${where}. Compare it with a backup of the data folder`);
   },
 };
+
+/** Shows the progress on a terminal. */
+async function verifyWithProgress(remote: Remote, range: { readonly from?: number; readonly to?: number }) {
+  const { entries } = await remote.request(auditApi.list, { query: { limit: 1 } });
+  const { err, errScreen } = remote.terminal;
+  const display = createDisplay<{ readonly percent: number }>(err, errScreen, ({ percent }) => bar(percent));
+  try {
+    return await verifyTrail<never>(
+      range,
+      entries[0]?.seq ?? 0,
+      query => remote.request(auditApi.verify, { query }),
+      percent => display.show({ percent }),
+    );
+  } finally {
+    display.finish();
+  }
+}
 
 /** Maximum number of marks per request. */
 const maxMarks = 1_000;

@@ -10,8 +10,8 @@ import { Empty } from '../../ui/empty.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import './audit.css';
+import { ChainBadge } from './chain-badge.tsx';
 import { Filters, isEmpty, toSearchParams, toQuery, parseFilters, type AuditFilters } from './filters.tsx';
-import { showFailure } from '../../ui/toast.tsx';
 
 /** The page of the audit trail. Its filters are in the URL, so that a link shows the same rows. */
 export function AuditPage() {
@@ -131,37 +131,4 @@ function useRows(filters: AuditFilters) {
     more: () => void load(found.rows.length),
     retry: () => void load(0),
   };
-}
-
-type Verdict = ValueOf<typeof auditApi.verify>;
-
-/** Verifies the audit trail only when the user requests it, because that reads every row. */
-function ChainBadge() {
-  const t = useT();
-  const { client } = usePanel();
-  const [verdict, setVerdict] = useState<Verdict | 'verifying' | null>(null);
-  const verify = async (): Promise<void> => {
-    setVerdict('verifying');
-    const answer = await client.call(auditApi.verify);
-    setVerdict(answer.ok ? answer.value : null);
-    if (!answer.ok) showFailure(t, answer.failure);
-  };
-  return (
-    <div className="page-head" role="status">
-      {verdict === 'verifying' && <span className="muted">{t('audit.verifying')}</span>}
-      {verdict !== null && verdict !== 'verifying' && (
-        <span className={verdict.valid ? 'state' : 'trouble'} data-state="completed">
-          {verdict.first_bad === null
-            ? t('audit.whole', { count: verdict.checked })
-            : t('audit.broken', { seq: verdict.first_bad.seq, problem: verdict.first_bad.problem })}
-        </span>
-      )}
-      {verdict !== null && verdict !== 'verifying' && verdict.anchor !== null && (
-        <span className="muted">{t('audit.trimmed', { seq: verdict.anchor.seq })}</span>
-      )}
-      <Button disabled={verdict === 'verifying'} onClick={() => void verify()}>
-        {t('audit.verify')}
-      </Button>
-    </div>
-  );
 }

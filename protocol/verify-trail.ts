@@ -1,0 +1,51 @@
+import type { auditApi } from './admin-api.ts';
+import type { ValueOf } from './client.ts';
+
+type Verdict = ValueOf<typeof auditApi.verify>;
+
+/** A part of the audit trail. Both bounds are inclusive; undefined means the oldest or the newest row. */
+interface TrailPart {
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** Number of rows in a part. The server verifies them within about a second, so no request runs into a timeout. @internal */
+export const rowsInPart = 100_000;
+
+/** A row with such a code reports a loss itself. The rows after it may still break the chain, which is worse. */
+const reportedLosses: readonly string[] = ['head_lost', 'head_rolled_back', 'rows_lost'];
+
+/**
+ * Verifies the audit trail in parts, oldest first, so that people see the progress. Each part continues the chain of the part
+ * before it. `newest` is the number of the newest row. Returns null as soon as `verify` does.
+ */
+export async function verifyTrail<N extends null = null>(
+  { from, to }: TrailPart,
+  newest: number,
+  verify: (part: TrailPart) => Promise<Verdict | N>,
+  onProgress: (percent: number) => void,
+): Promise<Verdict | N> {
+  const first = from ?? 1;
+  const end = to ?? newest;
+  let loss: Verdict | null = null;
+  let checked = 0;
+  for (let start = first; ; ) {
+    const stop = start + rowsInPart - 1;
+    const isLast = stop >= end;
+    const last = isLast ? to : stop;
+    const isFirst = start === first;
+    const verdict = await verify({
+      ...(isFirst ? from !== undefined && { from } : { from: start }),
+      ...(last !== undefined && { to: last }),
+    });
+    if (verdict === null) return verdict;
+    checked += verdict.checked;
+    const isLoss = verdict.first_bad !== null && reportedLosses.includes(verdict.first_bad.code);
+    if (isLoss) loss ??= verdict;
+    if (isLast || (!verdict.valid && !isLoss))
+      return { ...(verdict.valid && loss !== null ? loss : verdict), checked };
+    // Retention has removed the rows up to the anchor.
+    start = Math.max(stop, verdict.anchor?.seq ?? 0) + 1;
+    onProgress((100 * (start - first)) / Math.max(1, end - first + 1));
+  }
+}
