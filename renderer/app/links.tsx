@@ -10,6 +10,8 @@ import type { Access } from './pages.ts';
 interface ThingLinkProps {
   readonly id: string;
   readonly title?: string | undefined;
+  /** The name for screen readers, when the text of the link is shortened. */
+  readonly label?: string;
   readonly className?: string;
   readonly children: ReactNode;
 }
@@ -53,13 +55,14 @@ function ThingLink({
   call,
   href,
   title,
+  label,
   className,
   children,
 }: ThingLinkProps & { readonly call: Access; readonly href: string }) {
   const may = useMay();
   if (may(call))
     return (
-      <Link href={href} title={title} className={className}>
+      <Link href={href} title={title} aria-label={label} className={className}>
         {children}
       </Link>
     );

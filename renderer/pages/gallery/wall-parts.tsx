@@ -1,6 +1,7 @@
 import { memo } from 'react';
 import type { JobId } from '../../../protocol/ids.ts';
 import { JobLink } from '../../app/links.tsx';
+import { ShortName } from '../../ui/short-name.tsx';
 import { Time } from '../../ui/time.tsx';
 import { BestChip } from '../jobs/best-chip.tsx';
 import type { GallerySample, JobGroup } from './model.ts';
@@ -29,7 +30,9 @@ export function JobHead({ group: { job, name, samples }, isChosen, isFull, onTog
         onChange={() => onToggle(job)}
       />
       <h2 translate="no">
-        <JobLink id={job}>{name}</JobLink>
+        <JobLink id={job} title={name} label={name}>
+          <ShortName name={name} />
+        </JobLink>
       </h2>
       <BestChip id={job} />
       <span className="muted">{t('gallery.count', { count: samples.length })}</span>

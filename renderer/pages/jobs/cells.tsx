@@ -11,6 +11,7 @@ import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Progress } from '../../ui/indicators.tsx';
+import { ShortName } from '../../ui/short-name.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
 import { lastErrorLine } from './error-line.ts';
 import { clock, duration, priorityText, progressText, runTime, speed } from './figures.ts';
@@ -35,8 +36,8 @@ const Lines = ({ first, second }: { readonly first: ReactNode; readonly second: 
 export const ConfigCell = ({ job }: JobProps) => (
   <Lines
     first={
-      <Link href={`/jobs/${job.id}`} title={`${shownName(job)} (${job.id})`}>
-        {shownName(job)}
+      <Link href={`/jobs/${job.id}`} title={`${shownName(job)} (${job.id})`} aria-label={shownName(job)}>
+        <ShortName name={shownName(job)} />
       </Link>
     }
     second={

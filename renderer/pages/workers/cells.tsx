@@ -7,6 +7,7 @@ import { useT } from '../../i18n/index.ts';
 import { keptMs, type LoadSample } from '../../state/sparklines.ts';
 import { Progress, Sparkline, State } from '../../ui/indicators.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { ShortName } from '../../ui/short-name.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
 import { contactLevel, shownState, vramTotal } from './facts.ts';
 import { figure, gpusText, lostText, reasonText, troubleTexts } from './texts.ts';
@@ -182,8 +183,8 @@ export function JobCell({ worker }: CellProps) {
       : t('workers.job.steps', { step: figure(t, step), total: figure(t, total) });
   return (
     <span className="worker-two-lines">
-      <JobLink id={id} title={name}>
-        {name}
+      <JobLink id={id} title={name} label={name}>
+        <ShortName name={name} />
       </JobLink>
       <span className="worker-small muted">
         <Progress label={t('workers.job.of', { name })} percent={done} text={steps} />
