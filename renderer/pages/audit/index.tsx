@@ -19,7 +19,8 @@ export function AuditPage() {
   const { baseUrl } = usePanel();
   const [params, setParams] = useSearchParams();
   const filters = useMemo(() => parseFilters(params), [params]);
-  const { rows, total, failure, more, retry } = useRows(filters);
+  const { rows, total, isRead, failure, more, retry } = useRows(filters);
+  const isLoading = !isRead && failure === null;
   const columns = useMemo(() => columnsIn(t), [t]);
   return (
     <div className="page">
@@ -38,7 +39,7 @@ export function AuditPage() {
         </a>
       </div>
       <p className="muted audit-count" role="status">
-        {t('audit.count', { count: total })}
+        {isRead ? t('audit.count', { count: total }) : '\u00A0'}
       </p>
       {failure !== null && (
         <p className="trouble" role="alert">
@@ -52,7 +53,8 @@ export function AuditPage() {
         idOf={idOf}
         nameOf={nameOf}
         details={detailsOf}
-        empty={<Empty why={isEmpty(filters) ? t('audit.none') : t('audit.noMatch')} />}
+        isBusy={isLoading}
+        empty={isRead ? <Empty why={isEmpty(filters) ? t('audit.none') : t('audit.noMatch')} /> : null}
       />
       {rows.length < total && <Button onClick={more}>{t('audit.more')}</Button>}
     </div>
@@ -97,13 +99,17 @@ const pageSize = 200;
 /** After this pause in typing, the rows are loaded. */
 const typingPauseMs = 250;
 
+interface Found {
+  readonly rows: readonly AuditRow[];
+  readonly total: number;
+  /** False until the first rows have been read. */
+  readonly isRead: boolean;
+}
+
 /** Loads the newest matching rows, and more on request. */
 function useRows(filters: AuditFilters) {
   const { client } = usePanel();
-  const [found, setFound] = useState<{ readonly rows: readonly AuditRow[]; readonly total: number }>({
-    rows: [],
-    total: 0,
-  });
+  const [found, setFound] = useState<Found>({ rows: [], total: 0, isRead: false });
   const [failure, setFailure] = useState<CallFailure | null>(null);
   const load = useCallback(
     async (offset: number, signal?: AbortSignal) => {
@@ -113,7 +119,7 @@ function useRows(filters: AuditFilters) {
       setFailure(answer.ok ? null : answer.failure);
       if (!answer.ok) return;
       const { entries, total } = answer.value;
-      setFound(was => ({ rows: offset === 0 ? entries : [...was.rows, ...entries], total }));
+      setFound(was => ({ rows: offset === 0 ? entries : [...was.rows, ...entries], total, isRead: true }));
     },
     [client, filters],
   );

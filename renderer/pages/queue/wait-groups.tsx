@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { shownName } from '../../../protocol/job-about.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import { isWaiting } from '../../../protocol/job.ts';
 import type { WaitGroup, WaitGroups as Groups } from '../../../protocol/wait-groups.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
@@ -17,13 +18,17 @@ import { useQueueT } from './texts.ts';
 /** The groups are read again this long after an event. */
 const delayMs = 3_000;
 
-function useWaitGroups(): Groups | null {
+const noGroups: Pick<Groups, 'groups' | 'ungrouped'> = { groups: [], ungrouped: 0 };
+
+function useWaitGroups(): typeof noGroups | null {
   const { client } = usePanel();
-  const [groups, setGroups] = useState<Groups | null>(null);
+  const [groups, setGroups] = useState<typeof noGroups | null>(null);
   const read = useCallback(
     async (signal: AbortSignal): Promise<void> => {
       const answer = await client.call(queueApi.waiting, { signal });
-      if (!signal.aborted && answer.ok) setGroups(answer.value);
+      if (signal.aborted) return;
+      // After a failed read, the page shows no groups instead of waiting for them.
+      setGroups(was => (answer.ok ? answer.value : (was ?? noGroups)));
     },
     [client],
   );
@@ -40,12 +45,16 @@ export function WaitGroups({ order }: { readonly order: Order | null }) {
     () => new Map(order?.ids.map((job, index) => [job, order.places?.[index] ?? index + 1])),
     [order],
   );
+  // Until the groups are read, an empty card keeps their place, so that the table below does not move.
+  const isLoading = useFleet(
+    ({ fleet }) => read === null && Array.from(fleet.jobs.values()).some(({ status }) => isWaiting(status)),
+  );
   const groups = read?.groups.filter(({ wait }) => wait.code !== 'paused') ?? [];
-  if (groups.length === 0) return null;
+  if (groups.length === 0 && !isLoading) return null;
   return (
     <section className="card" aria-labelledby={id}>
       <h2 id={id}>{t('queue.groups')}</h2>
-      <ul className="wait-groups">
+      <ul className="wait-groups" aria-busy={isLoading}>
         {groups.map(group => (
           <Group key={group.job_ids[0]} group={group} places={places} />
         ))}

@@ -41,7 +41,7 @@ export function Sessions() {
   return (
     <section ref={section} tabIndex={-1} className="card" aria-labelledby="settings-sessions">
       <h2 id="settings-sessions">{t('sessions.title')}</h2>
-      <p className="muted">{sessions.length === 0 ? t('sessions.none') : t('sessions.what')}</p>
+      <p className="muted">{value?.sessions.length === 0 ? t('sessions.none') : t('sessions.what')}</p>
       {sessions.length > 0 && (
         <ul className="plain-list settings-tokens">
           {sessions.map(session => (
