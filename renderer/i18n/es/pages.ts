@@ -3,7 +3,7 @@ import type { pages as source } from '../en/pages.ts';
 export const pages: Readonly<Record<keyof typeof source, string>> = {
   'queue.order': 'Trabajos en orden de asignación',
   'queue.explain':
-    'Se asigna el primer trabajo para el que sirve un worker libre. Las prioridades más altas van primero; a igual prioridad, el más antiguo, salvo que muevas trabajos.',
+    'Se asigna el primer trabajo para el que sirve un worker libre. Las prioridades más altas van primero; a igual prioridad, el más antiguo, salvo que mueva trabajos.',
   'queue.column.position': 'Posición',
   'queue.column.job': 'Configuración, usuario',
   'queue.column.why': 'Motivo',

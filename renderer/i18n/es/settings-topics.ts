@@ -1,8 +1,8 @@
 import type { SettingsKey } from '../en/settings-topics.ts';
 
 export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
-  'topics.label': 'Temas',
-  'topics.choose': 'Tema',
+  'topics.label': 'Secciones',
+  'topics.choose': 'Sección',
   'topics.general': 'General',
   'topics.account': 'Cuenta',
   'topics.phone': 'Abrir en un teléfono',

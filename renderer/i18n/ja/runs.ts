@@ -15,7 +15,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.column.name': 'ジョブ',
   'runs.column.state': '状態',
   'runs.column.step': 'ステップ',
-  'runs.column.loss': 'Loss',
+  'runs.column.loss': '損失',
   'runs.column.ran': '実行時間',
   'runs.column.gpuHours': 'GPU 時間',
   'runs.best': '損失が最小',
@@ -25,7 +25,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.samples': 'サンプル',
   'runs.firstSamples': '最初の {count, number} 件のジョブのサンプル',
   'runs.gallery': 'ギャラリーで開く',
-  'runs.parallel': '値と loss',
+  'runs.parallel': '値と損失',
   'runs.parallel.label':
     'ジョブごとに 1 本の線が値 {keys} と loss を通ります。上の表に同じデータがあります。',
   'runs.about': '名前・タグ・メモ',

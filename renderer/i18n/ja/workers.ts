@@ -43,7 +43,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.gpuTrouble': 'GPU の異常',
   'workers.contact.late': 'ハートビートが遅れています。ワーカーは 30 秒ごとに送信します。',
   'workers.contact.never': 'なし',
-  'workers.agent': 'エージェント {version}',
+  'workers.agent': 'v{version}',
   'workers.agent.older': 'エージェント {version}（サーバーより古い）',
   'workers.agent.newer': 'エージェント {version}（サーバーより新しい）',
   'workers.version.newer':

@@ -1,8 +1,8 @@
 import type { SettingsKey } from '../en/settings-topics.ts';
 
 export const settingsTopics: Readonly<Record<SettingsKey, string>> = {
-  'topics.label': '主题',
-  'topics.choose': '设置主题',
+  'topics.label': '设置类别',
+  'topics.choose': '设置类别',
   'topics.general': '通用',
   'topics.account': '账户',
   'topics.phone': '在手机上打开',

@@ -9,12 +9,17 @@ const units = [
   ['second', 1],
 ] as const;
 
+/** The narrow units of Japanese are Latin letters, which nobody writes in a sentence. */
+const unitWidth = (language: string) => (language === 'ja' ? 'short' : 'narrow');
+
 const unitFormats = perLanguage(language => {
   const of = (unit: string) =>
-    new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'narrow' });
+    new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: unitWidth(language) });
   return { day: of('day'), hour: of('hour'), minute: of('minute'), second: of('second') };
 });
-const unitList = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'narrow' }));
+const unitList = perLanguage(
+  language => new Intl.ListFormat(language, { type: 'unit', style: unitWidth(language) }),
+);
 const figureFormats = perLanguage(language => {
   const of = (notation: 'standard' | 'scientific') =>
     new Intl.NumberFormat(language, { maximumSignificantDigits: 3, notation });
