@@ -1,4 +1,5 @@
 /** Small components that show a value in a cell or a line. */
+import { perLanguage } from '../i18n/formats.ts';
 import { type MessageKey, useT } from '../i18n/index.ts';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -33,6 +34,8 @@ export function LabelChips({ labels }: LabelChipsProps) {
   );
 }
 
+const countFormat = perLanguage(language => new Intl.NumberFormat(language));
+
 interface FilterChip<K extends string> {
   readonly id: K;
   readonly text: string;
@@ -48,6 +51,7 @@ interface FilterChipsProps<K extends string> {
 
 /** Filters that the user can turn on and off, each with the number of matches. */
 export function FilterChips<K extends string>({ label, chips, chosen, onToggle }: FilterChipsProps<K>) {
+  const { language } = useT();
   return (
     <div className="chips" role="group" aria-label={label}>
       {chips.map(({ id, text, count }) => (
@@ -58,7 +62,7 @@ export function FilterChips<K extends string>({ label, chips, chosen, onToggle }
           aria-pressed={chosen.has(id)}
           onClick={() => onToggle(id)}
         >
-          {text} <span className="chip-count">{count}</span>
+          {text} <span className="chip-count">{countFormat(language).format(count)}</span>
         </button>
       ))}
     </div>

@@ -188,8 +188,11 @@ function drawAxis(
   context.fillRect(0, axisHeight - 1, scale.width, 1);
   for (const tick of ticks) {
     const x = timeToX(scale, tick.at);
+    const text = tickText(tick);
+    // The edge would cut the text.
+    if (x + 4 + context.measureText(text).width > scale.width) continue;
     context.fillStyle = tick.kind === 'day' ? paint.text : paint.muted;
-    context.fillText(tickText(tick), x + 4, axisHeight / 2);
+    context.fillText(text, x + 4, axisHeight / 2);
   }
   const x = Math.round(timeToX(scale, now));
   if (x < 0 || x > scale.width) return;

@@ -65,7 +65,7 @@ export function useColumns(): readonly Column<WorkerView>[] {
       {
         id: 'contact',
         title: t('workers.column.contact'),
-        width: '88px',
+        width: 'minmax(102px, 0.8fr)',
         cell: worker => <ContactCell worker={worker} />,
         sortBy: worker => worker.last_heartbeat ?? '',
       },
