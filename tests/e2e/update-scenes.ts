@@ -1,0 +1,119 @@
+/** Scenes of worker updates. The server of the scenes has no built programs, so its replies are extended here. */
+import { expect, type Page } from '@playwright/test';
+import type { UpdateAnswer } from '../../protocol/worker-update.ts';
+import type { WorkerUpdate } from '../../protocol/worker-update-view.ts';
+import type { WorkerView } from '../../protocol/worker.ts';
+import type { Scene, Stage } from './scenes.ts';
+
+const version = '0.2.0';
+const newer: WorkerUpdate = { available: true, version, blocked: null, order: null };
+const order = { when: 'idle', by: 'admin', since: '2026-01-01T00:00:00Z', version, reason: null } as const;
+
+/** The updates of the fleet before any is requested. */
+const offered: Readonly<Record<string, WorkerUpdate>> = {
+  atlas: newer,
+  echo: newer,
+  gaia: { ...newer, blocked: 'off' },
+  fenrir: { ...newer, blocked: 'offline' },
+};
+/** The same updates after some have been requested. */
+const requested: Readonly<Record<string, WorkerUpdate>> = {
+  ...offered,
+  atlas: { ...newer, order: { ...order, state: 'waiting' } },
+  echo: {
+    ...newer,
+    order: { ...order, state: 'failed', reason: 'The download ended after 3 of 12 MB: connection reset.' },
+  },
+};
+
+const lists = /\/api\/admin\/workers(?:\?|$)/;
+const requests = /\/api\/admin\/worker-updates$/;
+
+/** Adds updates to the workers in replies, until the next navigation, and reads the fleet again. */
+async function extendReplies(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
+  await page.route(lists, async route => {
+    const response = await route.fetch();
+    const body = (await response.json()) as { readonly workers: readonly WorkerView[] };
+    const workers = body.workers.map(worker => ({
+      ...worker,
+      agent_version: '0.1.0',
+      update: updates[worker.name] ?? worker.update,
+    }));
+    await route.fulfill({ response, json: { ...body, workers } });
+  });
+  await page.reload();
+  await expect(page.getByRole('main').locator('[aria-busy="true"]')).toHaveCount(0);
+  page.once('framenavigated', () => void page.unrouteAll({ behavior: 'ignoreErrors' }));
+}
+
+const dialogOf = (page: Page) => page.getByRole('dialog');
+
+async function openDialog(page: Page): Promise<void> {
+  await extendReplies(page, offered);
+  for (const name of ['atlas', 'echo', 'gaia', 'fenrir'])
+    await page.locator('[data-row]').filter({ hasText: name }).locator('input').check();
+  await page.locator('.worker-bulk-bar .button-plain').last().click();
+  await expect(dialogOf(page).locator('select')).toHaveCount(2);
+}
+
+/** Requests the updates. The server accepts them for the first two workers. */
+async function sendRequest(page: Page): Promise<void> {
+  await openDialog(page);
+  await page.route(requests, async route => {
+    const { workers: ids } = route.request().postDataJSON() as { readonly workers: readonly string[] };
+    const workers = ids.map(id => ({
+      worker_id: id as UpdateAnswer['worker_id'],
+      name: id,
+      accepted: true,
+      refusal: null,
+      detail: 'queued',
+    })) satisfies readonly UpdateAnswer[];
+    await route.fulfill({ json: { workers, version, command: null } });
+  });
+  await dialogOf(page).locator('button[type="submit"]').click();
+  await expect(dialogOf(page).locator('.worker-outcomes li')).toHaveCount(4);
+}
+
+const workerPath =
+  (name: string) =>
+  ({ fleet }: Stage): string =>
+    `/workers/${fleet.workers.get(name)}`;
+
+async function expectNotice(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
+  await extendReplies(page, updates);
+  await expect(page.locator('.worker-notice[role="note"]').first()).toBeVisible();
+}
+
+const ready = '.worker-lines li';
+
+export const updateScenes: readonly Scene[] = [
+  {
+    name: 'overview-updates',
+    path: () => '/',
+    ready: '.rig-card',
+    open: async page => {
+      await extendReplies(page, offered);
+      await expect(page.locator('.rig-card').first()).toBeVisible();
+    },
+  },
+  { name: 'update', path: () => '/workers', ready: '[data-row="7"]', open: openDialog },
+  { name: 'update-results', path: () => '/workers', ready: '[data-row="7"]', open: sendRequest },
+  {
+    name: 'worker-update',
+    path: workerPath('atlas'),
+    ready,
+    open: page => expectNotice(page, offered),
+  },
+  {
+    name: 'worker-update-off',
+    path: workerPath('gaia'),
+    ready,
+    open: page => expectNotice(page, offered),
+  },
+  {
+    name: 'worker-update-failed',
+    path: workerPath('echo'),
+    ready,
+    open: page => expectNotice(page, requested),
+  },
+];
