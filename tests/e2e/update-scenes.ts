@@ -7,7 +7,8 @@ import type { Scene, Stage } from './scenes.ts';
 
 const version = '0.2.0';
 const newer: WorkerUpdate = { available: true, version, blocked: null, order: null };
-const order = { when: 'idle', by: 'admin', since: '2026-01-01T00:00:00Z', version, reason: null } as const;
+const since = new Date(Date.now() - 60_000).toISOString();
+const order = { when: 'idle', by: 'admin', since, version, reason: null } as const;
 
 /** The updates of the fleet before any is requested. */
 const offered: Readonly<Record<string, WorkerUpdate>> = {
@@ -29,7 +30,7 @@ const requested: Readonly<Record<string, WorkerUpdate>> = {
 const lists = /\/api\/admin\/workers(?:\?|$)/;
 const requests = /\/api\/admin\/worker-updates$/;
 
-/** Adds updates to the workers in replies, until the next navigation, and reads the fleet again. */
+/** Adds updates to the workers in replies until the next navigation. Replaces those of an earlier call. */
 async function extendReplies(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
   await page.route(lists, async route => {
     const response = await route.fetch();
@@ -41,6 +42,11 @@ async function extendReplies(page: Page, updates: Readonly<Record<string, Worker
     }));
     await route.fulfill({ response, json: { ...body, workers } });
   });
+}
+
+/** Opens the page again with updates in its replies. */
+async function reload(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
+  await extendReplies(page, updates);
   await page.reload();
   await expect(page.getByRole('main').locator('[aria-busy="true"]')).toHaveCount(0);
   page.once('framenavigated', () => void page.unrouteAll({ behavior: 'ignoreErrors' }));
@@ -49,7 +55,7 @@ async function extendReplies(page: Page, updates: Readonly<Record<string, Worker
 const dialogOf = (page: Page) => page.getByRole('dialog');
 
 async function openDialog(page: Page): Promise<void> {
-  await extendReplies(page, offered);
+  await reload(page, offered);
   for (const name of ['atlas', 'echo', 'gaia', 'fenrir'])
     await page.locator('[data-row]').filter({ hasText: name }).locator('input').check();
   await page.locator('.worker-bulk-bar .button-plain').last().click();
@@ -70,8 +76,9 @@ async function sendRequest(page: Page): Promise<void> {
     })) satisfies readonly UpdateAnswer[];
     await route.fulfill({ json: { workers, version, command: null } });
   });
+  await extendReplies(page, requested);
   await dialogOf(page).locator('button[type="submit"]').click();
-  await expect(dialogOf(page).locator('.worker-outcomes li')).toHaveCount(4);
+  await expect(dialogOf(page).locator('.worker-outcomes')).toContainText('connection reset');
 }
 
 const workerPath =
@@ -80,7 +87,7 @@ const workerPath =
     `/workers/${fleet.workers.get(name)}`;
 
 async function expectNotice(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
-  await extendReplies(page, updates);
+  await reload(page, updates);
   await expect(page.locator('.worker-notice[role="note"]').first()).toBeVisible();
 }
 
@@ -92,7 +99,7 @@ export const updateScenes: readonly Scene[] = [
     path: () => '/',
     ready: '.rig-card',
     open: async page => {
-      await extendReplies(page, offered);
+      await reload(page, offered);
       await expect(page.locator('.rig-card').first()).toBeVisible();
     },
   },
