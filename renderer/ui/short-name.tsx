@@ -1,7 +1,7 @@
 /** Names up to this length are shown without a shortened middle. */
 const maxPlain = 20;
-/** The end of a longer name: the last value of a sweep, or the last letters. */
-const end = /(?:=[^=]{1,12}|.{6})$/u;
+/** The end of a longer name: the last value of a sweep, the last word, or the last letters. */
+const end = /(?:=[^=]{1,12}|[-_/ ][^-_/= ]{1,12}|.{6})$/u;
 
 /**
  * Shortens a name in its middle where it does not fit, because the names of a sweep differ only at their ends. A link

@@ -209,7 +209,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.target.auto': 'cualquier máquina',
   'jobs.target.worker': 'cualquier worker, salvo la máquina del orquestador',
   'jobs.target.local': 'la máquina del propio orquestador',
-  'jobs.lost.continue': 'seguir entrenando e informar después',
+  'jobs.lost.continue': 'seguir e informar después',
   'jobs.lost.stop': 'parar, para que nunca se ejecute dos veces',
   'jobs.attempt.title': 'Intento {attempt}',
   'jobs.attempt.offered': 'Asignado',

@@ -9,7 +9,7 @@ export const notifications: Readonly<Record<NotificationKey, string>> = {
   'notify.event.approval_needed': 'Un trabajo necesita aprobación',
   'notify.event.worker_lost': 'Worker perdido',
   'notify.event.disk_low': 'Disco casi lleno',
-  'notify.event.loss_nan': 'La pérdida no es un número',
+  'notify.event.loss_nan': 'El loss no es un número',
   'notify.event.no_progress': 'Sin progreso',
   'notify.event.pool_budget': 'Presupuesto del pool agotado',
   'notify.kind.webhook': 'Webhook',
