@@ -1,4 +1,4 @@
-/** Overview, gallery, comparison, timeline and job page stay up to date when connections or the server break. */
+/** Overview, gallery, comparison, queue, timeline and job page stay up to date when connections or the server break. */
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
 import { pngOf } from '../support/picture.ts';
 import { type HttpProxy, startHttpProxy } from './http-proxy.ts';
@@ -28,8 +28,11 @@ function addSample(step: number): Promise<void> {
   return rig.uploadFile(roses, `samples/step_${step}_red_0_96x96.png`, picture);
 }
 
-const report = (step: number): Promise<void> =>
-  rig.report(roses, 'running', { progress: { step, total_steps: 1000, loss: 0.5 } });
+/** Reports a step, and submits a job that waits for a larger worker. */
+async function report(step: number): Promise<void> {
+  await rig.report(roses, 'running', { progress: { step, total_steps: 1000, loss: 0.5 } });
+  await orchestrator.submit({ config_name: `waits-${step}`, config: {}, gpu_count: 9 });
+}
 
 /** For each view, expects the text with which it shows that the job is at a step. */
 const expectStepIn: Readonly<Record<string, (page: Page, step: number) => Promise<void>>> = {
@@ -39,7 +42,8 @@ const expectStepIn: Readonly<Record<string, (page: Page, step: number) => Promis
   compare: (page, step) =>
     expect(page.getByRole('row', { name: /roses/ }).first()).toContainText(String(step)),
   job: (page, step) => expect(page.getByText(new RegExp(`\\b${step} / 1,000`)).first()).toBeVisible(),
-  timeline: page => expect(page.getByRole('heading', { name: 'Timeline' })).toBeVisible(),
+  queue: (page, step) => expect(page.getByRole('link', { name: `waits-${step}`, exact: true })).toBeVisible(),
+  timeline: page => expect(page.getByRole('link', { name: 'rig-1', exact: true })).toBeVisible(),
 };
 
 const pathsOf = ({ jobId }: OfferedJob): Readonly<Record<string, string>> => ({
@@ -47,6 +51,8 @@ const pathsOf = ({ jobId }: OfferedJob): Readonly<Record<string, string>> => ({
   gallery: '/gallery',
   compare: `/compare?jobs=${jobId}`,
   job: `/jobs/${jobId}`,
+  queue: '/queue',
+  timeline: '/timeline?zoom=hour',
 });
 
 /** Opens each view in a tab of its own. */
@@ -79,7 +85,7 @@ async function expectBadges(tabs: ReadonlyMap<string, Page>, text: RegExp): Prom
 test('shows missed samples and steps in two tabs of every view after all connections have broken', async ({
   context,
 }) => {
-  test.setTimeout(150_000);
+  test.setTimeout(240_000);
   const tabs = await openViews(context);
   const secondTabs = await openViews(context);
   await expectStep(tabs, 100);
@@ -97,7 +103,7 @@ test('shows missed samples and steps in two tabs of every view after all connect
 test('shows new samples and steps in every view after the server is killed and restarted', async ({
   context,
 }) => {
-  test.setTimeout(150_000);
+  test.setTimeout(240_000);
   const tabs = await openViews(context);
   await expectStep(tabs, 100);
   await orchestrator.crash();
@@ -110,7 +116,8 @@ test('shows new samples and steps in every view after the server is killed and r
 });
 
 test('opens a link to any view after sign-in', async ({ browser }) => {
-  for (const [view, path] of Object.entries({ ...pathsOf(roses), timeline: '/timeline?zoom=hour' })) {
+  test.setTimeout(150_000);
+  for (const [view, path] of Object.entries(pathsOf(roses))) {
     await test.step(view, async () => {
       const context = await browser.newContext();
       const page = await context.newPage();
