@@ -9,6 +9,7 @@ import { findMisfits, findViolations, setLanguage, takePicture } from './page-ch
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { recordPolicyViolations } from './policy.ts';
 import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
+import { updateScenes } from './update-scenes.ts';
 import { recordServerTexts, type ServerTexts } from './words.ts';
 
 // No traces: tracing takes longer than the steps, and the pictures show more.
@@ -133,6 +134,8 @@ interface SceneSelection {
   readonly emptyScenes?: readonly Scene[];
 }
 
+const allScenes: SceneSelection = { scenes: [...scenes, ...updateScenes], emptyScenes };
+
 /** Visits all scenes, then reports the problems of each. */
 async function visitScenes(
   browser: Browser,
@@ -178,7 +181,7 @@ for (const view of [light, dark, phone]) {
     browser,
   }) => {
     test.setTimeout(300_000);
-    await visitScenes(browser, view, { scenes, emptyScenes }, async ({ page }, name) => {
+    await visitScenes(browser, view, allScenes, async ({ page }, name) => {
       const problems = [...(await findMisfits(page)), ...(await findViolationsIn(page, view))];
       await takePictureOf(page, name, problems);
       return problems;
@@ -190,14 +193,14 @@ for (const width of [desktop.width, phone.width]) {
   test(`fits every text, and takes each from the catalogue, at ${width} px`, async ({ browser }) => {
     test.setTimeout(180_000);
     const view: View = { ...light, name: `pseudo-${width}`, language: 'pseudo', width };
-    await visitScenes(browser, view, { scenes, emptyScenes }, async ({ page, serverTexts }) => {
+    await visitScenes(browser, view, allScenes, async ({ page, serverTexts }) => {
       const untranslated = await serverTexts.untranslated(await readTexts(page));
       return [...(await findOverflows(page)), ...untranslated];
     });
   });
 }
 
-/** Scenes that are shown in each language. The dialogs use the same tables, cards and buttons, so they are skipped. */
+/** Scenes that are shown in each language. Most dialogs use the same tables, cards and buttons, so they are skipped. */
 const scenesInEachLanguage = [
   'overview',
   'workers',
@@ -210,11 +213,13 @@ const scenesInEachLanguage = [
   'audit',
   'settings',
   'help',
+  'update',
+  'worker-update-failed',
 ];
 
 test('translates every page into every language without cut-off text', async ({ browser }) => {
   test.setTimeout(180_000);
-  const selection = { scenes: scenes.filter(({ name }) => scenesInEachLanguage.includes(name)) };
+  const selection = { scenes: allScenes.scenes.filter(({ name }) => scenesInEachLanguage.includes(name)) };
   for (const language of ['es', 'zh', 'hi', 'ja'] as const) {
     const view: View = { ...light, name: language, language };
     await visitScenes(browser, view, selection, async ({ page }, name) => {
