@@ -19,7 +19,6 @@ export const JobTags = z.array(JobTag).max(maxTags).refine(areDistinct, 'the sam
 
 export const JobGroup = z.string().max(100).regex(word, wordRule);
 
-/** @internal */
 export const JobNotes = z
   .string()
   .max(10_000)

@@ -105,7 +105,7 @@ function containsPrefix(word: string, prefix: string): boolean {
   return false;
 }
 
-/** Redacts a whole text, line by line. @internal */
+/** Redacts a whole text, line by line. */
 export function redact(text: string, known: readonly string[] = []): string {
   const values = known.map(latin1);
   let open: OpenKey | null = null;

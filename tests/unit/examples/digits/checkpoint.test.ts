@@ -100,14 +100,14 @@ describe('writeWhole', () => {
   test('does not replace the file before everything is written', async () => {
     const folder = await makeFolder();
     const path = join(folder, 'result.json');
-    let namesDuringWrite: Promise<string[]> | null = null;
+    const namesDuringWrite: Promise<string[]>[] = [];
     function* pieces() {
       yield Buffer.from('one');
-      namesDuringWrite = readdir(folder);
+      namesDuringWrite.push(readdir(folder));
       yield Buffer.from('two');
     }
     await writeWhole(path, pieces());
-    expect(await namesDuringWrite).toEqual(['result.json.partial']);
+    expect(await Promise.all(namesDuringWrite)).toEqual([['result.json.partial']]);
     expect(await readFile(path, 'utf8')).toBe('onetwo');
   });
 

@@ -81,7 +81,7 @@ test('matches a full sort after any changes', () => {
       const { arrange } = createCountingArrangement();
       let current: readonly Row[] = [];
       for (const [newRows, isSameRows] of steps) {
-        const byId = new Map(newRows.map(row => [row.id, row]));
+        const byId = new Map(newRows.map(newRow => [newRow.id, newRow]));
         current = isSameRows ? current.map(old => byId.get(old.id) ?? old) : newRows;
         expect(arrange(current)).toEqual(current.toSorted((x, y) => x.size - y.size));
       }
