@@ -9,6 +9,7 @@ function openLimit() {
     wait: (ms: number): void => {
       now += ms;
     },
+    // Fails this many times. Returns the number of times that the limit gave each verdict.
     fail: (address: string | null, times = 1): Record<FailureVerdict, number> => {
       const counts = { count: 0, begin: 0, limited: 0 };
       for (let n = 0; n < times; n += 1) counts[limit.note(address)] += 1;
@@ -22,7 +23,7 @@ test('counts a burst of failures, reports the start of the limit once, and limit
   expect(fail('10.0.0.1', 2_000)).toEqual({ count: 60, begin: 1, limited: 1_939 });
 });
 
-test('counts one failure per second after the burst, and a full burst after a quiet minute', () => {
+test('counts one failure per second after the burst, and no more than a burst after a quiet hour', () => {
   const { fail, wait } = openLimit();
   fail('10.0.0.1', 100);
   wait(3_000);
@@ -68,6 +69,7 @@ test('drops the address that was quiet longest when there are too many', () => {
   const { fail } = openLimit();
   fail('10.0.0.1', 61);
   fail('10.0.0.2', 61);
+  // With these addresses, the limit remembers 10,000, its maximum.
   for (let n = 0; n < 9_998; n += 1) fail(`10.1.${n >> 8}.${n & 255}`);
   fail('10.0.0.1');
   fail('10.9.9.9');

@@ -2,19 +2,27 @@
 import { expect, test } from 'vitest';
 import { isForeign, isOwnPage, provenanceOf } from '../../../../../main/http/auth/sender.ts';
 
-interface Said {
+interface SentHeaders {
   readonly host?: string;
   readonly origin?: string;
   readonly site?: string;
 }
 
-const headsOf = ({ host = 'rig.example:8001', origin, site }: Said) => {
+const requestWith = ({ host = 'rig.example:8001', origin, site }: SentHeaders) => {
   return { headers: { host, ...(origin && { origin }), ...(site && { 'sec-fetch-site': site }) } };
 };
 
 const ownOrigin = 'http://rig.example:8001';
 
-test.each<readonly [what: string, said: Said, foreign: boolean, ownGet: boolean, ownPost: boolean]>([
+type Case = readonly [
+  description: string,
+  sent: SentHeaders,
+  foreign: boolean,
+  fromOwnPageAsGet: boolean,
+  fromOwnPageAsPost: boolean,
+];
+
+test.each<Case>([
   ['no headers, as scripts and old browsers send them', {}, false, true, false],
   ['the origin of this address', { origin: ownOrigin }, false, true, true],
   ['the site same-origin', { site: 'same-origin' }, false, true, true],
@@ -37,12 +45,15 @@ test.each<readonly [what: string, said: Said, foreign: boolean, ownGet: boolean,
     false,
     false,
   ],
-])('classifies a request with %s', (_case, said, foreign, ownGet, ownPost) => {
-  const heads = headsOf(said);
-  expect(isForeign(provenanceOf(heads))).toBe(foreign);
-  expect(isOwnPage({ ...heads, method: 'GET' })).toBe(ownGet);
-  expect(isOwnPage({ ...heads, method: 'POST' })).toBe(ownPost);
-});
+])(
+  'judges whether a request with %s comes from another site or from the panel',
+  (_case, sent, foreign, fromOwnPageAsGet, fromOwnPageAsPost) => {
+    const request = requestWith(sent);
+    expect(isForeign(provenanceOf(request))).toBe(foreign);
+    expect(isOwnPage({ ...request, method: 'GET' })).toBe(fromOwnPageAsGet);
+    expect(isOwnPage({ ...request, method: 'POST' })).toBe(fromOwnPageAsPost);
+  },
+);
 
 test('treats a repeated Sec-Fetch-Site header as foreign', () => {
   const headers = { host: 'x', 'sec-fetch-site': 'same-origin, same-origin' };

@@ -18,39 +18,41 @@ const operations = Object.entries(asNode(document['paths'])).flatMap(([path, ver
   })),
 );
 
-const hasText = (value: unknown): boolean => typeof value === 'string' && /^\S.*\.$/s.test(value);
+// A description starts with a character that is not a space, and ends with a period.
+const isSentence = (value: unknown): boolean => typeof value === 'string' && /^\S.*\.$/s.test(value);
 
 // A schema may get its description from the schema that it refers to, or from one of its alternatives.
 function isDescribed(schema: Node): boolean {
   const { $ref: reference } = schema;
-  if (hasText(schema['description'])) return true;
+  if (isSentence(schema['description'])) return true;
   if (typeof reference === 'string')
-    return hasText(asNode(schemas[reference.split('/').at(-1) ?? ''])['description']);
+    return isSentence(asNode(schemas[reference.split('/').at(-1) ?? ''])['description']);
   return [...nodes(schema['anyOf']), ...nodes(schema['oneOf'])].some(isDescribed);
 }
 
 // Returns the paths of all properties without a description, at any depth.
-function findUndescribed(schema: Node, at: string): readonly string[] {
-  const properties = Object.entries(asNode(schema['properties'])).map(
-    ([name, property]) => [`${at}.${name}`, asNode(property)] as const,
-  );
-  const inner = ['anyOf', 'oneOf', 'allOf', 'prefixItems'].flatMap(key => nodes(schema[key]));
-  const single = [schema['items'], schema['additionalProperties']].filter(Boolean).map(asNode);
-  return [
-    ...properties.filter(([, property]) => !isDescribed(property)).map(([name]) => name),
-    ...properties.flatMap(([name, property]) => findUndescribed(property, name)),
-    ...[...inner, ...single].flatMap(one => findUndescribed(one, at)),
-  ];
+function findUndescribed(schema: Node, schemaPath: string): readonly string[] {
+  const undescribed: string[] = [];
+  for (const [name, value] of Object.entries(asNode(schema['properties']))) {
+    const [property, propertyPath] = [asNode(value), `${schemaPath}.${name}`];
+    if (!isDescribed(property)) undescribed.push(propertyPath);
+    undescribed.push(...findUndescribed(property, propertyPath));
+  }
+  const alternatives = ['anyOf', 'oneOf', 'allOf', 'prefixItems'].flatMap(key => nodes(schema[key]));
+  const elements = [schema['items'], schema['additionalProperties']].filter(Boolean).map(asNode);
+  for (const innerSchema of [...alternatives, ...elements])
+    undescribed.push(...findUndescribed(innerSchema, schemaPath));
+  return undescribed;
 }
 
-const contentOf = (body: unknown): readonly Node[] =>
+const schemasOf = (body: unknown): readonly Node[] =>
   Object.values(asNode(asNode(body)['content'])).map(media => asNode(asNode(media)['schema']));
 
 it('describes every property of requests and responses', () => {
   const undescribed = operations.flatMap(({ name, operation }) => [
-    ...contentOf(operation['requestBody']).flatMap(schema => findUndescribed(schema, `${name} request`)),
+    ...schemasOf(operation['requestBody']).flatMap(schema => findUndescribed(schema, `${name} request`)),
     ...Object.values(asNode(operation['responses'])).flatMap(response =>
-      contentOf(response).flatMap(schema => findUndescribed(schema, `${name} response`)),
+      schemasOf(response).flatMap(schema => findUndescribed(schema, `${name} response`)),
     ),
   ]);
   expect(undescribed).toEqual([]);
@@ -58,7 +60,7 @@ it('describes every property of requests and responses', () => {
 
 it('describes every shared schema and its properties', () => {
   const undescribed = Object.entries(schemas).flatMap(([name, schema]) => [
-    ...(hasText(asNode(schema)['description']) ? [] : [name]),
+    ...(isSentence(asNode(schema)['description']) ? [] : [name]),
     ...findUndescribed(asNode(schema), name),
   ]);
   expect(undescribed).toEqual([]);
@@ -72,16 +74,16 @@ it('describes every parameter of every operation', () => {
     })),
   );
   expect(parameters.length).toBeGreaterThan(100);
-  const undescribed = parameters.filter(({ parameter }) => !hasText(parameter['description']));
+  const undescribed = parameters.filter(({ parameter }) => !isSentence(parameter['description']));
   expect(undescribed.map(({ name }) => name)).toEqual([]);
 });
 
 it('describes every operation and each of its responses', () => {
   const undescribed = operations.filter(
     ({ operation }) =>
-      !hasText(operation['description']) ||
+      !isSentence(operation['description']) ||
       Object.values(asNode(operation['responses'])).some(
-        response => !('$ref' in asNode(response)) && !hasText(asNode(response)['description']),
+        response => !('$ref' in asNode(response)) && !isSentence(asNode(response)['description']),
       ),
   );
   expect(undescribed.map(({ name }) => name)).toEqual([]);
@@ -89,7 +91,7 @@ it('describes every operation and each of its responses', () => {
 
 it('gives each operation one tag that the document describes', () => {
   const tags = nodes(document['tags']);
-  expect(tags.filter(tag => !hasText(tag['description']))).toEqual([]);
+  expect(tags.filter(tag => !isSentence(tag['description']))).toEqual([]);
   const knownTags = tags.map(tag => tag['name']);
   const used = operations.map(({ operation }) => operation['tags']);
   expect(

@@ -3,50 +3,51 @@ import { createUnreadBudget } from '../../../../../main/http/listener/sse.ts';
 
 const kib = 1_024;
 
-function readers(...waiting: readonly number[]) {
-  const cut: number[] = [];
-  const streams = waiting.map((bytes, index) => ({
-    writableLength: bytes * kib,
+/** Creates streams with this many unread KiB. `disconnected` lists the indexes of the streams that the budget destroyed. */
+function createStreams(...unreadKib: readonly number[]) {
+  const disconnected: number[] = [];
+  const streams = unreadKib.map((unread, index) => ({
+    writableLength: unread * kib,
     destroy() {
-      cut.push(index);
+      disconnected.push(index);
       return this as never;
     },
   }));
-  return { streams, cut };
+  return { streams, disconnected };
 }
 
-test('cuts the slowest readers off first until a quarter of the budget is free', () => {
-  const { streams, cut } = readers(100, 300, 200, 250);
+test('disconnects the slowest readers until a quarter of the budget is free', () => {
+  const { streams, disconnected } = createStreams(100, 300, 200, 250);
   const budget = createUnreadBudget(800 * kib);
   for (const stream of streams) budget.note(stream);
-  expect(cut).toEqual([1]);
+  expect(disconnected).toEqual([1]);
 });
 
 test('does not count a reader that has caught up', () => {
-  const { streams, cut } = readers(400, 300, 300);
+  const { streams, disconnected } = createStreams(400, 300, 300);
   const budget = createUnreadBudget(800 * kib);
   const [first, second, third] = streams;
-  if (first === undefined || second === undefined || third === undefined) throw new Error('no readers');
+  if (first === undefined || second === undefined || third === undefined) throw new Error('no streams');
   budget.note(first);
   first.writableLength = 0;
   budget.note(second);
   budget.note(third);
-  expect(cut).toEqual([]);
+  expect(disconnected).toEqual([]);
 });
 
 test('does not count the unread bytes of a closed reader', () => {
-  const { streams, cut } = readers(500, 500);
+  const { streams, disconnected } = createStreams(500, 500);
   const budget = createUnreadBudget(800 * kib);
   for (const stream of streams) {
     budget.note(stream);
     budget.forget(stream);
   }
-  expect(cut).toEqual([]);
+  expect(disconnected).toEqual([]);
 });
 
-test('does not count a frame in flight to readers that keep up', () => {
-  const { streams, cut } = readers(...Array.from({ length: 200 }, () => 10));
+test('does not count up to 16 KiB of unread bytes per reader, as readers that keep up have', () => {
+  const { streams, disconnected } = createStreams(...Array.from({ length: 200 }, () => 10));
   const budget = createUnreadBudget(800 * kib);
   for (const stream of streams) budget.note(stream);
-  expect(cut).toEqual([]);
+  expect(disconnected).toEqual([]);
 });

@@ -2,29 +2,30 @@ import { describe, expect, it } from 'vitest';
 import type { HealthComponent } from '../../../../../protocol/health-api.ts';
 import { type Checks, judgeHealth, worstOf } from '../../../../../main/http/routes/health-routes.ts';
 
-const sound: Checks = {
+const gib = 2 ** 30;
+const hourMs = 3_600_000;
+
+const healthyChecks: Checks = {
   acceptsWrites: true,
   clockJumpMs: null,
   loop: { sinceMs: 1_000, maxMs: 30_000 },
   workers: { total: 2, connected: 1, streams: 1 },
   commitMs: 1.2345,
-  freeBytes: 5 * 2 ** 30,
-  reserveBytes: 2 ** 30,
+  freeBytes: 5 * gib,
+  reserveBytes: gib,
   backup: { ageMs: 60_000, hasFailed: false },
   uptimeMs: 10_000,
 };
 
 const componentOf = (changes: Partial<Checks>, name: HealthComponent['name']): HealthComponent => {
-  const match = judgeHealth({ ...sound, ...changes }).find(component => component.name === name);
+  const match = judgeHealth({ ...healthyChecks, ...changes }).find(component => component.name === name);
   if (match === undefined) throw new Error(`no component ${name}`);
   return match;
 };
 
-const hourMs = 3_600_000;
-
 describe('a health report', () => {
   it('reports the server as healthy when every check passes', () => {
-    const components = judgeHealth(sound);
+    const components = judgeHealth(healthyChecks);
     expect(components.map(({ name, status }) => `${name} ${status}`)).toEqual([
       'database healthy',
       'disk healthy',
@@ -44,8 +45,8 @@ describe('a health report', () => {
     ['database', { commitMs: 1_000 }, 'degraded', /takes 1\.0 s/],
     ['database', { commitMs: 999 }, 'healthy', /accepts changes/],
     ['disk', { freeBytes: null }, 'unhealthy', /cannot be read/],
-    ['disk', { freeBytes: 2 ** 30 }, 'degraded', /refuses uploads/],
-    ['disk', { freeBytes: 2 ** 30 + 1 }, 'healthy', /free/],
+    ['disk', { freeBytes: gib }, 'degraded', /refuses uploads/],
+    ['disk', { freeBytes: gib + 1 }, 'healthy', /free/],
     ['clock', { clockJumpMs: 90_000 }, 'degraded', /90 s ahead of/],
     ['clock', { clockJumpMs: -90_000 }, 'degraded', /90 s behind/],
     ['health_loop', { loop: { sinceMs: 40_000, maxMs: 30_000 } }, 'healthy', /40 s ago/],
@@ -67,7 +68,9 @@ describe('a health report', () => {
   });
 
   it('reports the worst status of its components', () => {
-    expect(worstOf(judgeHealth({ ...sound, clockJumpMs: 90_000 }))).toBe('degraded');
-    expect(worstOf(judgeHealth({ ...sound, clockJumpMs: 90_000, freeBytes: null }))).toBe('unhealthy');
+    expect(worstOf(judgeHealth({ ...healthyChecks, clockJumpMs: 90_000 }))).toBe('degraded');
+    expect(worstOf(judgeHealth({ ...healthyChecks, clockJumpMs: 90_000, freeBytes: null }))).toBe(
+      'unhealthy',
+    );
   });
 });

@@ -14,21 +14,26 @@ const version = '1.2.3';
 const [bundleName, executableName] = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
 
 // A worker program that prints its version or, when started in any other way, its arguments.
-const worker = (said: string): string =>
-  `#!/bin/sh\nif [ "$1" = --version ]; then echo ${said}; else echo "started $* token=$SIMPLETUNER_WORKER_TOKEN"; read -r line; echo "stdin=$line"; fi\n`;
-const [executable, bundle] = [worker(version), `${worker(version)}# the one file\n`];
+const workerProgram = (printedVersion: string): string =>
+  `#!/bin/sh\nif [ "$1" = --version ]; then echo ${printedVersion}; else echo "started $* token=$SIMPLETUNER_WORKER_TOKEN"; read -r line; echo "stdin=$line"; fi\n`;
+// The two programs differ only so that they have different hashes.
+const executable = workerProgram(version);
+const bundle = `${workerProgram(version)}# bundle\n`;
 
 interface Machine {
+  // The files that the orchestrator serves.
   readonly files?: Readonly<Record<string, string>>;
   readonly script?: string;
+  // The installed program for downloads, or null for none.
   readonly fetcher?: 'curl' | 'wget' | null;
-  readonly kind?: string;
+  // The output of `uname -s` and `uname -m`.
+  readonly platform?: string;
   // The version of Node, or null for none.
   readonly node?: string | null;
-  readonly without?: readonly string[];
+  readonly missingTools?: readonly string[];
 }
 
-const needed = ['sh', 'cat', 'chmod', 'cut', 'id', 'ln', 'mkdir', 'mv', 'rm', 'sed', 'sha256sum'];
+const requiredTools = ['sh', 'cat', 'chmod', 'cut', 'id', 'ln', 'mkdir', 'mv', 'rm', 'sed', 'sha256sum'];
 const scriptOf = (files: readonly (readonly [typeof bundleName | typeof executableName, string])[]): string =>
   installScript(
     version,
@@ -45,11 +50,13 @@ function openMachine(machine: Machine = {}) {
   const { files = { [bundleName]: bundle, [executableName]: executable } } = machine;
   for (const folder of [tools, served]) mkdirSync(folder);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(served, name), text);
-  for (const name of needed.filter(each => machine.without?.includes(each) !== true))
+  const installedTools = requiredTools.filter(name => machine.missingTools?.includes(name) !== true);
+  for (const name of installedTools)
     symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(tools, name));
   const tool = (name: string, text: string): void =>
     writeFileSync(join(tools, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-  const { fetcher = 'curl', kind = 'Linux x86_64', node = null } = machine;
+  const { fetcher = 'curl', platform = 'Linux x86_64', node = null } = machine;
+  const [system, architecture] = platform.split(' ');
   // Records its arguments and prints the file whose name is at the end of the URL.
   if (fetcher !== null)
     tool(
@@ -59,7 +66,8 @@ function openMachine(machine: Machine = {}) {
        while [ $# -gt 0 ]; do case $1 in -o | -O) out=$2 ;; http*) url=$1 ;; esac; shift; done
        cat '${served}'/"$(echo "$url" | sed 's#.*/##')" > "$out"`,
     );
-  tool('uname', `case $1 in -s) echo '${kind.split(' ')[0]}' ;; *) echo '${kind.split(' ')[1]}' ;; esac`);
+  tool('uname', `case $1 in -s) echo '${system}' ;; *) echo '${architecture}' ;; esac`);
+  // The install script runs `node -e` to check the version. This program accepts 20 and newer.
   if (node !== null)
     tool(
       'node',
@@ -109,9 +117,9 @@ const serverOptions = ['--orchestrator-url', 'http://yard:8001'] as const;
 
 test('passes the options to the worker in order, and the token only through stdin', () => {
   const machine = openMachine();
-  const odd = `it's "x" $HOME \`id\``;
+  const oddName = `it's "x" $HOME \`id\``;
   const { status, stdout, stderr } = machine.run(
-    ['--token-stdin', ...serverOptions, '--name', odd, '--persistent', '--label', 'a=b'],
+    ['--token-stdin', ...serverOptions, '--name', oddName, '--persistent', '--label', 'a=b'],
     { input: 'tj_secret\nmore\n' },
   );
   expect([status, stderr]).toEqual([
@@ -119,7 +127,7 @@ test('passes the options to the worker in order, and the token only through stdi
     `trainyard: The worker ${version} is in ${machine.bin}/trainyard-worker\n`,
   ]);
   expect(stdout).toBe(
-    `started --orchestrator-url=http://yard:8001 --name ${odd} --persistent --label a=b token=tj_secret\nstdin=\n`,
+    `started --orchestrator-url=http://yard:8001 --name ${oddName} --persistent --label a=b token=tj_secret\nstdin=\n`,
   );
   expect(machine.calls().join()).not.toContain('tj_secret');
   expect(machine.installed()).toEqual(['trainyard-worker']);
@@ -144,10 +152,10 @@ const longNames = (options: readonly Option[]): readonly string[] =>
   options.flatMap(({ long }) => long ?? []);
 
 test('passes every option with a value together with its value', () => {
-  const taking = longNames(commandOptions.filter(({ required }) => required));
+  const optionsWithValue = longNames(commandOptions.filter(({ required }) => required));
   // The script itself reads these options too, and passes them on as one word.
   const readOptions = ['--orchestrator-url', '--pin', '--ca-file'];
-  const otherOptions = taking.filter(option => !readOptions.includes(option));
+  const otherOptions = optionsWithValue.filter(option => !readOptions.includes(option));
   expect(otherOptions).toContain('--allow-config-scripts');
   const machine = openMachine();
   const { status, stdout } = machine.run([
@@ -156,7 +164,7 @@ test('passes every option with a value together with its value', () => {
   ]);
   expect(status).toBe(0);
   for (const option of otherOptions) expect(stdout).toContain(`${option} --install-only`);
-  for (const option of taking)
+  for (const option of optionsWithValue)
     expect(openMachine().run([...serverOptions, option])).toMatchObject({
       status: 2,
       stderr: expect.stringContaining(`${option} needs a value`),
@@ -240,17 +248,17 @@ describe('the script of a short command', () => {
     expect(machine.environments()).not.toContain('tj_secret');
   });
 
-  test('only explains itself over plain HTTP', () => {
-    const plain = joinScript(version, programs, { url: 'http://yard:8001', pin: null });
-    const machine = openMachine({ script: plain });
+  test('refuses to install over plain HTTP, and says what to do', () => {
+    const plainHttpScript = joinScript(version, programs, { url: 'http://yard:8001', pin: null });
+    const machine = openMachine({ script: plainHttpScript });
     const { status, stdout, stderr } = machine.run(['--name', 'rig-1'], { token: 'tj_secret' });
     expect([status, stdout, machine.installed()]).toEqual([2, '', []]);
     expect(stderr).toContain('cannot be verified. Copy the whole join command from the panel');
   });
 
   test('quotes the address, which comes from the request', () => {
-    const odd = joinScript(version, programs, { url: 'https://y$(touch broken)', pin: null });
-    const machine = openMachine({ script: odd });
+    const scriptWithOddUrl = joinScript(version, programs, { url: 'https://y$(touch broken)', pin: null });
+    const machine = openMachine({ script: scriptWithOddUrl });
     expect(machine.run([], { token: 'tj_x' }).stdout).toContain(
       '--orchestrator-url=https://y$(touch broken) ',
     );
@@ -273,80 +281,80 @@ describe('the script of a short command', () => {
 });
 
 describe('failing installations', () => {
-  test.each<readonly [what: string, machine: Machine, args: readonly string[], status: number, said: string]>(
+  test.each<
+    readonly [description: string, machine: Machine, args: readonly string[], status: number, message: string]
+  >([
+    ['no address', {}, [], 2, 'Say where the orchestrator is'],
     [
-      ['no address', {}, [], 2, 'Say where the orchestrator is'],
-      [
-        'an address with another protocol',
-        {},
-        ['--orchestrator-url', 'ftp://x'],
-        2,
-        'Say where the orchestrator is',
-      ],
-      ['an option without its value', {}, [...serverOptions, '--pin'], 2, '--pin needs a value'],
-      ['a pin in another format', {}, [...serverOptions, '--pin', 'abc'], 2, '--pin takes sha256:...'],
-      [
-        'no token after --token-stdin',
-        {},
-        ['--token-stdin', ...serverOptions],
-        2,
-        'Standard input contains no token',
-      ],
-      ['neither curl nor wget', { fetcher: null }, serverOptions, 1, 'neither curl nor wget'],
-      [
-        'no program for checksums',
-        { without: ['sha256sum'] },
-        serverOptions,
-        1,
-        'no sha256sum, shasum or openssl',
-      ],
-      [
-        'an unreachable orchestrator',
-        { files: {} },
-        serverOptions,
-        1,
-        'could not be downloaded from http://yard:8001/agent/',
-      ],
-      [
-        'a different program',
-        { files: { [executableName]: 'evil' } },
-        serverOptions,
-        1,
-        'is not the worker of this script',
-      ],
-      [
-        'half of the program',
-        { files: { [executableName]: executable.slice(0, 40) } },
-        serverOptions,
-        1,
-        'is not the worker',
-      ],
-      [
-        'another platform without Node',
-        { kind: 'Darwin arm64' },
-        serverOptions,
-        1,
-        'needs Node 22.19 or newer: install it',
-      ],
-      [
-        'another platform with an old Node',
-        { kind: 'Linux aarch64', node: '18.1.0' },
-        serverOptions,
-        1,
-        'this machine has v18.1.0',
-      ],
-      [
-        'an orchestrator without worker programs',
-        { script: scriptOf([]) },
-        serverOptions,
-        1,
-        'has no worker for this machine',
-      ],
+      'an address with another protocol',
+      {},
+      ['--orchestrator-url', 'ftp://x'],
+      2,
+      'Say where the orchestrator is',
     ],
-  )('%s', (_case, machine, args, status, said) => {
+    ['an option without its value', {}, [...serverOptions, '--pin'], 2, '--pin needs a value'],
+    ['a pin in another format', {}, [...serverOptions, '--pin', 'abc'], 2, '--pin takes sha256:...'],
+    [
+      'no token after --token-stdin',
+      {},
+      ['--token-stdin', ...serverOptions],
+      2,
+      'Standard input contains no token',
+    ],
+    ['neither curl nor wget', { fetcher: null }, serverOptions, 1, 'neither curl nor wget'],
+    [
+      'no program for checksums',
+      { missingTools: ['sha256sum'] },
+      serverOptions,
+      1,
+      'no sha256sum, shasum or openssl',
+    ],
+    [
+      'an unreachable orchestrator',
+      { files: {} },
+      serverOptions,
+      1,
+      'could not be downloaded from http://yard:8001/agent/',
+    ],
+    [
+      'a different program',
+      { files: { [executableName]: 'evil' } },
+      serverOptions,
+      1,
+      'is not the worker of this script',
+    ],
+    [
+      'half of the program',
+      { files: { [executableName]: executable.slice(0, 40) } },
+      serverOptions,
+      1,
+      'is not the worker',
+    ],
+    [
+      'another platform without Node',
+      { platform: 'Darwin arm64' },
+      serverOptions,
+      1,
+      'needs Node 22.19 or newer: install it',
+    ],
+    [
+      'another platform with an old Node',
+      { platform: 'Linux aarch64', node: '18.1.0' },
+      serverOptions,
+      1,
+      'this machine has v18.1.0',
+    ],
+    [
+      'an orchestrator without worker programs',
+      { script: scriptOf([]) },
+      serverOptions,
+      1,
+      'has no worker for this machine',
+    ],
+  ])('installs nothing and explains the error: %s', (_case, machine, args, status, message) => {
     const opened = openMachine(machine);
     const result = opened.run(args);
-    expect(result.stderr).toContain(said);
+    expect(result.stderr).toContain(message);
     expect([result.status, result.stdout, opened.installed()]).toEqual([status, '', []]);
   });
 
@@ -362,8 +370,8 @@ describe('failing installations', () => {
 
 describe('installing the bundle for an existing Node', () => {
   const files = { [bundleName]: bundle, [executableName]: executable };
-  test.each<readonly [what: string, machine: Machine]>([
-    ['on another platform', { kind: 'Darwin arm64', node: '24.1.0' }],
+  test.each<readonly [description: string, machine: Machine]>([
+    ['on another platform', { platform: 'Darwin arm64', node: '24.1.0' }],
     ['when the orchestrator has no executable', { node: '24.1.0', script: scriptOf([[bundleName, bundle]]) }],
   ])('installs the bundle %s', (_case, machine) => {
     const opened = openMachine({ ...machine, files });
@@ -402,6 +410,7 @@ test.each(['sh', 'dash', 'bash'])('parses the install script with %s', shell => 
 test('does nothing when the script is cut off anywhere', () => {
   const machine = openMachine();
   const completeLength = defaultScript.lastIndexOf('}');
+  // Every 151st character, and each of the last 25.
   const cuts = [
     ...Array.from({ length: Math.floor(completeLength / 151) }, (_, index) => index * 151),
     ...Array.from({ length: 25 }, (_, index) => completeLength - index),

@@ -23,7 +23,7 @@ function openCodes() {
   };
 }
 
-test('redeems a code once, for the token that it was made for', () => {
+test('redeems a code once, for the token that requested it', () => {
   const { codes } = openCodes();
   const [codeOfAda, codeOfBob] = [codes.make(ada), codes.make(bob)];
   expect(codes.redeem(codeOfBob)).toEqual(bob);
@@ -41,17 +41,17 @@ test('redeems a code until it is ten minutes old', () => {
   expect(codes.redeem(second)).toBeNull();
 });
 
-test('drops the oldest code when there are too many', () => {
+test('drops the oldest code when there are more than 100', () => {
   const { codes } = openCodes();
-  const madeCodes = Array.from({ length: 101 }, () => codes.make(ada));
-  expect(codes.redeem(madeCodes[0] ?? '')).toBeNull();
-  expect(codes.redeem(madeCodes[1] ?? '')).toEqual(ada);
+  const codesOfAda = Array.from({ length: 101 }, () => codes.make(ada));
+  expect(codes.redeem(codesOfAda[0] ?? '')).toBeNull();
+  expect(codes.redeem(codesOfAda[1] ?? '')).toEqual(ada);
 });
 
 test('drops codes of the admin token when it is replaced, and keeps those of API tokens', () => {
   const { codes, replaceAdminToken } = openCodes();
-  const [admins, hers] = [codes.make({ tokenId: null }), codes.make(ada)];
+  const [codeOfAdminToken, codeOfAda] = [codes.make({ tokenId: null }), codes.make(ada)];
   replaceAdminToken();
-  expect([codes.redeem(admins), codes.redeem(hers)]).toEqual([null, ada]);
+  expect([codes.redeem(codeOfAdminToken), codes.redeem(codeOfAda)]).toEqual([null, ada]);
   expect(codes.redeem(codes.make({ tokenId: null }))).toEqual({ tokenId: null });
 });

@@ -7,9 +7,9 @@ test('continues the hash of a file only where the last part ended', () => {
   const hash = hashes.take('file', 0);
   hash?.update('abc');
   hashes.keep('file', 3, hash!);
-  expect(hashes.take('other', 3)).toBeNull();
-  const taken = hashes.take('file', 3);
-  expect(taken?.update('def').digest('hex')).toBe(createHash('sha256').update('abcdef').digest('hex'));
+  expect(hashes.take('another-file', 3)).toBeNull();
+  const continued = hashes.take('file', 3);
+  expect(continued?.update('def').digest('hex')).toBe(createHash('sha256').update('abcdef').digest('hex'));
   expect(hashes.take('file', 3)).toBeNull();
 });
 

@@ -2,63 +2,63 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { findMismatch, planUpload } from '../../../../../main/http/uploads/upload-plan.ts';
 
-const plain = { 'content-length': '10' };
+const tenBytes = { 'content-length': '10' };
 const hex = createHash('sha256').update('x').digest('hex');
 const base64 = Buffer.from(hex, 'hex').toString('base64');
-const planned = (headers: Record<string, string>) => {
+const planOrRefusalCode = (headers: Record<string, string>) => {
   const plan = planUpload(headers);
   return plan.ok ? plan.value : plan.refusal.code;
 };
 
 describe('planUpload', () => {
   test.each([
-    [plain, { length: 10, part: null }],
+    [tenBytes, { length: 10, part: null }],
     [{}, { length: 0, part: null }],
-    [{ ...plain, 'content-encoding': 'identity' }, { length: 10 }],
-    [{ ...plain, 'content-range': 'bytes 0-9/10' }, { part: { first: 0, total: 10 } }],
-    [{ ...plain, 'content-range': 'bytes 20-29/100' }, { part: { first: 20, total: 100 } }],
+    [{ ...tenBytes, 'content-encoding': 'identity' }, { length: 10 }],
+    [{ ...tenBytes, 'content-range': 'bytes 0-9/10' }, { part: { first: 0, total: 10 } }],
+    [{ ...tenBytes, 'content-range': 'bytes 20-29/100' }, { part: { first: 20, total: 100 } }],
     [
-      { ...plain, 'x-checksum-sha256': hex.toUpperCase() },
+      { ...tenBytes, 'x-checksum-sha256': hex.toUpperCase() },
       { ofBody: {}, ofFile: { sha256: hex } },
     ],
-    [{ ...plain, 'x-checksum-sha256': base64 }, { ofFile: { sha256: hex } }],
+    [{ ...tenBytes, 'x-checksum-sha256': base64 }, { ofFile: { sha256: hex } }],
     [
-      { ...plain, 'repr-digest': `sha-256=:${base64}:` },
+      { ...tenBytes, 'repr-digest': `sha-256=:${base64}:` },
       { ofBody: {}, ofFile: { sha256: hex } },
     ],
-    [{ ...plain, 'content-digest': `sha-512=:x:,sha-256=:${base64}:` }, { ofBody: { sha256: hex } }],
+    [{ ...tenBytes, 'content-digest': `sha-512=:x:,sha-256=:${base64}:` }, { ofBody: { sha256: hex } }],
     [
-      { ...plain, 'x-amz-checksum-sha256': base64 },
+      { ...tenBytes, 'x-amz-checksum-sha256': base64 },
       { ofBody: { sha256: hex }, ofFile: {} },
     ],
-    [{ ...plain, 'x-amz-checksum-crc32': 'AAAAAQ==' }, { ofBody: { crc32: '00000001' } }],
-    [{ ...plain, 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' }, { ofBody: { md5: '0'.repeat(32) } }],
-    [{ ...plain, 'x-amz-content-sha256': hex }, { ofBody: { sha256: hex } }],
+    [{ ...tenBytes, 'x-amz-checksum-crc32': 'AAAAAQ==' }, { ofBody: { crc32: '00000001' } }],
+    [{ ...tenBytes, 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' }, { ofBody: { md5: '0'.repeat(32) } }],
+    [{ ...tenBytes, 'x-amz-content-sha256': hex }, { ofBody: { sha256: hex } }],
     [
-      { ...plain, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' },
+      { ...tenBytes, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' },
       { ofBody: {}, ofFile: {} },
     ],
   ])('reads the upload headers %o', (headers, plan) => {
-    expect(planned(headers)).toMatchObject(plan);
+    expect(planOrRefusalCode(headers)).toMatchObject(plan);
   });
 
   test.each([
     [{ 'transfer-encoding': 'chunked' }, 'length_required'],
     [{ 'content-length': '9'.repeat(30) }, 'length_required'],
-    [{ ...plain, 'content-encoding': 'gzip' }, 'media_type'],
-    [{ ...plain, 'content-range': 'bytes 0-9/*' }, 'invalid_request'],
-    [{ ...plain, 'content-range': 'bytes 9-0/10' }, 'invalid_request'],
-    [{ ...plain, 'content-range': 'bytes 1-10/10' }, 'invalid_request'],
-    [{ ...plain, 'content-range': 'bytes 0-8/10' }, 'invalid_request'],
-    [{ ...plain, 'content-range': `bytes 0-9/${'9'.repeat(20)}` }, 'invalid_request'],
-    [{ ...plain, 'x-checksum-sha256': hex.slice(1) }, 'invalid_request'],
-    [{ ...plain, 'x-checksum-sha256': `${base64}=` }, 'invalid_request'],
-    [{ ...plain, 'x-amz-checksum-sha256': hex }, 'invalid_request'],
-    [{ ...plain, 'content-md5': base64 }, 'invalid_request'],
-    [{ ...plain, 'content-digest': 'md5=:x:' }, 'invalid_request'],
-    [{ ...plain, 'repr-digest': `sha-256=:${hex}:` }, 'invalid_request'],
+    [{ ...tenBytes, 'content-encoding': 'gzip' }, 'media_type'],
+    [{ ...tenBytes, 'content-range': 'bytes 0-9/*' }, 'invalid_request'],
+    [{ ...tenBytes, 'content-range': 'bytes 9-0/10' }, 'invalid_request'],
+    [{ ...tenBytes, 'content-range': 'bytes 1-10/10' }, 'invalid_request'],
+    [{ ...tenBytes, 'content-range': 'bytes 0-8/10' }, 'invalid_request'],
+    [{ ...tenBytes, 'content-range': `bytes 0-9/${'9'.repeat(20)}` }, 'invalid_request'],
+    [{ ...tenBytes, 'x-checksum-sha256': hex.slice(1) }, 'invalid_request'],
+    [{ ...tenBytes, 'x-checksum-sha256': `${base64}=` }, 'invalid_request'],
+    [{ ...tenBytes, 'x-amz-checksum-sha256': hex }, 'invalid_request'],
+    [{ ...tenBytes, 'content-md5': base64 }, 'invalid_request'],
+    [{ ...tenBytes, 'content-digest': 'md5=:x:' }, 'invalid_request'],
+    [{ ...tenBytes, 'repr-digest': `sha-256=:${hex}:` }, 'invalid_request'],
   ])('refuses the headers %o with %s', (headers, code) => {
-    expect(planned(headers)).toBe(code);
+    expect(planOrRefusalCode(headers)).toBe(code);
   });
 });
 
