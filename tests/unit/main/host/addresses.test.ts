@@ -49,8 +49,8 @@ test.each([
   ['0.0.0.0', false],
   ['::', false],
   ['192.0.2.7', false],
-])('classifies the host %s as loopback: %s', (host, isIt) => {
-  expect(isLoopback(host)).toBe(isIt);
+])('classifies the host %s as loopback: %s', (host, expected) => {
+  expect(isLoopback(host)).toBe(expected);
 });
 
 test("returns the machine's addresses without link-local ones", () => {

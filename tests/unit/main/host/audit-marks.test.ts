@@ -37,7 +37,8 @@ test('returns null for a missing file and for a device', () => {
   expect(createWitness('/dev/null').newest?.()).toBeNull();
 });
 
-async function listen(status: number) {
+// Opens an HTTP server that answers each request with this status. `bodies` lists what it received.
+async function openServer(status: number) {
   const bodies: unknown[] = [];
   const server = createServer((request, response) => {
     let text = '';
@@ -57,16 +58,15 @@ async function listen(status: number) {
 }
 
 test('sends a POST for each mark to a URL', async () => {
-  const { bodies, origin } = await listen(204);
+  const { bodies, origin } = await openServer(204);
   await createWitness(`${origin}/secret-path`).tell(mark(7), signal);
   expect(bodies).toEqual([{ product: 'trainyard', ...mark(7) }]);
 });
 
-test.each([500, 302])('fails for a URL that answers %d, without its path in the error', async status => {
-  const { origin } = await listen(status);
+test.each([500, 302])('fails when the URL answers %d, and leaves its path out of the error', async status => {
+  const { origin } = await openServer(status);
   const witness = createWitness(`${origin}/secret-path`);
-  const outcome = witness.tell(mark(7), signal).catch((cause: unknown) => cause);
-  const failure = await outcome;
+  const failure = await witness.tell(mark(7), signal).catch((cause: unknown) => cause);
   expect(failure).toBeInstanceOf(Error);
   expect(String(failure)).toContain(origin);
   expect(String(failure)).not.toContain('secret-path');
@@ -80,12 +80,12 @@ test.each([
   ['http://example.org/', 'https://'],
   ['http://127.0.0.1.example.org/', 'https://'],
   ['https://', 'not a URL'],
-])('refuses the witness %s for the data folder /srv/data', (target, says) => {
+])('refuses the witness %s for the data folder /srv/data', (target, detail) => {
   const config = loadServerConfig(
     { 'audit-witness': target, 'data-dir': '/srv/data' },
     { XDG_CONFIG_HOME: '/nowhere' },
   );
-  expect(config).toMatchObject({ ok: false, refusal: { detail: expect.stringContaining(says) } });
+  expect(config).toMatchObject({ ok: false, refusal: { detail: expect.stringContaining(detail) } });
 });
 
 test('accepts files outside the data folder, https URLs, and http URLs on loopback', () => {

@@ -5,12 +5,12 @@ import { expect, test } from 'vitest';
 import { openFolder } from '../../../support/fleet-bench.ts';
 import { findPanel } from '../../../../main/host/built-files.ts';
 
-/** Creates a program and pages in an otherwise empty folder. Returns the page that the program would serve, or null. */
-function found(program: string, pages: readonly string[]): string | null {
+/** Creates files in an empty folder. Returns the folder of the panel that a program there would serve, or null. */
+function panelFor(program: string, files: readonly string[]): string | null {
   const root = openFolder();
-  for (const page of pages) {
-    mkdirSync(dirname(join(root, page)), { recursive: true });
-    writeFileSync(join(root, page), '');
+  for (const file of files) {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), '');
   }
   const panel = findPanel(pathToFileURL(join(root, program)).href);
   return panel === null ? null : panel.slice(root.length + 1);
@@ -25,6 +25,6 @@ test.each([
   ['a built program', 'dist/main/cli.js', built, 'dist/renderer/'],
   ['a program built in parts', 'dist/main/assets/compose.js', built, 'dist/renderer/'],
   ['a program alone', 'bin/cli.js', [], null],
-])('finds the panel for %s', (_case, program, pages, expected) => {
-  expect(found(program, pages)).toBe(expected);
+])('finds the panel for %s', (_case, program, files, expected) => {
+  expect(panelFor(program, files)).toBe(expected);
 });

@@ -27,7 +27,7 @@ describe('openDataFolder', () => {
 
   test('creates the secrets again when their creation was interrupted', () => {
     const folder = openFolder();
-    for (const name of ['admin-token', 'audit-key']) writeFileSync(join(folder, `${name}.new`), 'half of');
+    for (const name of ['admin-token', 'audit-key']) writeFileSync(join(folder, `${name}.new`), 'incomplete');
     const { adminToken, auditKey } = openDataFolder(folder);
     expect([adminToken.length, auditKey.length]).toEqual([46, 32]);
     expect(readdirSync(folder).toSorted()).toEqual(['admin-token', 'audit-key']);
@@ -51,11 +51,11 @@ describe('openDataFolder', () => {
     ['empty', () => ''],
     ['cut off', (key: string) => key.slice(0, 40)],
     ['changed', () => 'z'.repeat(64)],
-  ])('refuses an audit key that is %s', (_case, ruin) => {
+  ])('refuses an audit key that is %s', (_case, damage) => {
     const folder = openFolder();
     openDataFolder(folder);
     const file = join(folder, 'audit-key');
-    writeFileSync(file, ruin(readFileSync(file, 'utf8')));
+    writeFileSync(file, damage(readFileSync(file, 'utf8')));
     expect(() => openDataFolder(folder)).toThrow(`${file} is not a valid key`);
     rmSync(file);
     expect(openDataFolder(folder).auditKey).toHaveLength(32);

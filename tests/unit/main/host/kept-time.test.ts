@@ -13,22 +13,22 @@ function openFixture() {
   const [file, database] = [join(folder, 'clock'), join(folder, 'trainyard.db')];
   const clock = createVirtualClock();
   const logged: string[] = [];
-  const note = (event: string): void => void logged.push(event);
-  const log = { info: note, warn: note, error: note };
-  let boot = { id: 'boot-1', at: clock.mono() - hourMs };
+  const record = (event: string): void => void logged.push(event);
+  const log = { info: record, warn: record, error: record };
+  let boot = { id: 'boot-1', startedAt: clock.mono() - hourMs };
   return {
     file,
     database,
     clock,
     logged,
-    // Restarts the machine after a time during which only its wall clock ran.
-    reboot(offMs: number) {
-      clock.shiftWall(offMs);
-      boot = { id: 'boot-2', at: clock.mono() };
+    // Restarts the machine after a downtime during which only its wall clock ran.
+    reboot(downtimeMs: number) {
+      clock.shiftWall(downtimeMs);
+      boot = { id: 'boot-2', startedAt: clock.mono() };
     },
     open(isTrusted = false) {
-      const read = () => ({ sinceBoot: clock.mono() - boot.at, bootId: boot.id });
-      const time = keepTime({ file, database, isTrusted, clock, boot: read, log });
+      const readBoot = () => ({ sinceBoot: clock.mono() - boot.startedAt, bootId: boot.id });
+      const time = keepTime({ file, database, isTrusted, clock, boot: readBoot, log });
       onTestFinished(() => time.stop());
       return time;
     },
@@ -50,7 +50,7 @@ test('continues from the last run when the clock is a day ahead, and logs that o
   expect(fixture.logged).toEqual(['clock.jumped', 'clock.agrees']);
 });
 
-test('trusts the clock again when its owner confirms it', () => {
+test('trusts the clock again when the user confirms its time', () => {
   const fixture = openFixture();
   fixture.open().stop();
   fixture.clock.shiftWall(3_650 * dayMs);

@@ -10,18 +10,18 @@ import {
   workerNameOf,
 } from '../../../../main/host/local-worker-plan.ts';
 
-const place = {
+const location = {
   url: 'http://127.0.0.1:8001',
   name: 'workstation',
   stateDir: '/data/local-worker',
   allowConfigScripts: null,
 };
-const nothingSaid = { gpus: null, trainer: null, workDir: null };
+const noSettings = { gpus: null, trainer: null, workDir: null };
 
-// Loads the settings in the way the agent does.
-function understood(settings: Parameters<typeof agentFile>[0], env: Record<string, string> = {}) {
+// Writes the file of settings for the agent, and returns the configuration that the agent reads from it.
+function loadAsAgent(settings: Parameters<typeof agentFile>[0], env: Record<string, string> = {}) {
   const file = join(mkdtempSync(join(tmpdir(), 'trainyard-test-')), 'worker.json');
-  writeFileSync(file, JSON.stringify(agentFile(settings, place)), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify(agentFile(settings, location)), { mode: 0o600 });
   const loaded = loadAgentConfig({ config: file }, agentEnvironment(env, 'wt_local'));
   if (!loaded.ok) throw new Error(loaded.message);
   return loaded.value;
@@ -29,7 +29,7 @@ function understood(settings: Parameters<typeof agentFile>[0], env: Record<strin
 
 describe('agentFile and agentEnvironment', () => {
   test('ties the local worker to this orchestrator', () => {
-    expect(understood(nothingSaid)).toMatchObject({
+    expect(loadAsAgent(noSettings)).toMatchObject({
       orchestratorUrl: 'http://127.0.0.1:8001',
       token: { kind: 'value', token: 'wt_local' },
       name: 'workstation',
@@ -44,7 +44,7 @@ describe('agentFile and agentEnvironment', () => {
 
   test("passes the settings of the machine's owner on", () => {
     const options = { gpus: '1, 0', trainer: "node 'my train.ts' {config_path}", workDir: '/big/disk' };
-    expect(understood(options)).toMatchObject({
+    expect(loadAsAgent(options)).toMatchObject({
       gpus: [1, 0],
       trainers: [{ kind: 'command', argv: ['node', 'my train.ts', '{config_path}'], takesAll: true }],
       stateDir: '/data/local-worker',
@@ -59,7 +59,7 @@ describe('agentFile and agentEnvironment', () => {
       SIMPLETUNER_WORKER_PERSISTENT: 'false',
       SIMPLETUNER_WORKER_TOKEN: 'wt_other',
     };
-    expect(understood(nothingSaid, env)).toEqual(understood(nothingSaid));
+    expect(loadAsAgent(noSettings, env)).toEqual(loadAsAgent(noSettings));
   });
 });
 
@@ -70,20 +70,21 @@ test('puts the token only into the environment, and never the admin token', () =
     CUDA_VISIBLE_DEVICES: '1',
     SIMPLETUNER_WORKER_TOKEN: 'wt_local',
   });
-  expect(JSON.stringify(agentFile(nothingSaid, place))).not.toMatch(/token/);
+  expect(JSON.stringify(agentFile(noSettings, location))).not.toMatch(/token/);
 });
 
 describe('planRestart', () => {
-  const soon = 100;
-  const elapsedMs = 60_000;
+  const shortRunMs = 100;
+  // Failures before a run of this length no longer count.
+  const longRunMs = 60_000;
 
-  // Returns the delays before restarts when the agent repeatedly ends soon after its start.
-  const waits = (code: number | null, times: number): readonly number[] => {
+  // Returns the delays before restarts in seconds when the agent repeatedly ends soon after its start.
+  const delaysS = (code: number | null, times: number): readonly number[] => {
     let failures = 0;
     return Array.from({ length: times }, () => {
-      const sequel = planRestart({ code, livedMs: soon }, failures);
-      failures = sequel.failures;
-      return sequel.inMs / 1000;
+      const restart = planRestart({ code, livedMs: shortRunMs }, failures);
+      failures = restart.failures;
+      return restart.inMs / 1000;
     });
   };
 
@@ -94,21 +95,21 @@ describe('planRestart', () => {
     ['a refused token', 3],
     ['another exit code', 134],
   ])('doubles the delay up to a minute after %s', (_case, code) => {
-    expect(waits(code, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(delaysS(code, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 
   test('waits five minutes after invalid options', () => {
-    expect(waits(2, 2)).toEqual([300, 300]);
+    expect(delaysS(2, 2)).toEqual([300, 300]);
   });
 
   test('retries soon when another agent holds the lock, up to 5 s', () => {
-    expect(waits(73, 6)).toEqual([1, 2, 4, 5, 5, 5]);
+    expect(delaysS(73, 6)).toEqual([1, 2, 4, 5, 5, 5]);
   });
 
   test('resets the failures after a long run', () => {
-    expect(planRestart({ code: null, livedMs: elapsedMs }, 9)).toMatchObject({ inMs: 1_000, failures: 0 });
-    expect(planRestart({ code: null, livedMs: elapsedMs - 1 }, 9)).toMatchObject({ inMs: 60_000 });
-    expect(planRestart({ code: null, livedMs: soon }, 2 ** 40).inMs).toBe(60_000);
+    expect(planRestart({ code: null, livedMs: longRunMs }, 9)).toMatchObject({ inMs: 1_000, failures: 0 });
+    expect(planRestart({ code: null, livedMs: longRunMs - 1 }, 9)).toMatchObject({ inMs: 60_000 });
+    expect(planRestart({ code: null, livedMs: shortRunMs }, 2 ** 40).inMs).toBe(60_000);
   });
 
   test.each([
@@ -118,7 +119,7 @@ describe('planRestart', () => {
     [73, false],
     [null, false],
   ])('decides whether exit code %s needs a new token: %s', (code, needsToken) => {
-    expect(planRestart({ code, livedMs: soon }, 0)).toMatchObject({ needsToken });
+    expect(planRestart({ code, livedMs: shortRunMs }, 0)).toMatchObject({ needsToken });
   });
 });
 

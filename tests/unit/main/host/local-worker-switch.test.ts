@@ -6,7 +6,7 @@ const settings = { gpus: '0', trainer: null, workDir: null };
 
 function open() {
   const calls: string[] = [];
-  const ends: (() => void)[] = [];
+  const endRetirement: (() => void)[] = [];
   let count = 0;
   const localSwitch = createLocalWorkerSwitch(({ gpus }) => {
     count += 1;
@@ -18,7 +18,7 @@ function open() {
       },
       retire() {
         calls.push(`${name} retires`);
-        return new Promise(resolve => ends.push(resolve));
+        return new Promise(resolve => endRetirement.push(resolve));
       },
     };
   });
@@ -27,7 +27,8 @@ function open() {
     calls,
     // Ends the job of the worker that is leaving.
     async finish() {
-      ends.shift()?.();
+      endRetirement.shift()?.();
+      // The switch learns of the end in a later microtask.
       await Promise.resolve();
       await Promise.resolve();
     },

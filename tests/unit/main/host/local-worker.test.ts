@@ -8,20 +8,20 @@ import { openFolder } from '../../../support/fleet-bench.ts';
 import { createNotices } from '../../../support/notices.ts';
 import { isAlive, untilDead } from '../../../support/own-processes.ts';
 
-const hook = 'process.stdin.resume(); process.stdin.on("end", () => process.exit(0));';
-const waits = 'setInterval(() => {}, 1000); process.stdout.write("here\\n");';
+const exitWithInput = 'process.stdin.resume(); process.stdin.on("end", () => process.exit(0));';
+const keepRunning = 'setInterval(() => {}, 1000); process.stdout.write("here\\n");';
 
 interface Entry {
   readonly event: string;
   readonly [field: string]: unknown;
 }
 
-/** Opens a local worker whose agents run `script`. Delays between starts end only when the test calls `skip`. */
-function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
+/** Opens a local worker whose agents run `script`. Delays between starts end only when the test calls `skipDelay`. */
+function open(script: string, overrides: Partial<LocalWorkerDeps> = {}) {
   const folder = join(openFolder(), 'local-worker');
   const notices = createNotices();
   const log: Entry[] = [];
-  const note = (event: string, fields = {}): void => {
+  const record = (event: string, fields = {}): void => {
     log.push({ event, ...fields });
     notices.changed();
   };
@@ -37,7 +37,7 @@ function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
       return () => void timers.splice(timers.indexOf(timer), timers.includes(timer) ? 1 : 0);
     },
   };
-  let tokens = 0;
+  let tokenCount = 0;
   const local = startLocalWorker({
     program: { command: [process.execPath, '-e', script, '--'], env: { ADMIN_TOKEN: 'ta_secret' } },
     settings: { gpus: '0', trainer: null, workDir: null },
@@ -45,12 +45,12 @@ function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
     folder,
     url: 'http://127.0.0.1:1',
     clock,
-    log: { info: note, warn: note, error: note },
+    log: { info: record, warn: record, error: record },
     issue: () => {
-      tokens += 1;
-      return Promise.resolve({ name: 'here', token: `wt_number-${tokens}` });
+      tokenCount += 1;
+      return Promise.resolve({ name: 'here', token: `wt_number-${tokenCount}` });
     },
-    ...parts,
+    ...overrides,
   });
   onTestFinished(() => local.stop());
   const entries = (event: string): readonly Entry[] => log.filter(entry => entry.event === event);
@@ -60,10 +60,11 @@ function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
     log,
     timers,
     entries,
-    nth: (event: string, n = 1) => notices.waitFor(`${event} for time ${n}`, () => entries(event)[n - 1]),
+    nthEntry: (event: string, n = 1) =>
+      notices.waitFor(`entry ${n} of ${event}`, () => entries(event)[n - 1]),
     // Ends the current delay and returns its length.
-    skip: async () => {
-      const timer = await notices.waitFor('a wait', () => timers[0]);
+    skipDelay: async () => {
+      const timer = await notices.waitFor('a delay', () => timers[0]);
       timer.run();
       return timer.ms;
     },
@@ -71,9 +72,9 @@ function open(script: string, parts: Partial<LocalWorkerDeps> = {}) {
 }
 
 test('starts the local worker with private settings and the token in its environment', async () => {
-  const waitForNotice = `${hook} ${waits} console.log(JSON.stringify([process.argv.slice(1), process.env]));`;
-  const fixture = open(waitForNotice);
-  const { line } = await fixture.nth('local_worker.said', 2);
+  const printStart = 'console.log(JSON.stringify([process.argv.slice(1), process.env]));';
+  const fixture = open(`${exitWithInput} ${keepRunning} ${printStart}`);
+  const { line } = await fixture.nthEntry('local_worker.said', 2);
   const [argv, env] = JSON.parse(String(line)) as [string[], Record<string, string>];
   const file = join(fixture.folder, 'worker.json');
   expect(argv).toEqual(['--config', file]);
@@ -92,10 +93,10 @@ test('starts the local worker with private settings and the token in its environ
   expect(JSON.stringify([fixture.entries('local_worker.started')])).not.toContain('wt_');
 });
 
-test('stops the local worker by closing its input, and waits for it', async () => {
-  const fixture = open(`${hook} ${waits}`);
-  const { pid } = await fixture.nth('local_worker.started');
-  await fixture.nth('local_worker.said');
+test('stops the local worker by closing its input, and waits until it has exited', async () => {
+  const fixture = open(`${exitWithInput} ${keepRunning}`);
+  const { pid } = await fixture.nthEntry('local_worker.started');
+  await fixture.nthEntry('local_worker.said');
   expect(isAlive(Number(pid))).toBe(true);
   await fixture.stop();
   expect(isAlive(Number(pid))).toBe(false);
@@ -105,11 +106,11 @@ test('stops the local worker by closing its input, and waits for it', async () =
 });
 
 test('kills a local worker that does not stop in time', async () => {
-  const fixture = open(waits);
-  const { pid } = await fixture.nth('local_worker.started');
-  await fixture.nth('local_worker.said');
+  const fixture = open(keepRunning);
+  const { pid } = await fixture.nthEntry('local_worker.started');
+  await fixture.nthEntry('local_worker.said');
   const stopped = fixture.stop();
-  expect(await fixture.skip()).toBeLessThan(1_000);
+  expect(await fixture.skipDelay()).toBeLessThan(1_000);
   await stopped;
   await untilDead(Number(pid));
   expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: null, signal: 'SIGKILL' }]);
@@ -119,66 +120,70 @@ test('restarts a dead local worker with the same token after growing delays', as
   const fixture = open(
     'console.log(process.env.SIMPLETUNER_WORKER_TOKEN); process.kill(process.pid, "SIGKILL");',
   );
-  expect([await fixture.skip(), await fixture.skip(), await fixture.skip()]).toEqual([1_000, 2_000, 4_000]);
-  await fixture.nth('local_worker.said', 3);
-  expect(fixture.entries('local_worker.said').map(({ line }) => line)).toEqual(
-    Array.from(fixture.entries('local_worker.said'), () => 'wt_number-1'),
-  );
+  expect([await fixture.skipDelay(), await fixture.skipDelay(), await fixture.skipDelay()]).toEqual([
+    1_000, 2_000, 4_000,
+  ]);
+  await fixture.nthEntry('local_worker.said', 3);
+  for (const { line } of fixture.entries('local_worker.said')) expect(line).toBe('wt_number-1');
   expect(fixture.entries('local_worker.ended')[0]).toMatchObject({ exit_code: null, signal: 'SIGKILL' });
 });
 
 test('issues a new token after the old one was refused', async () => {
   const fixture = open(
-    `if (process.env.SIMPLETUNER_WORKER_TOKEN.endsWith('-1')) process.exit(3); ${hook} ${waits}`,
+    `if (process.env.SIMPLETUNER_WORKER_TOKEN.endsWith('-1')) process.exit(3); ${exitWithInput} ${keepRunning}`,
   );
-  expect(await fixture.skip()).toBe(1_000);
-  await fixture.nth('local_worker.said');
+  expect(await fixture.skipDelay()).toBe(1_000);
+  await fixture.nthEntry('local_worker.said');
   expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: 3 }]);
 });
 
 test('logs a program that cannot be started, and tries again', async () => {
   const fixture = open('', { program: { command: ['/nowhere/trainyard'], env: {} } });
-  expect([await fixture.skip(), await fixture.skip()]).toEqual([1_000, 2_000]);
-  expect(String((await fixture.nth('local_worker.not_started'))['cause'])).toContain('ENOENT');
+  expect([await fixture.skipDelay(), await fixture.skipDelay()]).toEqual([1_000, 2_000]);
+  expect(String((await fixture.nthEntry('local_worker.not_started'))['cause'])).toContain('ENOENT');
 });
 
 test('logs a folder that cannot be created, and tries again', async () => {
   const file = join(openFolder(), 'file');
   writeFileSync(file, '');
-  const fixture = open(`${hook} ${waits}`, { folder: join(file, 'local-worker') });
-  expect(await fixture.skip()).toBe(1_000);
-  expect(String((await fixture.nth('local_worker.not_started'))['cause'])).toContain('cannot be created');
+  const fixture = open(`${exitWithInput} ${keepRunning}`, { folder: join(file, 'local-worker') });
+  expect(await fixture.skipDelay()).toBe(1_000);
+  expect(String((await fixture.nthEntry('local_worker.not_started'))['cause'])).toContain(
+    'cannot be created',
+  );
 });
 
 test('starts nothing until a token can be issued', async () => {
   let isFull = true;
   const issue = () =>
     isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve({ name: 'here', token: 'wt_1' });
-  const fixture = open(`${hook} ${waits}`, { issue });
-  expect(String((await fixture.nth('local_worker.not_started'))['cause'])).toContain('the disk is full');
+  const fixture = open(`${exitWithInput} ${keepRunning}`, { issue });
+  expect(String((await fixture.nthEntry('local_worker.not_started'))['cause'])).toContain('the disk is full');
   expect(existsSync(fixture.folder)).toBe(false);
   isFull = false;
-  await fixture.skip();
-  await fixture.nth('local_worker.said');
+  await fixture.skipDelay();
+  await fixture.nthEntry('local_worker.said');
 });
 
 test('stops immediately during a delay and while a token is being issued', async () => {
-  const waiting = open('process.exit(1)');
-  await waiting.nth('local_worker.starts_again');
-  await waiting.stop();
-  expect(waiting.entries('local_worker.started')).toHaveLength(1);
+  const duringDelay = open('process.exit(1)');
+  await duringDelay.nthEntry('local_worker.starts_again');
+  await duringDelay.stop();
+  expect(duringDelay.entries('local_worker.started')).toHaveLength(1);
 
-  const requested = Promise.withResolvers<{ readonly name: string; readonly token: string }>();
-  const early = open(`${hook} ${waits}`, { issue: () => requested.promise });
-  const stopped = early.stop();
-  requested.resolve({ name: 'here', token: 'wt_1' });
+  const issued = Promise.withResolvers<{ readonly name: string; readonly token: string }>();
+  const duringIssue = open(`${exitWithInput} ${keepRunning}`, { issue: () => issued.promise });
+  const stopped = duringIssue.stop();
+  issued.resolve({ name: 'here', token: 'wt_1' });
   await stopped;
-  expect(early.log).toEqual([]);
+  expect(duringIssue.log).toEqual([]);
 });
 
 test('retires a local worker without starting it again', async () => {
-  const fixture = open(`process.on('SIGTERM', () => { console.log('leaves'); process.exit(0); }); ${waits}`);
-  await fixture.nth('local_worker.said');
+  const fixture = open(
+    `process.on('SIGTERM', () => { console.log('leaves'); process.exit(0); }); ${keepRunning}`,
+  );
+  await fixture.nthEntry('local_worker.said');
   await fixture.retire();
   expect(fixture.entries('local_worker.said').map(({ line }) => line)).toContain('leaves');
   expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: 0, signal: null }]);
@@ -187,17 +192,17 @@ test('retires a local worker without starting it again', async () => {
 
 test('retires immediately between two starts', async () => {
   const fixture = open('process.exit(1)');
-  await fixture.nth('local_worker.starts_again');
+  await fixture.nthEntry('local_worker.starts_again');
   await fixture.retire();
   expect(fixture.entries('local_worker.started')).toHaveLength(1);
   expect(fixture.timers).toEqual([]);
 });
 
 test('stops a local worker that is slow to retire', async () => {
-  const fixture = open(`process.on('SIGTERM', () => console.log('later')); ${hook} ${waits}`);
-  await fixture.nth('local_worker.said');
+  const fixture = open(`process.on('SIGTERM', () => console.log('later')); ${exitWithInput} ${keepRunning}`);
+  await fixture.nthEntry('local_worker.said');
   const retired = fixture.retire();
-  await fixture.nth('local_worker.said', 2);
+  await fixture.nthEntry('local_worker.said', 2);
   await fixture.stop();
   await retired;
   expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: 0 }]);

@@ -9,7 +9,7 @@ const pin = 'sha256:AAAA';
 const lan: MachineAddress = { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' };
 
 function addressFor(
-  called: string,
+  panelUrl: string,
   source: 'own' | 'files' = 'own',
   isSecure = true,
   addresses: readonly MachineAddress[] = [lan],
@@ -57,11 +57,11 @@ function addressFor(
       gpu_troubles: { missing: true, errors: true, held: true },
       electricity: unknownElectricity,
     },
-    called,
+    panelUrl,
   );
 }
 
-test.each<[string, string, string | null]>([
+test.each<[panelUrl: string, url: string, pin: string | null]>([
   ['http://127.0.0.1:8001', 'https://192.0.2.7:8001', pin],
   ['https://192.0.2.7:8001', 'https://192.0.2.7:8001', pin],
   ['https://yard.lan:8001', 'https://yard.lan:8001', pin],
@@ -71,9 +71,9 @@ test.each<[string, string, string | null]>([
   ['https://proxy.example:8001', 'https://proxy.example:8001', null],
   ['http://yard.lan:8001', 'http://yard.lan:8001', null],
   ['URL', 'URL', null],
-])('returns for a panel opened at %s the join address %s', (called, url, expected) => {
-  expect(addressFor(called)).toEqual({ url, pin: expected });
-  expect(addressFor(called, 'files')).toEqual({ url, pin: null });
+])('returns for a panel opened at %s the join address %s', (panelUrl, url, expectedPin) => {
+  expect(addressFor(panelUrl)).toEqual({ url, pin: expectedPin });
+  expect(addressFor(panelUrl, 'files')).toEqual({ url, pin: null });
 });
 
 test('returns no pin without TLS', () => {
@@ -83,14 +83,19 @@ test('returns no pin without TLS', () => {
   });
 });
 
-const on = (name: string, address: string): MachineAddress => ({ address, family: 'IPv4', interface: name });
-const docker = on('docker0', '172.17.0.1');
-const loopback = on('lo', '127.0.0.1');
+const makeAddress = (name: string, address: string): MachineAddress => ({
+  address,
+  family: 'IPv4',
+  interface: name,
+});
+const docker = makeAddress('docker0', '172.17.0.1');
+const loopback = makeAddress('lo', '127.0.0.1');
+const tailscale = makeAddress('tailscale0', '100.64.0.7');
 
-test.each<[string, readonly MachineAddress[], string]>([
-  ['a LAN and a VPN', [docker, on('tailscale0', '100.64.0.7'), loopback, lan], 'http://192.0.2.7:8001'],
-  ['Tailscale and containers', [docker, on('tailscale0', '100.64.0.7'), loopback], 'http://100.64.0.7:8001'],
-  ['only WireGuard', [loopback, on('wg0', '10.8.0.1')], 'http://10.8.0.1:8001'],
+test.each<[description: string, addresses: readonly MachineAddress[], url: string]>([
+  ['a LAN and a VPN', [docker, tailscale, loopback, lan], 'http://192.0.2.7:8001'],
+  ['Tailscale and containers', [docker, tailscale, loopback], 'http://100.64.0.7:8001'],
+  ['only WireGuard', [loopback, makeAddress('wg0', '10.8.0.1')], 'http://10.8.0.1:8001'],
   ['only containers', [loopback, docker], 'http://172.17.0.1:8001'],
   ['no other machine', [loopback], 'http://127.0.0.1:8001'],
 ])('returns the best address of a shared server with %s', (_case, addresses, url) => {

@@ -9,32 +9,36 @@ const wireless = { address: '198.51.100.9', family: 'IPv4', interface: 'wlan0' }
 const wired6 = { address: 'fd00::7', family: 'IPv6', interface: 'eth0' } as const;
 const loopback = { address: '127.0.0.1', family: 'IPv4', interface: 'lo' } as const;
 
+// The network looks for new addresses of the machine every 10 s.
+const untilNextCheckMs = 11_000;
+
 const accessAt = (host: string, isSecure = false): NetworkAccess => ({ host, isSecure });
 
-function open(parts: Partial<NetworkDeps> = {}) {
+function open(overrides: Partial<NetworkDeps> = {}) {
   const clock = createVirtualClock();
   const log: string[] = [];
   const sockets = new Set<string>();
   // The protocol that each socket speaks.
   const protocolOf = new Map<string, 'http' | 'https'>();
-  const dropped: string[] = [];
-  const refused = new Set<string>();
-  const machine: MachineAddress[] = [loopback, wired, wired6];
-  const note = (event: string, { address, host }: Readonly<Record<string, unknown>> = {}): void =>
+  // Hosts whose connections of the other protocol were closed.
+  const closedOtherProtocol: string[] = [];
+  const unavailable = new Set<string>();
+  const machineAddresses: MachineAddress[] = [loopback, wired, wired6];
+  const record = (event: string, { address, host }: Readonly<Record<string, unknown>> = {}): void =>
     void log.push(`${event} ${String(address ?? host)}`);
   const network = createNetwork({
     async listen(host, port, isSecure) {
       await Promise.resolve();
-      if (refused.has(host) || sockets.has(host)) throw new Error(`EADDRINUSE ${host}`);
+      if (unavailable.has(host) || sockets.has(host)) throw new Error(`EADDRINUSE ${host}`);
       sockets.add(host);
-      const setTls = (now: boolean): void => void protocolOf.set(host, now ? 'https' : 'http');
+      const setTls = (isOn: boolean): void => void protocolOf.set(host, isOn ? 'https' : 'http');
       setTls(isSecure);
       return {
         port: port === 0 ? 4711 : port,
         setTls,
         async closeOtherProtocol() {
           await Promise.resolve();
-          dropped.push(host);
+          closedOtherProtocol.push(host);
         },
         async close() {
           await Promise.resolve();
@@ -43,20 +47,20 @@ function open(parts: Partial<NetworkDeps> = {}) {
         },
       };
     },
-    addresses: () => machine,
+    addresses: () => machineAddresses,
     clock,
-    log: { info: note, warn: note, error: note },
+    log: { info: record, warn: record, error: record },
     port: 0,
     fixedHost: null,
     access: accessAt('127.0.0.1'),
     onExposed: host => void log.push(`exposed ${host}`),
-    ...parts,
+    ...overrides,
   });
   onTestFinished(() => network.stop());
-  return { network, clock, log, sockets, protocolOf, dropped, refused, machine };
+  return { network, clock, log, sockets, protocolOf, closedOtherProtocol, unavailable, machineAddresses };
 }
 
-const settled = async ({ network, clock }: ReturnType<typeof open>, host: string): Promise<void> => {
+const changeHost = async ({ network, clock }: ReturnType<typeof open>, host: string): Promise<void> => {
   (await network.change(accessAt(host))).commit();
   await clock.settle();
 };
@@ -78,7 +82,7 @@ test.each([
 ])('opens the sockets of %s: %j', async (host, expected) => {
   const fixture = open();
   await fixture.network.open();
-  await settled(fixture, host);
+  await changeHost(fixture, host);
   expect([...fixture.sockets]).toEqual(expected);
   expect(fixture.network.listening()).toEqual(
     expected.map(address => `http://${address.includes(':') ? `[${address}]` : address}:4711`),
@@ -88,7 +92,7 @@ test.each([
 test('opens new sockets before it closes old ones, and keeps the loopback socket', async () => {
   const fixture = open();
   await fixture.network.open();
-  await settled(fixture, '192.0.2.7');
+  await changeHost(fixture, '192.0.2.7');
   const change = await fixture.network.change(accessAt('fd00::7'));
   expect([...fixture.sockets]).toEqual(['127.0.0.1', '192.0.2.7', 'fd00::7']);
   change.commit();
@@ -99,7 +103,7 @@ test('opens new sockets before it closes old ones, and keeps the loopback socket
 test('restores the old sockets when a move is undone', async () => {
   const fixture = open();
   await fixture.network.open();
-  await settled(fixture, '192.0.2.7');
+  await changeHost(fixture, '192.0.2.7');
   await (await fixture.network.change(accessAt('::'))).undo();
   expect([...fixture.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
   expect(fixture.network.host).toBe('192.0.2.7');
@@ -108,7 +112,7 @@ test('restores the old sockets when a move is undone', async () => {
 test('opens no socket when one address of a move is unavailable', async () => {
   const fixture = open();
   await fixture.network.open();
-  fixture.refused.add('fd00::7');
+  fixture.unavailable.add('fd00::7');
   await expect(fixture.network.change(accessAt('::'))).rejects.toThrow('EADDRINUSE fd00::7');
   expect([...fixture.sockets]).toEqual(['127.0.0.1']);
   expect(fixture.network.host).toBe('127.0.0.1');
@@ -117,30 +121,30 @@ test('opens no socket when one address of a move is unavailable', async () => {
 test('opens a socket in a new network of the machine until sharing ends', async () => {
   const fixture = open();
   await fixture.network.open();
-  await settled(fixture, '0.0.0.0');
-  fixture.machine.push(wireless);
-  await fixture.clock.advance(11_000);
+  await changeHost(fixture, '0.0.0.0');
+  fixture.machineAddresses.push(wireless);
+  await fixture.clock.advance(untilNextCheckMs);
   expect([...fixture.sockets]).toEqual(['127.0.0.1', '192.0.2.7', '198.51.100.9']);
-  await settled(fixture, '127.0.0.1');
+  await changeHost(fixture, '127.0.0.1');
   await fixture.clock.advance(60_000);
   expect([...fixture.sockets]).toEqual(['127.0.0.1']);
 });
 
 test('starts with the available addresses, logs the others once and retries them', async () => {
   const fixture = open({ access: accessAt('0.0.0.0') });
-  fixture.refused.add('192.0.2.7');
+  fixture.unavailable.add('192.0.2.7');
   await fixture.network.open();
   await fixture.clock.advance(60_000);
   expect([...fixture.sockets]).toEqual(['127.0.0.1']);
   expect(fixture.log).toEqual(['exposed 0.0.0.0', 'server.not_listening 192.0.2.7']);
-  fixture.refused.clear();
-  await fixture.clock.advance(11_000);
+  fixture.unavailable.clear();
+  await fixture.clock.advance(untilNextCheckMs);
   expect([...fixture.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
 });
 
 test('fails to start without the loopback socket', async () => {
   const fixture = open();
-  fixture.refused.add('127.0.0.1');
+  fixture.unavailable.add('127.0.0.1');
   await expect(fixture.network.open()).rejects.toThrow('EADDRINUSE 127.0.0.1');
 });
 
@@ -160,16 +164,16 @@ test('ignores new networks after it is stopped', async () => {
   const fixture = open({ access: accessAt('0.0.0.0') });
   await fixture.network.open();
   fixture.network.stop();
-  fixture.machine.push(wireless);
+  fixture.machineAddresses.push(wireless);
   await fixture.clock.advance(60_000);
   expect([...fixture.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
 });
 
 test('opens no more sockets when it is stopped during its start', async () => {
   const clock = createVirtualClock();
-  let waits = 0;
+  let timerCount = 0;
   const after: typeof clock.after = (ms, run) => {
-    waits += 1;
+    timerCount += 1;
     return clock.after(ms, run);
   };
   const fixture = open({ access: accessAt('0.0.0.0'), clock: { ...clock, after } });
@@ -177,7 +181,7 @@ test('opens no more sockets when it is stopped during its start', async () => {
   fixture.network.stop();
   await opening;
   expect([...fixture.sockets]).toEqual(['127.0.0.1']);
-  expect(waits).toBe(0);
+  expect(timerCount).toBe(0);
 });
 
 describe('network with TLS', () => {
@@ -188,8 +192,8 @@ describe('network with TLS', () => {
     expect(fixture.network.url).toBe('http://127.0.0.1:4711');
     expect(fixture.network.listening()).toEqual(['http://127.0.0.1:4711', 'https://192.0.2.7:4711']);
     expect(fixture.log).toEqual([]);
-    fixture.machine.push(wireless);
-    await fixture.clock.advance(11_000);
+    fixture.machineAddresses.push(wireless);
+    await fixture.clock.advance(untilNextCheckMs);
     expect(fixture.protocolOf.get('198.51.100.9')).toBe('https');
   });
 
@@ -198,10 +202,10 @@ describe('network with TLS', () => {
     await fixture.network.open();
     const change = await fixture.network.change(accessAt('0.0.0.0', true));
     expect(Object.fromEntries(fixture.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
-    expect(fixture.dropped).toEqual([]);
+    expect(fixture.closedOtherProtocol).toEqual([]);
     change.commit();
     await fixture.clock.settle();
-    expect(fixture.dropped).toContain('192.0.2.7');
+    expect(fixture.closedOtherProtocol).toContain('192.0.2.7');
     (await fixture.network.change(accessAt('0.0.0.0'))).commit();
     expect(fixture.protocolOf.get('192.0.2.7')).toBe('http');
     expect(fixture.log).toEqual(['exposed 0.0.0.0', 'exposed 0.0.0.0']);
@@ -213,7 +217,7 @@ describe('network with TLS', () => {
     await (await fixture.network.change(accessAt('::', true))).undo();
     expect(Object.fromEntries(fixture.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
     expect(fixture.network).toMatchObject(accessAt('192.0.2.7'));
-    fixture.refused.add('fd00::7');
+    fixture.unavailable.add('fd00::7');
     await expect(fixture.network.change(accessAt('::', true))).rejects.toThrow('EADDRINUSE fd00::7');
     expect(Object.fromEntries(fixture.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
   });
@@ -242,7 +246,7 @@ describe('network with TLS', () => {
 
   test('fails to start when the fixed address is unavailable', async () => {
     const fixture = open({ fixedHost: '192.0.2.7', access: accessAt('127.0.0.1', true) });
-    fixture.refused.add('192.0.2.7');
+    fixture.unavailable.add('192.0.2.7');
     await expect(fixture.network.open()).rejects.toThrow('EADDRINUSE 192.0.2.7');
   });
 

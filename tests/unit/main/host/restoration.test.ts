@@ -5,32 +5,33 @@ import { accept, refuse } from '../../../../protocol/problem.ts';
 type Step = 'prepare' | 'suspend' | 'save' | 'close' | 'sign' | 'replaceDatabase' | 'reopen';
 
 const by = { type: 'admin', id: 'ada', address: null } as const;
+// The restoration passes the request of its caller on to `suspend`.
 const request = 'the call';
 
-function open(fails: Step | null = null) {
-  const done: string[] = [];
+function open(failingStep: Step | null = null) {
+  const steps: string[] = [];
   const logged: [string, unknown][] = [];
-  let letPrepare = (): void => {};
+  let finishPreparing = (): void => {};
   const step = (name: Step): void => {
-    done.push(name);
-    if (name === fails) throw new Error(`/srv/data: ${name} fails`);
+    steps.push(name);
+    if (name === failingStep) throw new Error(`/srv/data: ${name} fails`);
   };
   const restoration = createRestoration(
     {
       async prepare(name: string) {
-        done.push('prepare');
+        steps.push('prepare');
         await new Promise<void>(resolve => {
-          letPrepare = resolve;
+          finishPreparing = resolve;
         });
-        if (fails === 'prepare') return refuse('backup_unusable', 'it is damaged');
+        if (failingStep === 'prepare') return refuse('backup_unusable', 'it is damaged');
         return accept({
           backup: { name },
           replaceDatabase: () => step('replaceDatabase'),
-          drop: () => void done.push('drop'),
+          drop: () => void steps.push('drop'),
         });
       },
-      async suspend(who: string) {
-        expect(who).toBe(request);
+      async suspend(suspendedFor: string) {
+        expect(suspendedFor).toBe(request);
         step('suspend');
       },
       async save() {
@@ -48,17 +49,17 @@ function open(fails: Step | null = null) {
   );
   const restore = async () => {
     const outcome = restoration.restore('noon', by, request);
-    letPrepare();
+    finishPreparing();
     return outcome;
   };
-  return { restoration, restore, done, logged, letPrepare: () => letPrepare() };
+  return { restoration, restore, steps, logged, finishPreparing: () => finishPreparing() };
 }
 
 describe('restoring a backup', () => {
   test('saves the current database first, and signs the copy before it is opened', async () => {
-    const { restore, done } = open();
+    const { restore, steps } = open();
     expect(await restore()).toEqual(accept({ restored: { name: 'noon' }, saved: { name: 'saved' } }));
-    expect(done).toEqual([
+    expect(steps).toEqual([
       'prepare',
       'suspend',
       'save',
@@ -71,12 +72,12 @@ describe('restoring a backup', () => {
   });
 
   test('changes nothing when the backup is unusable', async () => {
-    const { restore, done } = open('prepare');
+    const { restore, steps } = open('prepare');
     expect(await restore()).toMatchObject({ ok: false, refusal: { code: 'backup_unusable' } });
-    expect(done).toEqual(['prepare']);
+    expect(steps).toEqual(['prepare']);
   });
 
-  test.each<[Step, readonly Step[]]>([
+  test.each<[failingStep: Step, stepsAfterPrepare: readonly Step[]]>([
     ['suspend', ['suspend', 'close', 'reopen']],
     ['save', ['suspend', 'save', 'close', 'reopen']],
     ['close', ['suspend', 'save', 'close', 'reopen']],
@@ -84,8 +85,8 @@ describe('restoring a backup', () => {
     ['replaceDatabase', ['suspend', 'save', 'close', 'sign', 'replaceDatabase', 'reopen']],
   ])(
     'keeps the current database when step "%s" fails, and names the file only in the log',
-    async (step, steps) => {
-      const { restore, done, logged } = open(step);
+    async (step, stepsAfterPrepare) => {
+      const { restore, steps, logged } = open(step);
       const outcome = await restore();
       expect(outcome).toMatchObject({
         ok: false,
@@ -97,30 +98,30 @@ describe('restoring a backup', () => {
       expect(JSON.stringify(outcome)).not.toContain('/srv');
       const cause = expect.objectContaining({ message: `/srv/data: ${step} fails` });
       expect(logged).toEqual([['restore.failed', expect.objectContaining({ backup: 'noon', cause })]]);
-      expect(done).toEqual(['prepare', ...steps, 'drop']);
+      expect(steps).toEqual(['prepare', ...stepsAfterPrepare, 'drop']);
     },
   );
 
   test('refuses a second restore while one is running', async () => {
-    const { restoration, done, letPrepare } = open();
+    const { restoration, steps, finishPreparing } = open();
     const first = restoration.restore('noon', by, request);
     expect(await restoration.restore('noon', by, request)).toMatchObject({
       ok: false,
       refusal: { code: 'restore_under_way' },
     });
-    expect(done).toEqual(['prepare']);
+    expect(steps).toEqual(['prepare']);
     let isIdle = false;
     const idle = restoration.idle().then(() => {
       isIdle = true;
     });
     await new Promise(resolve => setImmediate(resolve));
     expect(isIdle).toBe(false);
-    letPrepare();
+    finishPreparing();
     expect(await first).toMatchObject({ ok: true });
     await idle;
-    const secondCall = restoration.restore('noon', by, request);
-    letPrepare();
-    expect(await secondCall).toMatchObject({ ok: true });
+    const second = restoration.restore('noon', by, request);
+    finishPreparing();
+    expect(await second).toMatchObject({ ok: true });
   });
 
   test('throws when the restored database cannot be opened', async () => {

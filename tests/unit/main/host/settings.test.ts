@@ -9,17 +9,19 @@ import { unknownElectricity } from '../../../../protocol/settings-api.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 
 const off = { enabled: false, gpus: null, trainer: null, work_dir: null };
-const by = { actor: { type: 'admin', id: 'ada', address: null }, isHere: true } as const;
+const caller = { actor: { type: 'admin', id: 'ada', address: null }, isHere: true } as const;
 
-interface Fates {
+// Replace a dependency, for example by one that fails.
+interface Overrides {
   readonly note?: () => Promise<void>;
   readonly certificate?: () => Promise<void>;
 }
 
-function open({ note = () => Promise.resolve(), certificate = () => Promise.resolve() }: Fates = {}) {
+function open({ note = () => Promise.resolve(), certificate = () => Promise.resolve() }: Overrides = {}) {
   const path = join(openFolder(), 'settings.json');
   const steps: string[] = [];
-  const moves: (() => void)[] = [];
+  // Each of these functions ends one change of the network.
+  const finishNetworkChange: (() => void)[] = [];
   const network: Network = {
     host: '127.0.0.1',
     isSecure: false,
@@ -31,7 +33,7 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
     stop: () => undefined,
     async change({ host, isSecure }) {
       steps.push(`opens ${host}${isSecure ? ' with TLS' : ''}`);
-      await new Promise<void>(resolve => moves.push(resolve));
+      await new Promise<void>(resolve => finishNetworkChange.push(resolve));
       return {
         commit: () => void steps.push(`commits ${host}`),
         undo: async () => void steps.push(`undoes ${host}`),
@@ -51,7 +53,7 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
     network,
     addresses: () => [],
     identity: () => null,
-    refreshCertificate: async () => void steps.push('looks at its names'),
+    refreshCertificate: async () => void steps.push('refreshes the certificate'),
     openCertificate: async () => {
       await certificate();
       steps.push('has a certificate');
@@ -77,18 +79,18 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
     about: { version: '1', configs_dir: '/c', data_dir: '/d', hasSample: true },
   });
   const storedSettings = (): unknown => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null);
-  return { settings, steps, moves, storedSettings, path };
+  return { settings, steps, finishNetworkChange, storedSettings, path };
 }
 
-const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 test('applies changes one after the other without losing any', async () => {
-  const { settings, steps, moves, storedSettings } = open();
-  const first = settings.change({ host: '0.0.0.0' }, by);
-  const second = settings.change({ public_url: 'https://yard.example' }, by);
-  await turn();
+  const { settings, steps, finishNetworkChange, storedSettings } = open();
+  const first = settings.change({ host: '0.0.0.0' }, caller);
+  const second = settings.change({ public_url: 'https://yard.example' }, caller);
+  await nextTurn();
   expect(steps).toEqual(['opens 0.0.0.0']);
-  moves[0]?.();
+  finishNetworkChange[0]?.();
   await Promise.all([first, second]);
   expect(steps).toEqual([
     'opens 0.0.0.0',
@@ -108,35 +110,35 @@ test('applies changes one after the other without losing any', async () => {
 });
 
 test('undoes a change that cannot be recorded in the audit trail', async () => {
-  const { settings, steps, moves, storedSettings, path } = open({
+  const { settings, steps, finishNetworkChange, storedSettings, path } = open({
     note: () => Promise.reject(new Error('disk full')),
   });
-  const change = settings.change({ shared: true, local_worker: { enabled: true } }, by);
-  await turn();
-  moves[0]?.();
+  const change = settings.change({ shared: true, local_worker: { enabled: true } }, caller);
+  await nextTurn();
+  finishNetworkChange[0]?.();
   await expect(change).rejects.toThrow('disk full');
   expect(steps).toEqual(['opens 0.0.0.0', 'undoes 0.0.0.0']);
   expect(storedSettings()).toBeNull();
   expect(existsSync(`${path}.new`)).toBe(false);
   // The failed change must not block the next one.
-  await expect(settings.change({}, by)).resolves.toMatchObject({ ok: true });
+  await expect(settings.change({}, caller)).resolves.toMatchObject({ ok: true });
 });
 
 test('keeps a chosen host when sharing is turned on again', async () => {
-  const { settings, steps, moves } = open();
-  const change = settings.change({ host: '::' }, by);
-  await turn();
-  moves[0]?.();
+  const { settings, steps, finishNetworkChange } = open();
+  const change = settings.change({ host: '::' }, caller);
+  await nextTurn();
+  finishNetworkChange[0]?.();
   await change;
-  expect(await settings.change({ shared: true }, by)).toMatchObject({ ok: true });
-  expect(steps.filter(word => word.startsWith('opens'))).toEqual(['opens ::']);
+  expect(await settings.change({ shared: true }, caller)).toMatchObject({ ok: true });
+  expect(steps.filter(step => step.startsWith('opens'))).toEqual(['opens ::']);
 });
 
 test('changes TLS and the address in one step, after creating a certificate', async () => {
-  const { settings, steps, moves, storedSettings } = open();
-  const change = settings.change({ shared: true, tls: true }, by);
-  await turn();
-  moves[0]?.();
+  const { settings, steps, finishNetworkChange, storedSettings } = open();
+  const change = settings.change({ shared: true, tls: true }, caller);
+  await nextTurn();
+  finishNetworkChange[0]?.();
   await change;
   expect(steps).toEqual([
     'has a certificate',
@@ -144,7 +146,7 @@ test('changes TLS and the address in one step, after creating a certificate', as
     'settings.network_changed',
     'settings.tls_changed',
     'commits 0.0.0.0',
-    'looks at its names',
+    'refreshes the certificate',
   ]);
   expect(storedSettings()).toMatchObject({ host: '0.0.0.0', tls: true });
 });
@@ -153,7 +155,7 @@ test('changes nothing when the certificate cannot be created', async () => {
   const { settings, steps, storedSettings } = open({
     certificate: () => Promise.reject(new Error('no room')),
   });
-  expect(await settings.change({ shared: true, tls: true }, by)).toMatchObject({
+  expect(await settings.change({ shared: true, tls: true }, caller)).toMatchObject({
     ok: false,
     refusal: { code: 'storage', detail: 'no room. Nothing was changed' },
   });
@@ -164,23 +166,23 @@ test('changes nothing when the certificate cannot be created', async () => {
 test('applies each part of the GPU trouble policy immediately', async () => {
   const { settings, steps, storedSettings } = open();
   const policy = { missing: true, errors: true, held: false };
-  expect(await settings.change({ gpu_troubles: { held: false } }, by)).toMatchObject({
+  expect(await settings.change({ gpu_troubles: { held: false } }, caller)).toMatchObject({
     ok: true,
     value: { gpu_troubles: policy },
   });
-  expect(await settings.change({ gpu_troubles: { held: false } }, by)).toMatchObject({ ok: true });
+  expect(await settings.change({ gpu_troubles: { held: false } }, caller)).toMatchObject({ ok: true });
   expect(steps).toEqual(['settings.gpu_troubles_changed', `holds back for ${JSON.stringify(policy)}`]);
   expect(storedSettings()).toMatchObject({ gpu_troubles: policy });
 });
 
 test('applies a new audit retention only after it is saved', async () => {
   const { settings, steps, storedSettings } = open();
-  expect(await settings.change({ audit_retention_days: 90 }, by)).toMatchObject({
+  expect(await settings.change({ audit_retention_days: 90 }, caller)).toMatchObject({
     ok: true,
     value: { audit: { retention_days: 90, fixed_by: null } },
   });
-  expect(await settings.change({ audit_retention_days: null }, by)).toMatchObject({ ok: true });
-  expect(await settings.change({ audit_retention_days: null }, by)).toMatchObject({ ok: true });
+  expect(await settings.change({ audit_retention_days: null }, caller)).toMatchObject({ ok: true });
+  expect(await settings.change({ audit_retention_days: null }, caller)).toMatchObject({ ok: true });
   expect(steps).toEqual([
     'settings.audit_retention_changed',
     'keeps the trail for 90',

@@ -30,7 +30,7 @@ test.each([
   ['a_1', 'a_2'],
   ['tu_', 'tk_'],
   ['.a_1.', '.a_1'],
-])('rejects an upload token with %j changedToken to %j', (from, to) => {
+])('rejects an upload token with %j changed to %j', (from, to) => {
   const token = tokens.of(job, attempt, 0);
   expect(tokens.read(from === '' ? '' : token.replace(from, to))).toBeNull();
 });
@@ -44,7 +44,7 @@ test('rejects an upload token with any character changed, added or removed', () 
   }
 });
 
-test('reads the generation of an upload token, and rejects a changedToken one', () => {
+test('reads the generation of an upload token, and rejects a changed one', () => {
   const token = tokens.of(job, attempt, 12);
   expect(tokens.read(token)).toEqual({ jobId: job, attemptId: attempt, generation: 12 });
   for (const suffix of ['', '.0', '.1', '.012', '.13', '.12.', '.-12', '.1e1'])
@@ -52,9 +52,9 @@ test('reads the generation of an upload token, and rejects a changedToken one', 
 });
 
 test('returns another fleet id for a backup in another folder, and for another database in the same folder', () => {
-  const [folder, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
-  const id = fleetIdOf(folder, 'a1b2c3d4');
+  const [key, otherKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const id = fleetIdOf(key, 'a1b2c3d4');
   expect(id).toMatch(/^[0-9a-f]{8}$/);
-  expect(fleetIdOf(folder, 'a1b2c3d4')).toBe(id);
-  expect(new Set([id, fleetIdOf(other, 'a1b2c3d4'), fleetIdOf(folder, 'b1b2c3d4')]).size).toBe(3);
+  expect(fleetIdOf(key, 'a1b2c3d4')).toBe(id);
+  expect(new Set([id, fleetIdOf(otherKey, 'a1b2c3d4'), fleetIdOf(key, 'b1b2c3d4')]).size).toBe(3);
 });

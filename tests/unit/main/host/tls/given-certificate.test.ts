@@ -23,15 +23,15 @@ async function open() {
   const shownIdentities: Identity[] = [];
   const facts: unknown[] = [];
   const log: string[] = [];
-  const say = (event: string, { reason, note }: Readonly<Record<string, unknown>> = {}): void =>
+  const record = (event: string, { reason, note }: Readonly<Record<string, unknown>> = {}): void =>
     void log.push(`${event} ${String(reason)}; ${String(note)}`);
   const certificates = createCertificates({
     files,
     folder: join(folder, 'tls'),
     names: () => [],
     clock,
-    log: { info: say, warn: say, error: say },
-    orchestrator: { access: { noteSettings: async told => void facts.push(...told) } },
+    log: { info: record, warn: record, error: record },
+    orchestrator: { access: { noteSettings: async changes => void facts.push(...changes) } },
     setCertificate: identity => void shownIdentities.push(identity),
   });
   onTestFinished(() => certificates.stop());
@@ -91,9 +91,9 @@ describe('starting with invalid certificate files', () => {
       ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs),
       /fullchain\.pem \(--ssl-cert\) has expired at 2025-.*renew it, or give --ssl alone/,
     ],
-  ])('refuses to start with %s', async (_case, spoil, reason) => {
+  ])('refuses to start with %s', async (_case, damage, reason) => {
     const fixture = await open();
-    await spoil(fixture);
+    await damage(fixture);
     await expect(fixture.certificates.open()).rejects.toThrow(reason);
     expect(fixture.shownIdentities).toEqual([]);
   });
@@ -102,36 +102,36 @@ describe('starting with invalid certificate files', () => {
 describe('certificate files that change', () => {
   test('uses changed files within a minute and records the change', async () => {
     const fixture = await open();
-    const was = await fixture.certificates.open();
+    const previous = await fixture.certificates.open();
     await fixture.clock.advance(300_000);
-    expect(fixture.shownIdentities).toEqual([was]);
+    expect(fixture.shownIdentities).toEqual([previous]);
     await fixture.issue();
     await fixture.clock.advance(61_000);
     expect(fixture.shownIdentities).toHaveLength(2);
-    const [, now] = fixture.shownIdentities;
-    expect(now?.pin).not.toBe(was.pin);
-    expect(fixture.certificates.shown).toEqual(now);
+    const [, current] = fixture.shownIdentities;
+    expect(current?.pin).not.toBe(previous.pin);
+    expect(fixture.certificates.shown).toEqual(current);
     expect(fixture.facts).toMatchObject([
       {
         type: 'settings.certificate_changed',
-        details: { why: 'files', source: 'files', fingerprint: now?.fingerprint },
+        details: { why: 'files', source: 'files', fingerprint: current?.fingerprint },
       },
     ]);
   });
 
   test('waits for both files when they change one after the other', async () => {
     const fixture = await open();
-    const was = await fixture.certificates.open();
+    const previous = await fixture.certificates.open();
     const key = makeKey();
     writeFileSync(
       fixture.files.certificate,
       await makeCertificate(key, ['yard.example'], fixture.clock.wall()),
     );
     await fixture.clock.advance(61_000);
-    expect(fixture.certificates.shown).toEqual(was);
+    expect(fixture.certificates.shown).toEqual(previous);
     writeFileSync(fixture.files.key, key);
     await fixture.clock.advance(61_000);
-    expect(fixture.certificates.shown).not.toEqual(was);
+    expect(fixture.certificates.shown).not.toEqual(previous);
     expect(fixture.log).toHaveLength(1);
   });
 
@@ -141,37 +141,38 @@ describe('certificate files that change', () => {
     ['expired', ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs), /has expired/],
   ])(
     'keeps the old certificate and logs a warning when the new files are %s',
-    async (_case, spoil, reason) => {
+    async (_case, damage, reason) => {
       const fixture = await open();
-      const was = await fixture.certificates.open();
-      await spoil(fixture);
+      const previous = await fixture.certificates.open();
+      await damage(fixture);
       await fixture.clock.advance(300_000);
-      expect(fixture.certificates.shown).toEqual(was);
-      expect(fixture.shownIdentities).toEqual([was]);
+      expect(fixture.certificates.shown).toEqual(previous);
+      expect(fixture.shownIdentities).toEqual([previous]);
       expect(fixture.log).toEqual([expect.stringMatching(reason)]);
       await fixture.issue();
       await fixture.clock.advance(61_000);
-      expect(fixture.certificates.shown).not.toEqual(was);
+      expect(fixture.certificates.shown).not.toEqual(previous);
     },
   );
 });
 
 describe('a certificate that expires soon', () => {
-  // Opens a certificate that expires after this time.
-  async function openWith(leftMs: number) {
+  // Opens a certificate that expires after this time. `expiry` is the time of its expiry in the log.
+  async function openWith(remainingMs: number) {
     const fixture = await open();
     // Certificates are valid for 397 days, from an hour before their creation.
-    await fixture.issue(undefined, fixture.clock.wall() + leftMs + 3_600_000 - 397 * dayMs);
+    await fixture.issue(undefined, fixture.clock.wall() + remainingMs + 3_600_000 - 397 * dayMs);
     const { expiresAt } = await fixture.certificates.open();
-    expect(expiresAt - fixture.clock.wall()).toBe(leftMs);
-    return { ...fixture, until: fixture.clock.iso(expiresAt) };
+    expect(expiresAt - fixture.clock.wall()).toBe(remainingMs);
+    return { ...fixture, expiry: fixture.clock.iso(expiresAt) };
   }
-  const expires = (log: readonly string[]) => log.filter(line => line.startsWith('tls.certificate_expires '));
+  const expiryWarnings = (log: readonly string[]) =>
+    log.filter(line => line.startsWith('tls.certificate_expires '));
 
   test('warns at the start and once a day, with the file, its expiry and what to do', async () => {
     const fixture = await openWith(29 * dayMs);
     expect(fixture.log).toEqual([
-      `tls.certificate_expires ${fixture.files.certificate} (--ssl-cert) expires at ${fixture.until}; ` +
+      `tls.certificate_expires ${fixture.files.certificate} (--ssl-cert) expires at ${fixture.expiry}; ` +
         'renew it, and replace both files: the server uses them within a minute, without a restart',
     ]);
     await fixture.clock.advance(dayMs - 120_000);
@@ -188,41 +189,41 @@ describe('a certificate that expires soon', () => {
     await fixture.clock.advance(3_540_000);
     expect(fixture.log).toEqual([]);
     await fixture.clock.advance(180_000);
-    expect(fixture.log).toEqual([expect.stringContaining(`expires at ${fixture.until}`)]);
+    expect(fixture.log).toEqual([expect.stringContaining(`expires at ${fixture.expiry}`)]);
   });
 
   test('keeps warning after the certificate has expired', async () => {
     const fixture = await openWith(dayMs / 2);
     await fixture.clock.advance(dayMs + 120_000);
-    expect(expires(fixture.log)).toEqual([
-      expect.stringContaining(`(--ssl-cert) expires at ${fixture.until}`),
+    expect(expiryWarnings(fixture.log)).toEqual([
+      expect.stringContaining(`(--ssl-cert) expires at ${fixture.expiry}`),
       expect.stringContaining(
-        `(--ssl-cert) is refused by other machines: it has expired at ${fixture.until}`,
+        `(--ssl-cert) is refused by other machines: it has expired at ${fixture.expiry}`,
       ),
     ]);
     await fixture.clock.advance(dayMs + 120_000);
-    expect(expires(fixture.log)).toHaveLength(3);
+    expect(expiryWarnings(fixture.log)).toHaveLength(3);
   });
 
-  test('warns even when the files are unreadable by now', async () => {
+  test('warns about the certificate even after its files have become unreadable', async () => {
     const fixture = await openWith(20 * dayMs);
     rmSync(fixture.files.key);
     await fixture.clock.advance(dayMs + 120_000);
-    expect(expires(fixture.log)).toHaveLength(2);
+    expect(expiryWarnings(fixture.log)).toHaveLength(2);
   });
 
-  test('stops warning after a renewal, and warns immediately about an equally old one', async () => {
+  test('stops warning after a renewal, but warns immediately when the new certificate expires soon, too', async () => {
     const fixture = await openWith(20 * dayMs);
     await fixture.issue(undefined, fixture.clock.wall() - 380 * dayMs);
     await fixture.clock.advance(120_000);
     expect(fixture.log).toHaveLength(2);
-    expect(fixture.log[1]).not.toContain(fixture.until);
+    expect(fixture.log[1]).not.toContain(fixture.expiry);
     await fixture.issue();
     await fixture.clock.advance(3 * dayMs);
     expect(fixture.log).toHaveLength(2);
   });
 
-  test('stops warning when the watcher is stopped', async () => {
+  test('stops warning when it is stopped', async () => {
     const fixture = await openWith(20 * dayMs);
     fixture.certificates.stop();
     await fixture.clock.advance(3 * dayMs);

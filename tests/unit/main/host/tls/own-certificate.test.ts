@@ -10,6 +10,8 @@ import { createNotices } from '../../../../support/notices.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 
 const dayMs = 86_400_000;
+// The server compares the names in its certificate with those of the machine every 10 s.
+const untilNextCheckMs = 11_000;
 
 interface Fact {
   readonly type: string;
@@ -48,9 +50,9 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
   });
   onTestFinished(() => certificates.stop());
   // Creating a certificate takes real time, which the virtual clock cannot advance.
-  const nextShown = (count: number): Promise<Identity> =>
+  const nthShown = (count: number): Promise<Identity> =>
     notices.waitFor(`certificate ${count}`, () => shownIdentities[count - 1]);
-  const logged = (event: string) => notices.waitFor(event, () => log.includes(event));
+  const untilLogged = (event: string) => notices.waitFor(event, () => log.includes(event));
   const certificateOnDisk = () => new X509Certificate(readFileSync(join(folder, 'cert.pem')));
   return {
     certificates,
@@ -61,8 +63,8 @@ function open(folder = join(openFolder(), 'tls'), clock = createVirtualClock()) 
     facts,
     log,
     auditTrail,
-    nextShown,
-    logged,
+    nthShown,
+    untilLogged,
     certificateOnDisk,
   };
 }
@@ -118,13 +120,15 @@ describe('own certificate at the first start', () => {
     const fixture = open();
     await fixture.certificates.open();
     const file = join(fixture.folder, 'cert.pem');
-    const at = Math.floor(fixture.clock.wall() / 1000);
-    const args = ['verify', '-CAfile', file, '-attime', String(at), '-purpose', 'sslserver'];
-    for (const as of [
+    const nowS = Math.floor(fixture.clock.wall() / 1000);
+    const args = ['verify', '-CAfile', file, '-attime', String(nowS), '-purpose', 'sslserver'];
+    for (const expectedName of [
       ['-verify_hostname', 'yard.lan'],
       ['-verify_ip', '192.0.2.7'],
     ])
-      expect(execFileSync('openssl', [...args, ...as, file], { encoding: 'utf8' })).toContain(': OK');
+      expect(execFileSync('openssl', [...args, ...expectedName, file], { encoding: 'utf8' })).toContain(
+        ': OK',
+      );
   });
 
   test('omits names that a certificate cannot contain', async () => {
@@ -133,7 +137,7 @@ describe('own certificate at the first start', () => {
     expect((await fixture.certificates.open()).names).toEqual(['yard', 'yard.lan', '192.0.2.7', 'fd00::7']);
   });
 
-  test('creates nothing when the audit trail cannot record it', async () => {
+  test('creates no certificate when the audit trail cannot record it', async () => {
     const fixture = open();
     fixture.auditTrail.write = () => Promise.reject(new Error('disk full'));
     await expect(fixture.certificates.open()).rejects.toThrow('disk full');
@@ -146,45 +150,45 @@ describe('own certificate at the first start', () => {
 describe('own certificate at a later start', () => {
   test('reuses the certificate of the first start', async () => {
     const first = open();
-    const was = await first.certificates.open();
+    const previous = await first.certificates.open();
     const second = open(first.folder, first.clock);
-    expect(await second.certificates.open()).toEqual(was);
+    expect(await second.certificates.open()).toEqual(previous);
     expect(second.facts).toEqual([]);
-    expect(second.shownIdentities).toEqual([was]);
+    expect(second.shownIdentities).toEqual([previous]);
   });
 
   test.each([
     ['missing', (file: string) => rmSync(file)],
     ['broken', (file: string) => writeFileSync(file, '-----BEGIN CERTIFICATE-----\nAAAA\n')],
-  ])('recreates a certificate that is %s with the same pin', async (_case, spoil) => {
+  ])('recreates a certificate that is %s with the same pin', async (_case, damage) => {
     const first = open();
-    const was = await first.certificates.open();
-    spoil(join(first.folder, 'cert.pem'));
+    const previous = await first.certificates.open();
+    damage(join(first.folder, 'cert.pem'));
     const second = open(first.folder, first.clock);
-    const now = await second.certificates.open();
-    expect(now.pin).toBe(was.pin);
-    expect(now.fingerprint).not.toBe(was.fingerprint);
+    const current = await second.certificates.open();
+    expect(current.pin).toBe(previous.pin);
+    expect(current.fingerprint).not.toBe(previous.fingerprint);
   });
 
   test('renews a certificate that expires soon', async () => {
     const first = open();
-    const was = await first.certificates.open();
+    const previous = await first.certificates.open();
     first.certificates.stop();
     first.clock.shiftWall(367 * dayMs);
     const second = open(first.folder, first.clock);
-    const now = await second.certificates.open();
-    expect(now).toMatchObject({ pin: was.pin, expiresAt: was.expiresAt + 367 * dayMs });
+    const current = await second.certificates.open();
+    expect(current).toMatchObject({ pin: previous.pin, expiresAt: previous.expiresAt + 367 * dayMs });
     expect(second.facts).toMatchObject([{ details: { why: 'expiring' } }]);
   });
 
   test('keeps a valid certificate that cannot be renewed', async () => {
     const first = open();
-    const was = await first.certificates.open();
+    const previous = await first.certificates.open();
     first.certificates.stop();
     first.clock.shiftWall(380 * dayMs);
     const second = open(first.folder, first.clock);
     second.auditTrail.write = () => Promise.reject(new Error('disk full'));
-    expect(await second.certificates.open()).toEqual(was);
+    expect(await second.certificates.open()).toEqual(previous);
     expect(second.log).toEqual(['tls.not_renewed']);
     first.clock.shiftWall(20 * dayMs);
     const third = open(first.folder, first.clock);
@@ -209,10 +213,10 @@ describe('own certificate at a later start', () => {
       (file: string) => execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', file]),
       /key\.pem is not a valid key/,
     ],
-  ])('refuses to start with a private key %s', async (_case, spoil, reason) => {
+  ])('refuses to start with a private key %s', async (_case, damage, reason) => {
     const first = open();
     await first.certificates.open();
-    spoil(join(first.folder, 'key.pem'));
+    damage(join(first.folder, 'key.pem'));
     await expect(open(first.folder, first.clock).certificates.open()).rejects.toThrow(reason);
   });
 
@@ -227,33 +231,34 @@ describe('own certificate at a later start', () => {
 describe('own certificate at run time', () => {
   test('renews the certificate 30 days before its expiry with the same key', async () => {
     const fixture = open();
-    const was = await fixture.certificates.open();
+    const previous = await fixture.certificates.open();
     await fixture.clock.advance(60_000);
     expect(fixture.shownIdentities).toHaveLength(1);
+    // The certificate is valid for 397 days, so its last 30 days begin after 367 days.
     fixture.clock.shiftWall(366.9 * dayMs);
     await fixture.clock.advance(10_000);
     expect(fixture.shownIdentities).toHaveLength(1);
     fixture.clock.shiftWall(0.2 * dayMs);
     await fixture.clock.advance(10_000);
-    const now = await fixture.nextShown(2);
-    expect(now.pin).toBe(was.pin);
-    expect(now.fingerprint).not.toBe(was.fingerprint);
-    expect(fixture.certificates.shown).toEqual(now);
+    const current = await fixture.nthShown(2);
+    expect(current.pin).toBe(previous.pin);
+    expect(current.fingerprint).not.toBe(previous.fingerprint);
+    expect(fixture.certificates.shown).toEqual(current);
     expect(fixture.facts.map(({ details }) => details['why'])).toEqual(['made', 'expiring']);
-    expect(fixture.certificateOnDisk().fingerprint256).toBe(now.fingerprint);
+    expect(fixture.certificateOnDisk().fingerprint256).toBe(current.fingerprint);
   });
 
   test('adds new names of the machine, and keeps names that the machine no longer has', async () => {
     const fixture = open();
-    const was = await fixture.certificates.open();
+    const previous = await fixture.certificates.open();
     fixture.names.pop();
     await fixture.clock.advance(60_000);
     expect(fixture.shownIdentities).toHaveLength(1);
     fixture.names.push('198.51.100.9');
-    await fixture.clock.advance(11_000);
-    const now = await fixture.nextShown(2);
-    expect(now.names).toEqual(['yard', 'yard.lan', '192.0.2.7', '198.51.100.9']);
-    expect(now.pin).toBe(was.pin);
+    await fixture.clock.advance(untilNextCheckMs);
+    const current = await fixture.nthShown(2);
+    expect(current.names).toEqual(['yard', 'yard.lan', '192.0.2.7', '198.51.100.9']);
+    expect(current.pin).toBe(previous.pin);
     expect(fixture.facts.at(-1)).toMatchObject({ details: { why: 'names' } });
   });
 
@@ -268,17 +273,17 @@ describe('own certificate at run time', () => {
 
   test('logs a failed renewal once, and retries it until it succeeds', async () => {
     const fixture = open();
-    const was = await fixture.certificates.open();
+    const previous = await fixture.certificates.open();
     const { write } = fixture.auditTrail;
     fixture.auditTrail.write = () => Promise.reject(new Error('disk full'));
     fixture.names.push('198.51.100.9');
-    await fixture.clock.advance(11_000);
-    await fixture.logged('tls.not_renewed');
-    expect(fixture.certificates.shown).toEqual(was);
-    expect(fixture.certificateOnDisk().fingerprint256).toBe(was.fingerprint);
+    await fixture.clock.advance(untilNextCheckMs);
+    await fixture.untilLogged('tls.not_renewed');
+    expect(fixture.certificates.shown).toEqual(previous);
+    expect(fixture.certificateOnDisk().fingerprint256).toBe(previous.fingerprint);
     fixture.auditTrail.write = write;
-    await fixture.clock.advance(11_000);
-    expect((await fixture.nextShown(2)).names).toContain('198.51.100.9');
+    await fixture.clock.advance(untilNextCheckMs);
+    expect((await fixture.nthShown(2)).names).toContain('198.51.100.9');
     expect(fixture.log).toEqual(['tls.not_renewed']);
   });
 
