@@ -24,7 +24,8 @@ import {
 
 const launch = LaunchId.parse('a1');
 
-interface Scene {
+// The statuses of the objects of one launch.
+interface ClusterState {
   readonly job?: object;
   readonly pod?: object;
   readonly workload?: object;
@@ -34,7 +35,7 @@ interface Scene {
 }
 
 /** The launch that the engine lists when the objects have these statuses. */
-function sightingOf({ job = {}, pod, workload, refusal, queue, suspend = false }: Scene) {
+function sightingOf({ job = {}, pod, workload, refusal, queue, suspend = false }: ClusterState) {
   const settings = EngineSettings.parse({
     kind: 'kubernetes',
     image: 'trainer',
@@ -75,12 +76,12 @@ const waiting = (kind: string, text: string) => ({
   startedAt: null,
   exit: null,
 });
-const silent = { state: 'waiting', reason: null, exit: null };
+const waitingWithoutReason = { state: 'waiting', reason: null, exit: null };
 const ended = (exit: string) => ({ state: 'ended', reason: null, exit });
 const queued = { job: jobs.suspended, queue: 'q', suspend: true };
 
-test.each<[string, Scene, object]>([
-  ['has no pod yet', {}, silent],
+test.each<[description: string, state: ClusterState, sighting: object]>([
+  ['has no pod yet', {}, waitingWithoutReason],
   ['has no pod because of a quota', { refusal: podQuotaMessage }, waiting('quota', podQuotaMessage)],
   ['has a pod that no node fits', { pod: pods.unschedulable }, waiting('resources', unschedulableMessage)],
   [
@@ -93,13 +94,13 @@ test.each<[string, Scene, object]>([
     { pod: pods.secretMissing },
     waiting('other', 'CreateContainerConfigError: secret "my-secret" not found'),
   ],
-  ['has a pod that is being created', { pod: pods.creating }, silent],
+  ['has a pod that is being created', { pod: pods.creating }, waitingWithoutReason],
   [
     'is suspended without a queue',
     { job: jobs.suspended, suspend: true },
     waiting('held', 'The Job is suspended.'),
   ],
-  ['was not seen by Kueue yet', queued, silent],
+  ['was not seen by Kueue yet', queued, waitingWithoutReason],
   ['waits for quota', { ...queued, workload: workloads.quota }, waiting('quota', quotaMessage)],
   [
     'names a queue that does not exist',
@@ -142,13 +143,13 @@ test.each<[string, Scene, object]>([
     { pod: pods.disrupted('DeletionByPodGC', 'PodGC: node no longer exists') },
     ended('node_failed'),
   ],
-  ...disruptions.map(([reason, message]): [string, Scene, object] => [
+  ...disruptions.map(([reason, message]): [string, ClusterState, object] => [
     `was disrupted with ${reason}`,
     { job: jobs.backoffLimit, pod: pods.disrupted(reason, message) },
     ended('preempted'),
   ]),
-])('reports a launch that %s', (_title, scene, sighting) => {
-  expect(sightingOf(scene)).toMatchObject(sighting);
+])('reports a launch that %s', (_title, state, sighting) => {
+  expect(sightingOf(state)).toMatchObject(sighting);
 });
 
 test.each([

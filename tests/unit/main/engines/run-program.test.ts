@@ -8,12 +8,12 @@ import {
   describeFailure,
 } from '../../../../main/engines/run-program.ts';
 
-const run = createRunProgram({ PATH: process.env['PATH'], NOTHING: 'to see' });
-const shell = (script: string, more: Partial<ProgramOptions> = {}) =>
-  run(['sh', '-c', script], { timeoutMs: 10_000, ...more });
+const run = createRunProgram({ PATH: process.env['PATH'], HIDDEN: 'value' });
+const runShell = (script: string, options: Partial<ProgramOptions> = {}) =>
+  run(['sh', '-c', script], { timeoutMs: 10_000, ...options });
 
 it('returns the exit code and both outputs', async () => {
-  expect(await shell('echo out; echo err >&2; exit 3')).toEqual({
+  expect(await runShell('echo out; echo err >&2; exit 3')).toEqual({
     code: 3,
     stdout: 'out\n',
     stderr: 'err\n',
@@ -22,8 +22,8 @@ it('returns the exit code and both outputs', async () => {
 });
 
 it('passes the arguments, the environment and stdin unchanged', async () => {
-  const argv = ['sh', '-c', 'printf "%s|" "$@" "$TOKEN" "$NOTHING"; cat', 'name', 'a b', "c'd", '$(e)'];
-  const env = { TOKEN: 'tj_1', NOTHING: undefined };
+  const argv = ['sh', '-c', 'printf "%s|" "$@" "$TOKEN" "$HIDDEN"; cat', 'name', 'a b', "c'd", '$(e)'];
+  const env = { TOKEN: 'tj_1', HIDDEN: undefined };
   expect(await run(argv, { env, stdin: 'input', timeoutMs: 10_000 })).toMatchObject({
     code: 0,
     stdout: "a b|c'd|$(e)|tj_1||input",
@@ -41,27 +41,27 @@ function isRunning(pid: number): boolean {
 
 it('kills the program and its children at the time limit', async () => {
   const file = join(tmpdir(), `child-of-${process.pid}`);
-  const result = await shell(`sleep 60 & echo $! >'${file}'; echo begun; wait`, { timeoutMs: 300 });
-  expect(result).toEqual({ code: null, stdout: 'begun\n', stderr: '', timedOut: true });
+  const result = await runShell(`sleep 60 & echo $! >'${file}'; echo started; wait`, { timeoutMs: 300 });
+  expect(result).toEqual({ code: null, stdout: 'started\n', stderr: '', timedOut: true });
   const child = Number(readFileSync(file, 'utf8'));
   await vi.waitFor(() => expect(isRunning(child)).toBe(false));
 });
 
 it('does not wait for a background process that holds stderr open', async () => {
   const startedAt = performance.now();
-  expect(await shell('sleep 5 >/dev/null & echo done')).toMatchObject({ code: 0, stdout: 'done\n' });
+  expect(await runShell('sleep 5 >/dev/null & echo done')).toMatchObject({ code: 0, stdout: 'done\n' });
   expect(performance.now() - startedAt).toBeLessThan(4_000);
 });
 
 it('kills a program that prints too much', async () => {
-  const result = await shell('yes', { maxOutput: 10_000 });
+  const result = await runShell('yes', { maxOutput: 10_000 });
   expect(result).toMatchObject({ code: null, timedOut: false });
   expect(result.stdout.length).toBeLessThanOrEqual(10_000);
 });
 
 it('returns a result when the program is killed, ignores its input or cannot start', async () => {
-  expect(await shell('kill -9 $$')).toMatchObject({ code: 137 });
-  expect(await shell('exec <&-; exit 0', { stdin: 'x'.repeat(1_000_000) })).toMatchObject({ code: 0 });
+  expect(await runShell('kill -9 $$')).toMatchObject({ code: 137 });
+  expect(await runShell('exec <&-; exit 0', { stdin: 'x'.repeat(1_000_000) })).toMatchObject({ code: 0 });
   const start = (file: string) => run([file], { timeoutMs: 10_000 });
   expect(await start('no-such-program')).toMatchObject({ code: 127, stderr: 'no-such-program: not found' });
   expect(await start('/etc/passwd')).toMatchObject({ code: 126, stderr: expect.stringMatching(/EACCES/) });
@@ -75,6 +75,6 @@ it.each([
   ['exec sleep 5', { timeoutMs: 100 }, 'squeue did not answer in time'],
   ['echo a line; yes 12345 >&2', { maxOutput: 10 }, 'squeue failed: sh: printed more than 10 bytes'],
   ['exec no-such-program 2>/dev/null', {}, 'squeue was not found'],
-])('describes the failure of `%s` in one line', async (script, more, message) => {
-  expect(describeFailure('squeue', await shell(script, more))).toBe(message);
+])('describes the failure of `%s` in one line', async (script, options, message) => {
+  expect(describeFailure('squeue', await runShell(script, options))).toBe(message);
 });

@@ -11,30 +11,32 @@ import { type StartOptions, noticeSignal, startScript } from '../../../../main/e
 const run = createRunProgram({ PATH: process.env['PATH'], TRAINYARD_JOIN: 'tj_1', TMPDIR: tmpdir() });
 
 /** A fake worker that prints its process id, its token and its arguments, one per line. */
-const printing = `#!/bin/sh
+const printingProgram = `#!/bin/sh
 printf '%s\\n' "$$" "token \${SIMPLETUNER_WORKER_TOKEN:-none} \${TRAINYARD_JOIN:-none}" "$@"
 `;
 
-function workerProgram(): string {
+function writeWorkerProgram(): string {
   const file = join(mkdtempSync(join(tmpdir(), 'start script ')), "worker's program");
-  writeFileSync(file, printing);
+  writeFileSync(file, printingProgram);
   chmodSync(file, 0o755);
   return file;
 }
 
-const settings = { setup: '', worker_options: '', worker_program: workerProgram() };
-const options = (more: Partial<StartOptions> = {}): StartOptions => ({
+const settings = { setup: '', worker_options: '', worker_program: writeWorkerProgram() };
+const startOptions = (overrides: Partial<StartOptions> = {}): StartOptions => ({
   url: 'http://127.0.0.1:8001',
   pin: null,
   installSha256: '0'.repeat(64),
   settings,
   workerName: 'gpu-1',
-  ...more,
+  ...overrides,
 });
 
 /** Runs the script as a launch does, in one shell. The first line of the result is the process id of that shell. */
-async function start(more: Partial<StartOptions> = {}) {
-  const result = await run(['sh', '-c', `echo $$\n${startScript(options(more))}`], { timeoutMs: 10_000 });
+async function start(overrides: Partial<StartOptions> = {}) {
+  const result = await run(['sh', '-c', `echo $$\n${startScript(startOptions(overrides))}`], {
+    timeoutMs: 10_000,
+  });
   const [shellPid, ...lines] = result.stdout.split('\n').slice(0, -1);
   return { ...result, shellPid, lines };
 }
@@ -43,7 +45,7 @@ it('replaces the shell with the worker, and passes the token to the worker alone
   const { lines, shellPid } = await start();
   expect(lines[0]).toBe(shellPid);
   expect(lines[1]).toBe('token tj_1 none');
-  expect(startScript(options())).not.toContain('tj_1');
+  expect(startScript(startOptions())).not.toContain('tj_1');
 });
 
 it('passes the address, the name, a state folder and the notice signal to the worker', async () => {
@@ -76,10 +78,10 @@ it('parses the worker options of the pool as a shell does, over several lines', 
 
 it('runs the setup lines first, without the token in their environment', async () => {
   const setup =
-    'echo "setup ${TRAINYARD_JOIN:-none} ${SIMPLETUNER_WORKER_TOKEN:-none}"\nTRAINYARD_FOLDER=/tmp/mine';
+    'echo "setup ${TRAINYARD_JOIN:-none} ${SIMPLETUNER_WORKER_TOKEN:-none}"\nTRAINYARD_FOLDER=/tmp/chosen';
   const { lines } = await start({ settings: { ...settings, setup } });
   expect(lines[0]).toBe('setup none none');
-  expect(lines).toContain('/tmp/mine/state');
+  expect(lines).toContain('/tmp/chosen/state');
 });
 
 it('exits with an error when the setup or the worker fails', async () => {
@@ -90,7 +92,7 @@ it('exits with an error when the setup or the worker fails', async () => {
 
 it('downloads, verifies and runs the install script when no worker program is given', async () => {
   const server = createServer((request, response) =>
-    response.end(request.url === '/agent/install.sh' ? printing : ''),
+    response.end(request.url === '/agent/install.sh' ? printingProgram : ''),
   );
   await new Promise<void>(resolve => {
     server.listen(0, '127.0.0.1', resolve);
@@ -99,7 +101,7 @@ it('downloads, verifies and runs the install script when no worker program is gi
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const download = { ...settings, worker_program: null };
   // A shell variable drops the last line break of the download, so the script must add it again for the hash to match.
-  const installSha256 = createHash('sha256').update(printing).digest('hex');
+  const installSha256 = createHash('sha256').update(printingProgram).digest('hex');
   const accepted = await start({ url, installSha256, settings: download });
   expect(accepted.lines.slice(0, 4)).toEqual([
     accepted.shellPid,

@@ -41,7 +41,7 @@ test.each([
   'ff02::1',
   'not-an-address',
   '',
-])('refuses the address %s', address => {
+])('classifies the address %s as private', address => {
   expect(isPublic(address)).toBe(false);
 });
 
@@ -54,13 +54,13 @@ test.each([
   '162.159.128.233',
   '2606:4700::1',
   '2a00:1450::1',
-])('accepts the address %s', address => {
+])('classifies the address %s as public', address => {
   expect(isPublic(address)).toBe(true);
 });
 
 describe('findDestination', () => {
   const toUrl = (url: string) => ChannelTarget.parse({ kind: 'discord', url });
-  const resolvesTo =
+  const resolverOf =
     (...addresses: readonly string[]) =>
     () =>
       Promise.resolve(addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 })));
@@ -73,8 +73,10 @@ describe('findDestination', () => {
     'https://[::1]/',
     'https://[::ffff:169.254.169.254]/',
     'https://169.254.169.254/latest/meta-data',
-  ])('refuses %s without asking the resolver', async url => {
-    expect(await findDestination(toUrl(url), [], () => Promise.reject(new Error('asked')))).toMatchObject({
+  ])('refuses %s without a DNS lookup', async url => {
+    expect(
+      await findDestination(toUrl(url), [], () => Promise.reject(new Error('unexpected lookup'))),
+    ).toMatchObject({
       kind: 'forbidden',
     });
   });
@@ -83,7 +85,7 @@ describe('findDestination', () => {
     const destination = await findDestination(
       toUrl('https://a.example/'),
       [],
-      resolvesTo('8.8.8.8', '10.0.0.1'),
+      resolverOf('8.8.8.8', '10.0.0.1'),
     );
     expect(destination).toMatchObject({
       kind: 'forbidden',
@@ -100,14 +102,14 @@ describe('findDestination', () => {
       to: ['b@a.example'],
     };
     for (const target of [toUrl('http://a.example/'), ChannelTarget.parse(email)])
-      expect(await findDestination(target, [], resolvesTo('8.8.8.8'))).toMatchObject({
+      expect(await findDestination(target, [], resolverOf('8.8.8.8'))).toMatchObject({
         kind: 'forbidden',
         why: expect.stringContaining('TLS'),
       });
   });
 
   test('returns the addresses of a public name', async () => {
-    const destination = await findDestination(toUrl('https://a.example/'), [], resolvesTo('8.8.8.8'));
+    const destination = await findDestination(toUrl('https://a.example/'), [], resolverOf('8.8.8.8'));
     expect(destination).toEqual({ kind: 'found', addresses: [{ address: '8.8.8.8', family: 4 }] });
   });
 
@@ -115,8 +117,8 @@ describe('findDestination', () => {
     ['http://127.0.0.1:9/', '127.0.0.1'],
     ['http://[::1]:9/', '::1'],
     ['http://Receiver.lan/', 'receiver.lan'],
-  ])('accepts %s when the host %s is allowed', async (url, allowed) => {
-    expect(await findDestination(toUrl(url), [allowed], resolvesTo('10.0.0.1'))).toMatchObject({
+  ])('accepts %s when the host %s is allowed', async (url, allowedHost) => {
+    expect(await findDestination(toUrl(url), [allowedHost], resolverOf('10.0.0.1'))).toMatchObject({
       kind: 'found',
     });
   });
@@ -153,5 +155,6 @@ test.each([
   ['tomorrow', null],
   ['Abc, nonsense', null],
 ])('reads Retry-After %j as %j ms', (header, expected) => {
+  // Dates in the header are relative to this time, five seconds after 1970 began.
   expect(parseRetryAfter(header, 5_000)).toBe(expected);
 });

@@ -16,7 +16,7 @@ test('encrypts the example of RFC 8291, appendix A, to the same bytes', () => {
   );
 });
 
-test('creates different keys each time, as an uncompressed point and its number', () => {
+test('creates different keys each time, with the public key as an uncompressed point', () => {
   const [first, second] = [createPushKeys(), createPushKeys()];
   expect(first.publicKey).toMatch(/^B[\w-]{86}$/);
   expect(first.privateKey).not.toBe(second.privateKey);
@@ -26,6 +26,6 @@ test.each([
   [createPushKeys().publicKey, true],
   [`B${'A'.repeat(86)}`, false],
   ['', false],
-])('recognizes the key of a browser in %j: %s', (key, expected) => {
+])('decides whether %j is the key of a browser: %s', (key, expected) => {
   expect(isPushKey(key)).toBe(expected);
 });

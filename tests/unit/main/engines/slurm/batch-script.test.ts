@@ -8,7 +8,7 @@ import { batchScript } from '../../../../../main/engines/slurm/batch-script.ts';
 /** A fake worker. It prints its token and each notice, and exits with 5 on a notice. */
 const worker = `exec bash -c 'trap "echo notice; exit 5" USR1; echo "token $TRAINYARD_JOIN"; echo "started $$"; while :; do sleep 0.1; done'`;
 
-/** Runs a batch script. The shell script `srun` replaces the real program. */
+/** Runs a batch script that starts the worker with the command `start`. The script `srun` replaces the real program. */
 function runBatch(start: string, srun: string, nodes = 1) {
   const folder = mkdtempSync(join(tmpdir(), 'batch-'));
   mkdirSync(join(folder, 'bin'));
@@ -34,20 +34,20 @@ function runBatch(start: string, srun: string, nodes = 1) {
     }
   });
   let output = '';
-  const waiting = new Set<() => void>();
+  const outputChecks = new Set<() => void>();
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
-    for (const check of waiting) check();
+    for (const check of outputChecks) check();
   });
   return {
     child,
     output: () => output,
-    printed: (text: string) =>
+    untilPrinted: (text: string) =>
       new Promise<void>(resolve => {
         const check = (): void => {
           if (output.includes(text)) resolve();
         };
-        waiting.add(check);
+        outputChecks.add(check);
         check();
       }),
     exited: new Promise<number | null>(resolve => {
@@ -56,13 +56,14 @@ function runBatch(start: string, srun: string, nodes = 1) {
   };
 }
 
+// The canary is a second job step. Slurm ends it before it takes the machine away.
 const runningCanary = 'echo up; exec sleep 60';
 
 it.each(['SIGTERM', 'SIGUSR1'] as const)(
   'passes %s on to the worker, and exits with its exit code',
   async signal => {
     const batch = runBatch(worker, runningCanary);
-    await batch.printed('started');
+    await batch.untilPrinted('started');
     batch.child.kill(signal);
     expect(await batch.exited).toBe(5);
     expect(batch.output()).toMatch(/^token tj_1\nstarted \d+\nnotice\n$/);
@@ -76,15 +77,16 @@ it('sends the worker a notice when the canary ends', async () => {
 });
 
 it('sends the worker no notice when the canary cannot start', async () => {
-  const batch = runBatch(`echo begun; sleep 1; exit 4`, 'echo "unrecognized option --overlap" >&2; exit 1');
+  const batch = runBatch('echo started; sleep 1; exit 4', 'echo "unrecognized option --overlap" >&2; exit 1');
   expect(await batch.exited).toBe(4);
 });
 
 it('delivers a notice that arrives before the worker starts', async () => {
   // While setup lines run, the worker does not exist yet, so only the shell can receive the notice.
   const batch = runBatch('echo setup; sleep 20; exit 0', runningCanary);
-  await batch.printed('setup');
+  await batch.untilPrinted('setup');
   batch.child.kill('SIGUSR1');
+  // 128 + 10: SIGUSR1 ended the shell.
   expect(await batch.exited).toBe(138);
 });
 

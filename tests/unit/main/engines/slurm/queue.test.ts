@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { mergeByLaunch, parseQueue, squeueArgv } from '../../../../../main/engines/slurm/queue.ts';
 import { reasonKind } from '../../../../../main/engines/slurm/reasons.ts';
 
-const line = (fields: {
+const queueLine = (fields: {
   name?: string;
   id?: string;
   state?: string;
@@ -15,8 +15,8 @@ const line = (fields: {
   const { start = '1700000000', end = '1700003600', nodes = 'rig1' } = fields;
   return `${[name, id, state, reason, start, end, nodes].join('\u001F')}\n`;
 };
-const list = (...lines: readonly string[]) => mergeByLaunch(parseQueue('f1', lines.join('')));
-const parseOne = (fields: Parameters<typeof line>[0]) => [...list(line(fields)).values()][0];
+const parseLines = (...lines: readonly string[]) => mergeByLaunch(parseQueue('f1', lines.join('')));
+const parseOne = (fields: Parameters<typeof queueLine>[0]) => [...parseLines(queueLine(fields)).values()][0];
 
 describe('list of Slurm jobs', () => {
   it('returns the times, the machines and the id of a running launch', () => {
@@ -66,9 +66,9 @@ describe('list of Slurm jobs', () => {
     ['BOOT_FAIL', 'rig1', 'ended', 'node_failed'],
     ['PREEMPTED', 'rig1', 'ended', 'preempted'],
     ['REVOKED', '', 'ended', null],
-    ['STATE_OF_TOMORROW', 'rig1', 'running', null],
-    ['STATE_OF_TOMORROW', '', 'waiting', null],
-  ])('reads %s on "%s" as %s', (state, nodes, expected, exit) => {
+    ['UNKNOWN_STATE', 'rig1', 'running', null],
+    ['UNKNOWN_STATE', '', 'waiting', null],
+  ])('reads the Slurm state %s on the nodes "%s" as %s', (state, nodes, expected, exit) => {
     expect(parseOne({ state, nodes })).toMatchObject({ state: expected, exit });
   });
 
@@ -84,26 +84,28 @@ describe('list of Slurm jobs', () => {
 
   it('leaves out jobs of other fleets, other jobs, and orders that were refused', () => {
     const otherNames = ['trainyard-f12-l1', 'trainyard-f1-two-l1', 'training', 'trainyard-f2-l1'];
-    expect(list(...otherNames.map(name => line({ name })))).toEqual(new Map());
-    expect(list('odd\u001Fline\n', line({ state: 'FAILED', nodes: '' }))).toEqual(new Map());
-    expect(list('')).toEqual(new Map());
+    expect(parseLines(...otherNames.map(name => queueLine({ name })))).toEqual(new Map());
+    expect(parseLines('odd\u001Fline\n', queueLine({ state: 'FAILED', nodes: '' }))).toEqual(new Map());
+    expect(parseLines('')).toEqual(new Map());
   });
 
-  const completeLine = line({});
+  const completeLine = queueLine({});
   it.each([
     completeLine.slice(0, -1),
     'trainyard-f1-l1\n',
     completeLine.replace('\u001Frig1', ''),
     completeLine.replace('rig1', 'rig1\u001Fmore'),
-    line({ id: 'x' }),
-    line({ name: 'trainyard-f1-BAD' }),
+    queueLine({ id: 'x' }),
+    queueLine({ name: 'trainyard-f1-BAD' }),
   ])('throws for truncated output, and for an unreadable line of the fleet: %j', broken => {
-    expect(() => list(broken)).toThrow(/squeue printed/);
+    expect(() => parseLines(broken)).toThrow(/squeue printed/);
   });
 
   it('prefers a running launch, then the newest one, when two jobs have the same name', () => {
     const ids = (...states: readonly (readonly [id: string, state: string])[]) =>
-      [...list(...states.map(([id, state]) => line({ id, state }))).values()].map(({ engineId }) => engineId);
+      [...parseLines(...states.map(([id, state]) => queueLine({ id, state }))).values()].map(
+        ({ engineId }) => engineId,
+      );
     expect(ids(['9', 'COMPLETED'], ['7', 'RUNNING'], ['8', 'PENDING'])).toEqual(['7']);
     expect(ids(['9', 'COMPLETED'], ['8', 'PENDING'])).toEqual(['8']);
     expect(ids(['9', 'COMPLETED'], ['10', 'COMPLETED'])).toEqual(['10']);
@@ -150,7 +152,7 @@ it.each([
   ['QOSNotAllowed', 'other'],
   ['BadConstraints', 'other'],
   ['InvalidAccount', 'other'],
-  ['a reason of tomorrow', 'other'],
+  ['a reason that this version does not know', 'other'],
 ])('classifies the reason %s as %s', (reason, kind) => {
   expect(reasonKind(reason)).toBe(kind);
 });

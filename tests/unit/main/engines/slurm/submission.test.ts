@@ -5,20 +5,20 @@ import { orderOf } from '../../../../support/engine-contract.ts';
 import { slurmSettings } from '../../../../support/slurm-lab.ts';
 import { LaunchId } from '../../../../../protocol/ids.ts';
 
-const result = (more: Partial<ProgramResult>): ProgramResult => ({
+const resultWith = (fields: Partial<ProgramResult>): ProgramResult => ({
   code: 0,
   stdout: '',
   stderr: '',
   timedOut: false,
-  ...more,
+  ...fields,
 });
-const failed = (stderr: string, code = 1) => readSubmission(result({ code, stderr }));
-const refusal = (...lines: readonly string[]) =>
-  failed(
-    [...lines.slice(0, -1), `Batch job submission failed: ${lines.at(-1)}`]
-      .map(text => `sbatch: error: ${text}\n`)
-      .join(''),
-  );
+const readFailure = (stderr: string, code = 1) => readSubmission(resultWith({ code, stderr }));
+
+/** Reads the messages of a failed sbatch. Like sbatch, it starts the last one with "Batch job submission failed". */
+function readErrors(...messages: readonly string[]) {
+  const lines = [...messages.slice(0, -1), `Batch job submission failed: ${messages.at(-1)}`];
+  return readFailure(lines.map(line => `sbatch: error: ${line}\n`).join(''));
+}
 
 const policy = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)";
 
@@ -27,7 +27,7 @@ it.each([
   ['1234;cluster2\n', '1234'],
   ['Welcome to the cluster\n1234\n', '1234'],
 ])('reads the job id from the sbatch output %j', (stdout, engineId) => {
-  expect(readSubmission(result({ stdout }))).toEqual({ kind: 'accepted', engineId });
+  expect(readSubmission(resultWith({ stdout }))).toEqual({ kind: 'accepted', engineId });
 });
 
 it.each([
@@ -44,7 +44,7 @@ it.each([
   [["User's group not permitted to use this partition"], 'ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP'],
   [['QOSMaxGRESPerJob', policy], 'QOSMaxGRESPerJob'],
 ])('classifies the sbatch error %j as a permanent refusal', (lines, code) => {
-  expect(refusal(...lines)).toEqual({
+  expect(readErrors(...lines)).toEqual({
     kind: 'rejected',
     scope: 'permanent',
     code,
@@ -62,9 +62,9 @@ it.each([
   [['Partition in DOWN state'], 'ESLURM_PARTITION_DOWN'],
   [['Rate limit exceeded, please retry momentarily'], 'SLURMCTLD_COMMUNICATIONS_BACKOFF'],
   [['lua: Say which project pays', 'Unspecified error'], 'SLURM_ERROR'],
-  [['A refusal of tomorrow'], 'refused'],
+  [['A refusal that this version does not know'], 'refused'],
 ])('classifies the sbatch error %j as a temporary refusal', (lines, code) => {
-  expect(refusal(...lines)).toEqual({
+  expect(readErrors(...lines)).toEqual({
     kind: 'rejected',
     scope: 'temporary',
     code,
@@ -82,21 +82,25 @@ it.each([
   'Connection reset by peer',
   'Broken pipe',
 ])('returns unknown after the sbatch error "%s"', text => {
-  expect(refusal(text)).toEqual({ kind: 'unknown', message: text });
+  expect(readErrors(text)).toEqual({ kind: 'unknown', message: text });
 });
 
 it.each([
   ['no answer in time', { code: null, timedOut: true }, /did not answer in time/],
   ['a signal', { code: 137 }, /exit code 137/],
+  // Any message will do.
   ['success without a job id', { stdout: 'hello\n' }, /./],
   [
     'a connection that broke',
     { code: 255, stderr: 'client_loop: send disconnect: Broken pipe\n' },
     /Broken pipe/,
   ],
-  ['a failure without a word', { code: 1 }, /exit code 1/],
-] as const)('returns unknown when sbatch ends with %s', (_, more, message) => {
-  expect(readSubmission(result(more))).toEqual({ kind: 'unknown', message: expect.stringMatching(message) });
+  ['a failure without a message', { code: 1 }, /exit code 1/],
+] as const)('returns unknown when sbatch ends with %s', (_, fields, message) => {
+  expect(readSubmission(resultWith(fields))).toEqual({
+    kind: 'unknown',
+    message: expect.stringMatching(message),
+  });
 });
 
 it.each([
@@ -108,12 +112,16 @@ it.each([
   ["sbatch: unrecognized option '--no-requeue'", 1, 'refused'],
   ['sbatch: fatal: Could not establish a configuration source', 1, 'refused'],
 ])('returns a refusal when sbatch certainly submitted nothing: "%s"', (stderr, code, expected) => {
-  expect(failed(`${stderr}\n`, code)).toMatchObject({ kind: 'rejected', scope: 'temporary', code: expected });
+  expect(readFailure(`${stderr}\n`, code)).toMatchObject({
+    kind: 'rejected',
+    scope: 'temporary',
+    code: expected,
+  });
 });
 
 it('ignores lines that the login machine prints itself', () => {
   expect(
-    failed('Welcome!\nsbatch: error: Batch job submission failed: Invalid qos specification\nBye\n'),
+    readFailure('Welcome!\nsbatch: error: Batch job submission failed: Invalid qos specification\nBye\n'),
   ).toMatchObject({
     message: 'Invalid qos specification',
   });

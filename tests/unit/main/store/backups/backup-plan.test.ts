@@ -11,9 +11,10 @@ import {
 } from '../../../../../main/store/backups/backup-plan.ts';
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const noon = Date.UTC(2026, 0, 31, 12);
 
-const make = (number: number, at: number, kind: Backup['kind'] = 'hourly'): Backup => ({
+const makeBackup = (number: number, at: number, kind: Backup['kind'] = 'hourly'): Backup => ({
   name: backupName(kind, number, at),
   kind,
   number,
@@ -21,10 +22,13 @@ const make = (number: number, at: number, kind: Backup['kind'] = 'hourly'): Back
 });
 /** This number of hourly backups, the last one at noon. */
 const hourly = (count: number): readonly Backup[] =>
-  Array.from({ length: count }, (_, index) => make(index + 1, noon - (count - 1 - index) * hourMs));
+  Array.from({ length: count }, (_, index) => makeBackup(index + 1, noon - (count - 1 - index) * hourMs));
 // 27 years after noon, when no backup is recent.
-const later = noon + 10_000 * 24 * hourMs;
-const keptNumbers = (backups: readonly Backup[], now = later): readonly number[] => {
+const muchLater = noon + 10_000 * dayMs;
+/** `count` numbers from `first` on. */
+const numbersFrom = (first: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, index) => first + index);
+const keptNumbers = (backups: readonly Backup[], now = muchLater): readonly number[] => {
   const dropped = new Set(planRetention(backups, now));
   return backups.filter(backup => !dropped.has(backup)).map(({ number }) => number);
 };
@@ -36,12 +40,13 @@ describe('backupName and parseBackupName', () => {
     expect(backupName('before-schema-3', 7, noon)).toBe('before-schema-3-000007-2026-01-31T12-00-00Z.db');
   });
 
-  test.each([make(1, noon), make(1_234_567, noon, 'before-schema-12'), make(2, noon, 'before-restore')])(
-    'parses the backup name that it wrote: $name',
-    backup => {
-      expect(parseBackupName(backup.name)).toEqual(backup);
-    },
-  );
+  test.each([
+    makeBackup(1, noon),
+    makeBackup(1_234_567, noon, 'before-schema-12'),
+    makeBackup(2, noon, 'before-restore'),
+  ])('parses the backup name that it wrote: $name', backup => {
+    expect(parseBackupName(backup.name)).toEqual(backup);
+  });
 
   test.each([
     '',
@@ -59,80 +64,73 @@ describe('backupName and parseBackupName', () => {
 
 describe('planRetention', () => {
   test('keeps all of 24 hourly backups', () => {
-    expect(planRetention(hourly(24), later)).toEqual([]);
-    expect(planRetention([], later)).toEqual([]);
+    expect(planRetention(hourly(24), muchLater)).toEqual([]);
+    expect(planRetention([], muchLater)).toEqual([]);
   });
 
   test('keeps the newest 24 hourly backups and the last one of each of 7 days', () => {
     // Number 300 is the backup at noon today, so the last one of yesterday (23:00) has number 287.
     const lastOfDays = [167, 191, 215, 239, 263, 287];
-    const newest = Array.from({ length: 24 }, (_, index) => 277 + index);
+    const newest = numbersFrom(277, 24);
     expect(keptNumbers(hourly(300))).toEqual([...lastOfDays.filter(number => number < 277), ...newest]);
   });
 
   test('skips days without a backup when it keeps one for each of 7 days', () => {
-    const weekly = Array.from({ length: 40 }, (_, index) => make(index + 1, noon + index * 7 * 24 * hourMs));
-    expect(keptNumbers(weekly)).toEqual(Array.from({ length: 24 }, (_, index) => 17 + index));
-    const busy = [
+    const weekly = Array.from({ length: 40 }, (_, index) => makeBackup(index + 1, noon + index * 7 * dayMs));
+    expect(keptNumbers(weekly)).toEqual(numbersFrom(17, 24));
+    // 24 backups of the same day follow the weekly ones.
+    const weeklyThenMany = [
       ...weekly,
-      ...Array.from({ length: 24 }, (_, index) => make(41 + index, noon + 280 * 24 * hourMs)),
+      ...Array.from({ length: 24 }, (_, index) => makeBackup(41 + index, noon + 280 * dayMs)),
     ];
-    expect(keptNumbers(busy)).toEqual([
-      35,
-      36,
-      37,
-      38,
-      39,
-      40,
-      ...Array.from({ length: 24 }, (_, index) => 41 + index),
-    ]);
+    // The last backups of six earlier days, and the 24 newest ones.
+    expect(keptNumbers(weeklyThenMany)).toEqual([...numbersFrom(35, 6), ...numbersFrom(41, 24)]);
   });
 
   test('ranks backups by number when the clock ran backwards', () => {
-    const backwards = Array.from({ length: 30 }, (_, index) => make(index + 1, noon - index * 1_000));
-    expect(keptNumbers(backwards)).toEqual(Array.from({ length: 24 }, (_, index) => 7 + index));
+    const backwards = Array.from({ length: 30 }, (_, index) => makeBackup(index + 1, noon - index * 1_000));
+    expect(keptNumbers(backwards)).toEqual(numbersFrom(7, 24));
   });
 
   test('keeps the newest 3 of the backups made before the same schema change', () => {
-    const before = (number: number, schema: number) => make(number, noon, `before-schema-${schema}`);
+    const before = (number: number, schema: number) => makeBackup(number, noon, `before-schema-${schema}`);
     const backups = [...[1, 2, 3, 4, 5].map(number => before(number, 3)), before(6, 2), before(7, 3)];
     expect(keptNumbers(backups)).toEqual([4, 5, 6, 7]);
   });
 
-  test('keeps the only backup made before each schema change', () => {
+  test('keeps every backup that is the only one before its schema change', () => {
     const before = Array.from({ length: 40 }, (_, index) =>
-      make(index + 1, noon, `before-schema-${index + 2}`),
+      makeBackup(index + 1, noon, `before-schema-${index + 2}`),
     );
-    const backups = [...before, ...hourly(24).map(({ at, number }) => make(number + 40, at))];
-    expect(planRetention(backups, later)).toEqual([]);
+    const backups = [...before, ...hourly(24).map(({ at, number }) => makeBackup(number + 40, at))];
+    expect(planRetention(backups, muchLater)).toEqual([]);
   });
 
   test.each<Backup['kind']>(['manual', 'before-restore'])('keeps the newest 10 backups of kind %s', kind => {
-    const backups = Array.from({ length: 12 }, (_, index) => make(index + 1, noon, kind));
-    expect(keptNumbers([...backups, ...hourly(2)])).toEqual([
-      ...Array.from({ length: 10 }, (_, n) => n + 3),
-      1,
-      2,
-    ]);
+    const backups = Array.from({ length: 12 }, (_, index) => makeBackup(index + 1, noon, kind));
+    const keptHourly = [1, 2];
+    expect(keptNumbers([...backups, ...hourly(2)])).toEqual([...numbersFrom(3, 10), ...keptHourly]);
   });
 
   test('keeps at most 31 hourly backups, 3 before a schema change, and always the newest one', () => {
+    // Each backup is at most 60 days after noon.
+    const backupFields = fc.record({ hours: fc.integer({ min: 0, max: 60 * 24 }), isHourly: fc.boolean() });
     const backups = fc
-      .array(fc.tuple(fc.integer({ min: 0, max: 60 * 24 }), fc.boolean()), { maxLength: 120 })
+      .array(backupFields, { maxLength: 120 })
       .map(list =>
-        list.map(([hours, h], index) =>
-          make(index + 1, noon + hours * hourMs, h ? 'hourly' : 'before-schema-2'),
+        list.map(({ hours, isHourly }, index) =>
+          makeBackup(index + 1, noon + hours * hourMs, isHourly ? 'hourly' : 'before-schema-2'),
         ),
       );
     fc.assert(
       fc.property(backups, all => {
-        const dropped = new Set(planRetention(all, later));
+        const dropped = new Set(planRetention(all, muchLater));
         const remaining = all.filter(backup => !dropped.has(backup));
         expect(remaining.filter(({ kind }) => kind === 'hourly').length).toBeLessThanOrEqual(31);
         const otherKinds = all.filter(({ kind }) => kind !== 'hourly');
         expect(remaining.filter(({ kind }) => kind !== 'hourly')).toEqual(otherKinds.slice(-3));
         expect(remaining.at(-1)).toBe(all.at(-1));
-        expect(planRetention(remaining, later)).toEqual([]);
+        expect(planRetention(remaining, muchLater)).toEqual([]);
       }),
     );
   });
@@ -140,32 +138,32 @@ describe('planRetention', () => {
 
 describe('planRetention and hasRestoredTooOften after repeated restores', () => {
   // Each restore backs up the database that it replaces. An hourly backup follows immediately.
-  const restores = (count: number, from: number, at: number) =>
+  const backupsOfRestores = (count: number, firstNumber: number, at: number) =>
     Array.from({ length: count }, (_, n) => [
-      make(from + 2 * n, at + n, 'before-restore'),
-      make(from + 2 * n + 1, at + n),
+      makeBackup(firstNumber + 2 * n, at + n, 'before-restore'),
+      makeBackup(firstNumber + 2 * n + 1, at + n),
     ]).flat();
 
-  test('keeps the hourly backups of the last day although 20 restores have added theirs', () => {
-    const backups = [...hourly(24), ...restores(20, 25, noon + 1_000)];
+  test('keeps the hourly backups of the last day after 20 restores have added more', () => {
+    const backups = [...hourly(24), ...backupsOfRestores(20, 25, noon + 1_000)];
     expect(keptNumbers(backups, noon + 60_000)).toEqual(backups.map(({ number }) => number));
   });
 
   test('reports too many restores from the twentieth restore within a day on', () => {
-    const backups = restores(20, 1, noon);
+    const backups = backupsOfRestores(20, 1, noon);
     expect(hasRestoredTooOften(backups.slice(1), noon + hourMs)).toBe(false);
     expect(hasRestoredTooOften(backups, noon + hourMs)).toBe(true);
     expect(hasRestoredTooOften(backups, noon + 25 * hourMs)).toBe(false);
   });
 
   test('keeps replaced databases for a week, and the newest ten after that', () => {
-    const backups = Array.from({ length: 30 }, (_, n) => make(n + 1, noon + n, 'before-restore'));
-    expect(keptNumbers(backups, noon + 7 * 24 * hourMs - 1)).toHaveLength(30);
-    expect(keptNumbers(backups, later)).toHaveLength(10);
+    const backups = Array.from({ length: 30 }, (_, n) => makeBackup(n + 1, noon + n, 'before-restore'));
+    expect(keptNumbers(backups, noon + 7 * dayMs - 1)).toHaveLength(30);
+    expect(keptNumbers(backups, muchLater)).toHaveLength(10);
   });
 
   test('does not count restores with a future timestamp as recent', () => {
-    const backups = Array.from({ length: 12 }, (_, n) => make(n + 1, later + n, 'before-restore'));
+    const backups = Array.from({ length: 12 }, (_, n) => makeBackup(n + 1, muchLater + n, 'before-restore'));
     expect(keptNumbers(backups, noon)).toHaveLength(10);
     expect(hasRestoredTooOften([...backups, ...backups], noon)).toBe(false);
   });
@@ -178,21 +176,21 @@ describe('nextBackupInMs', () => {
 
   test('makes the next backup due an hour after the newest one of any kind', () => {
     const backups = [
-      make(3, noon - 20 * 60_000, 'before-schema-2'),
-      make(2, noon - 2 * hourMs),
-      make(1, noon - 1),
+      makeBackup(3, noon - 20 * 60_000, 'before-schema-2'),
+      makeBackup(2, noon - 2 * hourMs),
+      makeBackup(1, noon - 1),
     ];
     expect(nextBackupInMs(backups, noon)).toBe(40 * 60_000);
     expect(nextBackupInMs(backups.slice(1), noon)).toBe(0);
   });
 
   test('makes the next backup due immediately after a restore', () => {
-    expect(nextBackupInMs([make(2, noon, 'before-restore'), make(1, noon)], noon)).toBe(0);
-    expect(nextBackupInMs([make(3, noon), make(2, noon, 'before-restore')], noon)).toBe(hourMs);
+    expect(nextBackupInMs([makeBackup(2, noon, 'before-restore'), makeBackup(1, noon)], noon)).toBe(0);
+    expect(nextBackupInMs([makeBackup(3, noon), makeBackup(2, noon, 'before-restore')], noon)).toBe(hourMs);
   });
 
   test('makes the next backup due immediately when the newest has a future timestamp', () => {
-    expect(nextBackupInMs([make(1, noon + 1)], noon)).toBe(0);
-    expect(nextBackupInMs([make(1, noon)], noon)).toBe(hourMs);
+    expect(nextBackupInMs([makeBackup(1, noon + 1)], noon)).toBe(0);
+    expect(nextBackupInMs([makeBackup(1, noon)], noon)).toBe(hourMs);
   });
 });

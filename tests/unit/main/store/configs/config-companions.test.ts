@@ -16,11 +16,11 @@ const simpleTuner = { model_family: 'flux', data_backend_config: dataloader, lyc
 const files: Texts = { [dataloader]: '[{"id": "a"}]\n', [lycoris]: '{"algo": "lokr"}' };
 
 /** Creates a configs folder beside files that must stay unreachable, and records the changes that are announced. */
-function setUp(there: Texts = {}) {
+function setUp(existing: Texts = {}) {
   const root = openFolder();
   const folder = join(root, 'configs');
   mkdirSync(folder);
-  const all = { ...there, '../secret.json': '{}', '../private/config.json': '{}' };
+  const all = { ...existing, '../secret.json': '{}', '../private/config.json': '{}' };
   for (const [name, text] of Object.entries(all)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
@@ -36,8 +36,8 @@ function setUp(there: Texts = {}) {
     folder,
     configs,
     announced,
-    putWith: (name: string, given: Texts, expected: ExpectedConfig = 'anything') =>
-      configs.put({ name, config: simpleTuner, files: given, expected }, record),
+    putWith: (name: string, companions: Texts, expected: ExpectedConfig = 'anything') =>
+      configs.put({ name, config: simpleTuner, files: companions, expected }, record),
     tagOf: async (name: string): Promise<string> => {
       const config = await configs.find(name);
       return config.ok ? String(config.value.tag) : '';
@@ -79,16 +79,16 @@ describe('writing a config with companion files', () => {
     expect(readdirSync(folder)).toEqual(['lora']);
   });
 
-  test.each<readonly [what: string, given: Texts, there: Texts, code: string]>([
+  test.each<readonly [description: string, companions: Texts, existing: Texts, code: string]>([
     ['a file that the config does not name', { 'other.json': '{}' }, {}, 'config_invalid'],
     ['a config folder where a config file has the name', files, { 'lora.json': '{}' }, 'config_in_the_way'],
     ['a config folder where a plain file has the name', files, { lora: '' }, 'config_in_the_way'],
     ['a config whose name exists in another case', files, { 'LORA/config.json': '{}' }, 'config_in_the_way'],
     ['a file where a folder has its name', files, { 'lora/data.json/x': '' }, 'config_in_the_way'],
-  ])('refuses to write %s', async (_case, given, there, code) => {
-    const { root, putWith, announced } = setUp(there);
+  ])('refuses to write %s', async (_case, companions, existing, code) => {
+    const { root, putWith, announced } = setUp(existing);
     const before = snapshot(root);
-    expect(refusalOf(await putWith('lora', given)).code).toBe(code);
+    expect(refusalOf(await putWith('lora', companions)).code).toBe(code);
     expect([snapshot(root), announced]).toEqual([before, []]);
   });
 
@@ -116,12 +116,12 @@ describe('writing a config with companion files', () => {
   test('refuses two different companion files with the same name', async () => {
     const { configs, folder } = setUp();
     const config = { model_family: 'flux', data_backend_config: 'a/x.json', lycoris_config: 'b/X.json' };
-    const put = (b: string) =>
+    const putWithSecondFile = (second: string) =>
       configs.put(
-        { name: 'lora', config, files: { 'a/x.json': '[]', 'b/X.json': b }, expected: 'anything' },
+        { name: 'lora', config, files: { 'a/x.json': '[]', 'b/X.json': second }, expected: 'anything' },
         () => Promise.resolve(),
       );
-    expect(await put('{}')).toMatchObject({
+    expect(await putWithSecondFile('{}')).toMatchObject({
       refusal: { code: 'config_invalid', detail: expect.stringContaining('two files called X.json') },
     });
     expect(readdirSync(folder)).toEqual([]);

@@ -65,7 +65,7 @@ const makePipe = (path: string): unknown => execFileSync('sh', ['-c', 'mkfifo "$
 
 type Fixture = ReturnType<typeof setUp>;
 
-const names = async (found: ReturnType<Fixture['list']>) => (await found).entries.map(({ name }) => name);
+const namesIn = async (page: ReturnType<Fixture['list']>) => (await page).entries.map(({ name }) => name);
 
 describe('listing configs', () => {
   test('lists every config in the order of names, whether file or folder', async () => {
@@ -110,7 +110,7 @@ describe('listing configs', () => {
     symlinkSync(join(folder, 'nowhere'), join(folder, 'broken-link.json'));
     symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
     makePipe(join(folder, 'pipe.json'));
-    expect(await names(list())).toEqual(['UPPER.JSON', 'a(1)', 'con', 'lora', 'same']);
+    expect(await namesIn(list())).toEqual(['UPPER.JSON', 'a(1)', 'con', 'lora', 'same']);
   });
 
   test('lists the change time, size and errors of each config', async () => {
@@ -151,7 +151,7 @@ describe('listing configs', () => {
     }
     expect(pages.map(page => page.length)).toEqual([20, 20, 5]);
     expect(new Set(pages.flat()).size).toBe(45);
-    expect(await names(list('run', null, 45))).toHaveLength(45);
+    expect(await namesIn(list('run', null, 45))).toHaveLength(45);
     expect((await list('run', null, 45)).next).toBeNull();
   });
 
@@ -188,7 +188,7 @@ describe('writing a config', () => {
     expect(statSync(join(folder, 'lora.json')).mode & 0o777).toBe(0o640);
   });
 
-  test('replaces a config in the folder of its own', async () => {
+  test('replaces a config in a folder of its own', async () => {
     const { put, read, folder } = setUp({ 'lora/config.json': { lr: 2 }, 'lora/data.json': [] });
     expect(await put('lora', { lr: 3 })).toMatchObject({
       value: { what: 'replaced', file: 'lora/config.json' },
@@ -245,7 +245,7 @@ describe('writing a config', () => {
 });
 
 describe('refusing to write a config', () => {
-  test.each<readonly [what: string, name: string, code: string]>([
+  test.each<readonly [description: string, name: string, code: string]>([
     ['under a name that exists in another case', 'LoRA', 'config_in_the_way'],
     ['under a folder name that exists in another case', 'Own', 'config_in_the_way'],
     ['under a name that exists in another Unicode normalization', 'e\u0301tude', 'config_in_the_way'],
@@ -378,10 +378,10 @@ describe('deleting a config', () => {
 });
 
 // Returns the mode and the text of each path, or "folder" or "other".
-function snapshot(folder: string, at = ''): Readonly<Record<string, string>> {
+function snapshot(folder: string, subfolder = ''): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    readdirSync(join(folder, at)).flatMap(name => {
-      const path = join(at, name);
+    readdirSync(join(folder, subfolder)).flatMap(name => {
+      const path = join(subfolder, name);
       const facts = lstatSync(join(folder, path));
       if (facts.isDirectory()) return [[path, 'folder'], ...Object.entries(snapshot(folder, path))];
       return [[path, facts.isFile() ? `${facts.mode} ${readFileSync(join(folder, path), 'utf8')}` : 'other']];
@@ -390,7 +390,7 @@ function snapshot(folder: string, at = ''): Readonly<Record<string, string>> {
 }
 
 describe('arbitrary config names', () => {
-  const pieces = fc.constantFrom(
+  const anyPiece = fc.constantFrom(
     ...'.. . / \\ %2e %2f secret private config .json C: ~ out outside same lora own con NUL $(x) - a *'.split(
       ' ',
     ),
@@ -402,8 +402,8 @@ describe('arbitrary config names', () => {
     'e\u0301',
     '\ud800',
   );
-  const name = fc.oneof(
-    fc.array(pieces, { minLength: 1, maxLength: 6 }).map(parts => parts.join('')),
+  const anyName = fc.oneof(
+    fc.array(anyPiece, { minLength: 1, maxLength: 6 }).map(parts => parts.join('')),
     fc.string({ unit: 'binary', maxLength: 300 }),
   );
 
@@ -413,29 +413,30 @@ describe('arbitrary config names', () => {
     symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
     symlinkSync(join(root, 'secret.json'), join(folder, 'out.json'));
     symlinkSync(join(root, 'private'), join(folder, 'outside'));
-    const act = fc.constantFrom('find', 'load', 'put', 'remove');
+    const anyAction = fc.constantFrom('find', 'load', 'put', 'remove');
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
-          name,
-          name.map(text => join(folder, text)),
+          anyName,
+          anyName.map(text => join(folder, text)),
         ),
-        act,
-        async (text, what) => {
+        anyAction,
+        async (text, action) => {
           const before = snapshot(root);
-          const outcome = await (what === 'find' || what === 'load'
-            ? fixture.configs[what](text)
-            : fixture[what](text));
+          const outcome = await (action === 'find' || action === 'load'
+            ? fixture.configs[action](text)
+            : fixture[action](text));
           expect(JSON.stringify(outcome)).not.toContain('"secret":true');
           const after = snapshot(root);
           const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
             path => before[path] !== after[path],
           );
+          // A name with a slash or backslash, or of dots alone, could lead to another folder.
           const isPlain = !/[/\\]|^\.+$/.test(text);
           // A name may have the ending of its file.
-          const named = text.endsWith('.json') ? [`configs/${text}`] : [];
+          const fileWithName = text.endsWith('.json') ? [`configs/${text}`] : [];
           const expectedFiles = isPlain
-            ? [...named, `configs/${text}.json`, `configs/${text}/config.json`]
+            ? [...fileWithName, `configs/${text}.json`, `configs/${text}/config.json`]
             : [];
           expect(changed.filter(path => !expectedFiles.includes(path))).toEqual([]);
           if (!outcome.ok) expect([400, 404, 409, 422]).toContain(statusOf(outcome.refusal.code));

@@ -19,64 +19,76 @@ import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 import { markBytes } from '../../../../../main/store/logs/log-segments.ts';
 
 const job = JobId.parse('j_1');
-const nowhere = { info: () => {}, warn: () => {}, error: () => {} };
+const silentLog = { info: () => {}, warn: () => {}, error: () => {} };
 const MiB = 2 ** 20;
 
-function openLogs(folder: string, more: { readonly perAttempt?: number; readonly reserve?: number } = {}) {
+function openLogs(
+  folder: string,
+  overrides: { readonly perAttempt?: number; readonly reserve?: number } = {},
+) {
   const clock = createVirtualClock();
-  const files = createLogFiles({ folder, perAttempt: 256 * MiB, reserve: 0, clock, log: nowhere, ...more });
+  const files = createLogFiles({
+    folder,
+    perAttempt: 256 * MiB,
+    reserve: 0,
+    clock,
+    log: silentLog,
+    ...overrides,
+  });
   onTestFinished(() => files.close());
   return { ...files, clock };
 }
 
-const piece = (after: number, text: string, more: Partial<LogPiece> = {}): LogPiece => ({
+// A chunk of output that follows the first `after` bytes.
+const piece = (after: number, text: string, overrides: Partial<LogPiece> = {}): LogPiece => ({
   after,
   from: after,
   to: after + Buffer.byteLength(text),
   text,
   isLast: false,
-  ...more,
+  ...overrides,
 });
 
-async function nextOf(answer: ReturnType<OpenLogFiles['append']>): Promise<number> {
-  const outcome = await answer;
+// Returns the byte offset at which the next chunk must start.
+async function nextOffset(appended: ReturnType<OpenLogFiles['append']>): Promise<number> {
+  const outcome = await appended;
   if (!outcome.ok) throw new Error(outcome.refusal.detail);
   return outcome.value;
 }
 
-// Appends each text as a chunk of its own.
-async function print(
+// Appends each text as a chunk of its own. Returns the byte offset after the last one.
+async function appendTexts(
   files: Pick<OpenLogFiles, 'append'>,
   texts: readonly string[],
   from = 0,
 ): Promise<number> {
-  let place = from;
-  for (const text of texts) place = await nextOf(files.append(job, 1, piece(place, text)));
-  return place;
+  let offset = from;
+  for (const text of texts) offset = await nextOffset(files.append(job, 1, piece(offset, text)));
+  return offset;
 }
 
-async function read(files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<readonly StoredLine[]> {
+async function readLines(files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<readonly StoredLine[]> {
   const lines: StoredLine[] = [];
   for await (const portion of files.lines(job, 1, from, 16_384)) lines.push(...portion);
   return lines;
 }
 const textsIn = async (files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<readonly string[]> =>
-  (await read(files, from)).map(({ text }) => text);
+  (await readLines(files, from)).map(({ text }) => text);
 
 const logPath = (folder: string, name: string): string => join(folder, job, '1', name);
 
 describe('appending to a log', () => {
-  test('numbers lines by their line feeds, wherever chunks end', async () => {
+  test('counts lines by their line feeds, wherever chunks end', async () => {
     const files = openLogs(openFolder());
-    await print(files, ['one\ntw', 'o\nthr', '', 'ee', '\n\n', 'five']);
-    expect((await read(files)).map(({ line, text }) => [line, text])).toEqual([
+    await appendTexts(files, ['one\ntw', 'o\nthr', '', 'ee', '\n\n', 'five']);
+    expect((await readLines(files)).map(({ line, text }) => [line, text])).toEqual([
       [0, 'one'],
       [1, 'two'],
       [2, 'three'],
       [3, ''],
     ]);
     for (const line of [0, 1, 2, 3, 4, 5])
-      expect((await read(files, line))[0]?.line).toBe(line < 4 ? line : undefined);
+      expect((await readLines(files, line))[0]?.line).toBe(line < 4 ? line : undefined);
     expect(await files.facts(job, 1)).toMatchObject({ totalLines: 4, firstLine: 0, openLine: 'five' });
     expect(await files.facts(job, 2)).toBeNull();
     expect(await files.attempts(job)).toEqual([1]);
@@ -85,21 +97,22 @@ describe('appending to a log', () => {
   test('folds carriage returns as a terminal does, wherever chunks end', async () => {
     const files = openLogs(openFolder());
     const texts = ['a\rbc', '\r', '\n\rd\r\r', 'e\r\n', 'f\r', '\n', 'x\r1%', '\r2', '%\r'];
-    await print(files, texts);
+    await appendTexts(files, texts);
     expect(await textsIn(files)).toEqual(['bc', 'e', 'f']);
     expect((await files.facts(job, 1))?.openLine).toBe('2%');
     const wholeLogs = openLogs(openFolder());
-    await print(wholeLogs, [texts.join('')]);
+    await appendTexts(wholeLogs, [texts.join('')]);
     expect(await textsIn(wholeLogs)).toEqual(['bc', 'e', 'f']);
   });
 
-  test('cuts a line that is too long between characters', async () => {
+  test('cuts a line that is too long, but never inside a character', async () => {
     const files = openLogs(openFolder());
     for (const text of ['ä'.repeat(20_000), `x${'ä'.repeat(20_000)}`, '🚂'.repeat(5_000)]) {
-      const place = (await files.append(job, 1, piece(-1, ''))) as { readonly value: number };
-      await print(files, [text.slice(0, 9_000), `${text.slice(9_000)}\n`], place.value);
+      // An empty chunk changes nothing, and returns the offset of the end of the log.
+      const end = (await files.append(job, 1, piece(-1, ''))) as { readonly value: number };
+      await appendTexts(files, [text.slice(0, 9_000), `${text.slice(9_000)}\n`], end.value);
     }
-    const lines = await read(files);
+    const lines = await readLines(files);
     expect(lines.map(({ isCut }) => isCut)).toEqual([true, true, true]);
     expect(lines.map(({ text }) => text)).toEqual([
       'ä'.repeat(8_192),
@@ -110,52 +123,52 @@ describe('appending to a log', () => {
 
   test('appends chunks of concurrent requests one after the other', async () => {
     const files = openLogs(openFolder());
-    const answers = await Promise.all(
+    const offsets = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
-        nextOf(files.append(job, 1, piece(n * 10, `${n}`.repeat(9) + '\n'))),
+        nextOffset(files.append(job, 1, piece(n * 10, `${n}`.repeat(9) + '\n'))),
       ),
     );
-    expect(answers).toEqual([10, 20, 30, 40, 50, 60, 70, 80]);
+    expect(offsets).toEqual([10, 20, 30, 40, 50, 60, 70, 80]);
     expect(await textsIn(files)).toEqual(Array.from({ length: 8 }, (_, n) => `${n}`.repeat(9)));
   });
 
   test('refuses an append when too many run at once or the disk is full', async () => {
     const files = openLogs(openFolder());
-    const answers = await Promise.all(
+    const outcomes = await Promise.all(
       Array.from({ length: 20 }, () => files.append(job, 1, piece(0, 'a\n'))),
     );
-    expect(answers.filter(({ ok }) => ok)).toHaveLength(8);
-    expect(answers.at(-1)).toMatchObject({ refusal: { code: 'too_many_uploads' } });
-    const full = openLogs(openFolder(), { reserve: Number.MAX_SAFE_INTEGER });
-    expect(await full.append(job, 1, piece(0, 'a\n'))).toMatchObject({ refusal: { code: 'storage' } });
-    expect(await full.facts(job, 1)).toBeNull();
+    expect(outcomes.filter(({ ok }) => ok)).toHaveLength(8);
+    expect(outcomes.at(-1)).toMatchObject({ refusal: { code: 'too_many_uploads' } });
+    const onFullDisk = openLogs(openFolder(), { reserve: Number.MAX_SAFE_INTEGER });
+    expect(await onFullDisk.append(job, 1, piece(0, 'a\n'))).toMatchObject({ refusal: { code: 'storage' } });
+    expect(await onFullDisk.facts(job, 1)).toBeNull();
   });
 
   test('notifies a watcher about an append and about the removal of the log', async () => {
     const files = openLogs(openFolder());
-    let heard = 0;
-    const stop = files.watch(job, 1, () => (heard += 1));
-    await print(files, ['a\n']);
-    await nextOf(files.append(job, 2, piece(0, 'b\n')));
-    expect(heard).toBe(1);
+    let notifications = 0;
+    const stop = files.watch(job, 1, () => (notifications += 1));
+    await appendTexts(files, ['a\n']);
+    await nextOffset(files.append(job, 2, piece(0, 'b\n')));
+    expect(notifications).toBe(1);
     await files.remove(job);
-    expect([heard, await files.facts(job, 1), await files.attempts(job)]).toEqual([2, null, []]);
+    expect([notifications, await files.facts(job, 1), await files.attempts(job)]).toEqual([2, null, []]);
     stop();
-    await print(files, ['a\n']);
-    expect(heard).toBe(2);
+    await appendTexts(files, ['a\n']);
+    expect(notifications).toBe(2);
   });
 
   test('appends without waiting for a sync, and reopens a log that was closed as idle', async () => {
     const files = openLogs(openFolder());
-    await print(files, ['one\n']);
+    await appendTexts(files, ['one\n']);
     await files.clock.advance(61_000);
-    expect(await print(files, ['two\n'], 4)).toBe(8);
+    expect(await appendTexts(files, ['two\n'], 4)).toBe(8);
     expect(await textsIn(files)).toEqual(['one', 'two']);
   });
 });
 
 // Lists the files below a folder that this process has open.
-const openBelow = (folder: string): readonly string[] =>
+const openFilesBelow = (folder: string): readonly string[] =>
   readdirSync('/proc/self/fd')
     .map(targetOf)
     .filter(file => file.startsWith(folder));
@@ -172,19 +185,19 @@ function targetOf(descriptor: string): string {
 test.skipIf(process.platform !== 'linux')('closes the files of a log that has ended or is idle', async () => {
   const folder = openFolder();
   const files = openLogs(folder);
-  await print(files, ['one\n']);
-  expect(openBelow(folder)).toHaveLength(2);
+  await appendTexts(files, ['one\n']);
+  expect(openFilesBelow(folder)).toHaveLength(2);
   await files.clock.advance(3_000);
-  await expect.poll(() => openBelow(folder)).toEqual([]);
-  await nextOf(files.append(job, 1, piece(4, 'two\n', { isLast: true })));
-  expect(openBelow(folder)).toEqual([]);
+  await expect.poll(() => openFilesBelow(folder)).toEqual([]);
+  await nextOffset(files.append(job, 1, piece(4, 'two\n', { isLast: true })));
+  expect(openFilesBelow(folder)).toEqual([]);
   expect(await textsIn(files)).toEqual(['one', 'two']);
 });
 
-/** Writes a log of three chunks. The tests damage the second and the third. */
-async function makeLog(folder: string): Promise<void> {
+/** Writes a log of three chunks. The tests then damage it. */
+async function writeLog(folder: string): Promise<void> {
   const files = openLogs(folder);
-  await print(files, ['one\n', 'two\n', 'three\n']);
+  await appendTexts(files, ['one\n', 'two\n', 'three\n']);
   await files.close();
 }
 
@@ -194,66 +207,69 @@ describe('repairing a log that was cut off', () => {
   const sizeOf = (folder: string, name: string): number =>
     statSync(logPath(folder, name), { throwIfNoEntry: false })?.size ?? 0;
 
-  test.each<readonly [what: string, damage: (folder: string) => void, kept: readonly string[]]>([
+  test.each<readonly [description: string, damage: (folder: string) => void, intactLines: readonly string[]]>(
     [
-      'with a torn index entry',
-      folder => truncateSync(logPath(folder, index), 4 * markBytes - 1),
-      ['one', 'two'],
+      [
+        'with a torn index entry',
+        folder => truncateSync(logPath(folder, index), 4 * markBytes - 1),
+        ['one', 'two'],
+      ],
+      [
+        'with only half of two index entries',
+        folder => truncateSync(logPath(folder, index), 3 * markBytes - 20),
+        ['one'],
+      ],
+      [
+        'with text that has no index entry',
+        folder => appendFileSync(logPath(folder, text), 'fo'),
+        ['one', 'two', 'three'],
+      ],
+      [
+        'with garbage after its index entries',
+        folder => appendFileSync(logPath(folder, index), Buffer.alloc(markBytes * 2)),
+        ['one', 'two', 'three'],
+      ],
+      [
+        'with less text than its index entries cover',
+        folder => truncateSync(logPath(folder, text), 9),
+        ['one', 'two'],
+      ],
+      [
+        'with text that ends where an index entry does',
+        folder => truncateSync(logPath(folder, text), 4),
+        ['one'],
+      ],
+      ['with an empty text file', folder => truncateSync(logPath(folder, text), 0), []],
+      ['without its text file', folder => rmSync(logPath(folder, text)), []],
+      [
+        'with zeros at the end of its text',
+        folder => writeFileSync(logPath(folder, text), 'one\ntwo\n\0\0\0\0\0\0'),
+        ['one', 'two'],
+      ],
+      ['cut before its first index entry', folder => truncateSync(logPath(folder, index), 20), []],
+      [
+        'with a changed index entry',
+        folder => {
+          const bytes = readFileSync(logPath(folder, index));
+          bytes.writeUInt8(bytes.readUInt8(2 * markBytes + 3) ^ 1, 2 * markBytes + 3);
+          writeFileSync(logPath(folder, index), bytes);
+        },
+        ['one'],
+      ],
     ],
-    [
-      'with only half of two index entries',
-      folder => truncateSync(logPath(folder, index), 3 * markBytes - 20),
-      ['one'],
-    ],
-    [
-      'with text that has no index entry',
-      folder => appendFileSync(logPath(folder, text), 'fo'),
-      ['one', 'two', 'three'],
-    ],
-    [
-      'with garbage after its index entries',
-      folder => appendFileSync(logPath(folder, index), Buffer.alloc(markBytes * 2)),
-      ['one', 'two', 'three'],
-    ],
-    [
-      'with less text than its index entries cover',
-      folder => truncateSync(logPath(folder, text), 9),
-      ['one', 'two'],
-    ],
-    [
-      'with text that ends where an index entry does',
-      folder => truncateSync(logPath(folder, text), 4),
-      ['one'],
-    ],
-    ['with an empty text file', folder => truncateSync(logPath(folder, text), 0), []],
-    ['without its text file', folder => rmSync(logPath(folder, text)), []],
-    [
-      'with zeros at the end of its text',
-      folder => writeFileSync(logPath(folder, text), 'one\ntwo\n\0\0\0\0\0\0'),
-      ['one', 'two'],
-    ],
-    ['cut before its first index entry', folder => truncateSync(logPath(folder, index), 20), []],
-    [
-      'with a changed index entry',
-      folder => {
-        const bytes = readFileSync(logPath(folder, index));
-        bytes.writeUInt8(bytes.readUInt8(2 * markBytes + 3) ^ 1, 2 * markBytes + 3);
-        writeFileSync(logPath(folder, index), bytes);
-      },
-      ['one'],
-    ],
-  ])('continues a log %s after its last intact chunk', async (_, damage, kept) => {
+  )('continues a log %s after its last intact chunk', async (_, damage, intactLines) => {
     const folder = openFolder();
-    await makeLog(folder);
+    await writeLog(folder);
     damage(folder);
     const files = openLogs(folder);
-    const place = kept.reduce((sum, line) => sum + line.length + 1, 0);
-    expect(await textsIn(files)).toEqual(kept);
+    // Each line ends with a line feed.
+    const intactBytes = intactLines.reduce((sum, line) => sum + line.length + 1, 0);
+    expect(await textsIn(files)).toEqual(intactLines);
     // The cut-off text is removed from the disk, too.
-    expect(sizeOf(folder, text)).toBe(place);
-    expect(await nextOf(files.append(job, 1, piece(999, 'far\n')))).toBe(place);
+    expect(sizeOf(folder, text)).toBe(intactBytes);
+    expect(await nextOffset(files.append(job, 1, piece(999, 'far\n')))).toBe(intactBytes);
     const texts = ['one\n', 'two\n', 'three\n', 'four\n'];
-    await print(files, texts.slice(kept.length), place);
+    await appendTexts(files, texts.slice(intactLines.length), intactBytes);
     expect(await textsIn(files)).toEqual(['one', 'two', 'three', 'four']);
     await files.close();
     expect([sizeOf(folder, text), sizeOf(folder, index)]).toEqual([19, 5 * markBytes]);
@@ -263,44 +279,44 @@ describe('repairing a log that was cut off', () => {
   test('reports how much of the log it has when an append fails halfway', async () => {
     const folder = openFolder();
     const files = openLogs(folder);
-    await print(files, ['one\n']);
+    await appendTexts(files, ['one\n']);
     const handle = await open(logPath(folder, text), 'r');
-    const proto = Object.getPrototypeOf(handle) as { write: (...args: unknown[]) => Promise<unknown> };
+    const prototype = Object.getPrototypeOf(handle) as { write: (...args: unknown[]) => Promise<unknown> };
     await handle.close();
-    const { write } = proto;
-    onTestFinished(() => void (proto.write = write));
-    let writes = 0;
+    const { write } = prototype;
+    onTestFinished(() => void (prototype.write = write));
+    let writeCount = 0;
     // The write of the text succeeds. The disk is full before its index entry is written.
-    proto.write = function fails(...args) {
-      writes += 1;
-      if (writes !== 2) return write.apply(this, args);
+    prototype.write = function writeOrFail(...args) {
+      writeCount += 1;
+      if (writeCount !== 2) return write.apply(this, args);
       return Promise.reject(Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' }));
     };
     expect(await files.append(job, 1, piece(4, 'two\n'))).toMatchObject({ refusal: { code: 'storage' } });
-    proto.write = write;
+    prototype.write = write;
     expect(await textsIn(files)).toEqual(['one']);
-    await print(files, ['two\n'], 4);
+    await appendTexts(files, ['two\n'], 4);
     expect(await textsIn(files)).toEqual(['one', 'two']);
   });
 });
 
 describe('a log that spans several files', () => {
   const lineOf = (n: number): string => `line ${n} ${'x'.repeat(90)}`;
-  const many = (from: number, count: number): string =>
+  const linesFrom = (from: number, count: number): string =>
     Array.from({ length: count }, (_, n) => `${lineOf(from + n)}\n`).join('');
-  const perChunk = 500;
-  const grow = async (files: Pick<OpenLogFiles, 'append'>, chunks: number): Promise<number> => {
-    const texts = Array.from({ length: chunks }, (_, n) => many(n * perChunk, perChunk));
-    return print(files, texts);
+  const linesPerChunk = 500;
+  const appendChunks = async (files: Pick<OpenLogFiles, 'append'>, chunks: number): Promise<number> => {
+    const texts = Array.from({ length: chunks }, (_, n) => linesFrom(n * linesPerChunk, linesPerChunk));
+    return appendTexts(files, texts);
   };
-  const namesIn = (folder: string): readonly string[] => readdirSync(join(folder, job, '1')).toSorted();
+  const fileNames = (folder: string): readonly string[] => readdirSync(join(folder, job, '1')).toSorted();
 
   test('splits a large log into several files and reads across them', async () => {
     const folder = openFolder();
     const files = openLogs(folder, { perAttempt: 4 * MiB });
-    await grow(files, 60);
-    expect(namesIn(folder).length).toBeGreaterThanOrEqual(6);
-    expect(await textsIn(files)).toEqual(Array.from({ length: 60 * perChunk }, (_, n) => lineOf(n)));
+    await appendChunks(files, 60);
+    expect(fileNames(folder).length).toBeGreaterThanOrEqual(6);
+    expect(await textsIn(files)).toEqual(Array.from({ length: 60 * linesPerChunk }, (_, n) => lineOf(n)));
     for (const from of [10_500, 10_499, 20_000, 29_999])
       expect((await textsIn(files, from))[0]).toBe(lineOf(from));
     await files.close();
@@ -311,29 +327,30 @@ describe('a log that spans several files', () => {
   test('keeps the newest part of a log and reports its first line', async () => {
     const folder = openFolder();
     const files = openLogs(folder, { perAttempt: MiB });
-    const place = await grow(files, 60);
+    const end = await appendChunks(files, 60);
     const facts = await files.facts(job, 1);
     expect(facts).toMatchObject({ totalLines: 30_000 });
     const first = facts?.firstLine ?? 0;
     expect(first).toBeGreaterThan(15_000);
     expect(facts?.bytes).toBeLessThanOrEqual(MiB);
     expect(facts?.bytes).toBeGreaterThan(MiB / 2);
-    const lines = await read(files);
+    const lines = await readLines(files);
     expect([lines[0]?.line, lines[0]?.text, lines.length]).toEqual([first, lineOf(first), 30_000 - first]);
     await files.close();
     const reopened = openLogs(folder, { perAttempt: MiB });
-    expect(await nextOf(reopened.append(job, 1, piece(0, 'again\n')))).toBe(place);
+    expect(await nextOffset(reopened.append(job, 1, piece(0, 'again\n')))).toBe(end);
     expect((await reopened.facts(job, 1))?.firstLine).toBe(first);
   });
 
   test('starts with a whole line after the oldest part is removed', async () => {
     const files = openLogs(openFolder(), { perAttempt: MiB });
     // No chunk ends at the end of a line, so the oldest part ends within a line.
-    const text = many(0, 30_000);
+    const text = linesFrom(0, 30_000);
+    // The expression splits the text into pieces of 50,001 characters.
     const chunks = text.match(/[^]{1,50001}/g) ?? [];
-    await print(files, chunks);
+    await appendTexts(files, chunks);
     const { firstLine = 0 } = (await files.facts(job, 1)) ?? {};
-    const lines = await read(files);
+    const lines = await readLines(files);
     expect(firstLine).toBeGreaterThan(10_000);
     expect(lines.map(({ text: line }) => line)).toEqual(
       Array.from({ length: 30_000 - firstLine }, (_, n) => lineOf(firstLine + n)),
@@ -344,22 +361,22 @@ describe('a log that spans several files', () => {
   test('bounds the disk usage of a log of many small chunks', async () => {
     const folder = openFolder();
     const files = openLogs(folder, { perAttempt: 40_000 });
-    await print(
+    await appendTexts(
       files,
       Array.from({ length: 3_000 }, () => '\n'),
     );
-    const bytes = namesIn(folder).reduce((sum, name) => sum + statSync(logPath(folder, name)).size, 0);
+    const bytes = fileNames(folder).reduce((sum, name) => sum + statSync(logPath(folder, name)).size, 0);
     expect(bytes).toBeLessThan(60_000);
     expect((await files.facts(job, 1))?.totalLines).toBe(3_000);
   });
 
-  test.each<readonly [what: string, damage: (folder: string) => void]>([
+  test.each<readonly [description: string, damage: (folder: string) => void]>([
     ['damaged', folder => truncateSync(logPath(folder, '000001.text'), 100)],
     ['missing', folder => ['000001.text', '000001.index'].forEach(name => rmSync(logPath(folder, name)))],
   ])('returns the lines after a middle part that is %s', async (_, damage) => {
     const folder = openFolder();
     const first = openLogs(folder, { perAttempt: 4 * MiB });
-    await grow(first, 60);
+    await appendChunks(first, 60);
     await first.close();
     damage(folder);
     const files = openLogs(folder, { perAttempt: 4 * MiB });
@@ -370,45 +387,47 @@ describe('a log that spans several files', () => {
 
   test('searches a log to its end, and stops when the search is cancelled', async () => {
     const files = openLogs(openFolder(), { perAttempt: 4 * MiB });
-    await grow(files, 60);
+    await appendChunks(files, 60);
     const search = (isOver: () => boolean) =>
       files.search(job, 1, { text: 'LINE 2999', from: 0, limit: 2, isOver });
     expect(await search(() => false)).toMatchObject({
       total: 11,
       matches: [{ line: 2_999 }, { line: 29_990 }],
     });
-    let reads = 0;
-    expect(await search(() => (reads += 1) === 3)).toBeNull();
-    expect(reads).toBe(3);
+    // The search asks repeatedly whether it is cancelled.
+    let questions = 0;
+    expect(await search(() => (questions += 1) === 3)).toBeNull();
+    expect(questions).toBe(3);
   });
 
   test('continues in the last intact file when the next one was cut off at its creation', async () => {
     const folder = openFolder();
     const first = openLogs(folder, { perAttempt: 4 * MiB });
-    const place = await grow(first, 30);
+    const end = await appendChunks(first, 30);
     await first.close();
     const newest =
-      namesIn(folder)
+      fileNames(folder)
         .filter(name => name.endsWith('.index'))
         .at(-1) ?? '';
-    const next = String(Number(newest.slice(0, 6)) + 1).padStart(6, '0');
-    writeFileSync(logPath(folder, `${next}.text`), 'junk');
-    writeFileSync(logPath(folder, `${next}.index`), 'half a mark');
+    // File names start with a number of six digits.
+    const nextNumber = String(Number(newest.slice(0, 6)) + 1).padStart(6, '0');
+    writeFileSync(logPath(folder, `${nextNumber}.text`), 'junk');
+    writeFileSync(logPath(folder, `${nextNumber}.index`), 'half an index entry');
     const files = openLogs(folder, { perAttempt: 4 * MiB });
     expect((await files.facts(job, 1))?.totalLines).toBe(15_000);
-    expect(namesIn(folder).at(-1)?.slice(0, 6)).toBe(newest.slice(0, 6));
-    await print(files, ['more\n'], place);
+    expect(fileNames(folder).at(-1)?.slice(0, 6)).toBe(newest.slice(0, 6));
+    await appendTexts(files, ['more\n'], end);
     expect(await textsIn(files, 15_000)).toEqual(['more']);
   });
 
   test('reads without gaps or repeats while old parts are removed', async () => {
     const files = openLogs(openFolder(), { perAttempt: 4 * MiB });
-    const place = await grow(files, 40);
+    const end = await appendChunks(files, 40);
     const received: number[] = [];
-    let next = place;
+    let next = end;
     for await (const portion of files.lines(job, 1, 0, 16_384)) {
       received.push(...portion.map(({ line }) => line));
-      next = await print(files, [many(20_000, perChunk)], next);
+      next = await appendTexts(files, [linesFrom(20_000, linesPerChunk)], next);
     }
     expect(received).toEqual(received.map((_, n) => n));
     expect(received.length).toBeLessThanOrEqual(20_000);
@@ -419,11 +438,11 @@ describe('notes about lost log bytes', () => {
   test('writes each note on a line of its own and keeps it after a restart', async () => {
     const folder = openFolder();
     const files = openLogs(folder);
-    await print(files, ['half']);
-    await nextOf(files.append(job, 1, { ...piece(4, 'a\nb\n'), from: 1_004, to: 1_008 }));
-    await nextOf(files.append(job, 1, { ...piece(1_008, ''), from: 1_010, to: 1_010, isLast: true }));
-    const readNotes = async (from: OpenLogFiles) =>
-      (await read(from)).map(({ line, text, isNote }) => [line, text, isNote]);
+    await appendTexts(files, ['half']);
+    await nextOffset(files.append(job, 1, { ...piece(4, 'a\nb\n'), from: 1_004, to: 1_008 }));
+    await nextOffset(files.append(job, 1, { ...piece(1_008, ''), from: 1_010, to: 1_010, isLast: true }));
+    const readNotes = async (logs: OpenLogFiles) =>
+      (await readLines(logs)).map(({ line, text, isNote }) => [line, text, isNote]);
     const expected = [
       [0, 'half', false],
       [1, expect.stringMatching(/^\[trainyard\] 1000 bytes/), true],

@@ -9,8 +9,9 @@ import { makeJob } from '../../../../contract/store/builders.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 import { createVirtualClock, trustedTimeOf, type VirtualClock } from '../../../../support/virtual-clock.ts';
 
-const dayMs = 86_400_000;
-const logOf = (lines: string[]) => {
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const createLog = (lines: string[]) => {
   const write = (event: string): void => void lines.push(event);
   return { info: write, warn: write, error: write };
 };
@@ -26,44 +27,44 @@ interface Fixture {
 }
 
 /**
- * `jobs`: days since each job ended; null for a running job. `orphans`: hours since the log was found without a job;
- * null when it was not found yet.
+ * Creates logs and starts a sweep. `jobs`: days since each job ended; null for a running job. `orphans`: hours since a
+ * sweep first found the log without a job; null when no sweep has found it yet. `maxAgeDays`: age at which logs expire.
  */
 async function openFixture(
   jobs: Readonly<Record<string, number | null>>,
   orphans: Readonly<Record<string, number | null>>,
-  days: number | null,
+  maxAgeDays: number | null,
 ): Promise<Fixture> {
   const clock = createVirtualClock();
   const folder = openFolder();
   const markOf = (id: string): string => join(folder, id, 'orphaned-at');
   const logged: string[] = [];
-  const log = logOf(logged);
+  const log = createLog(logged);
   const files = createLogFiles({ folder, perAttempt: 2 ** 20, reserve: 0, clock, log });
   const piece = { after: 0, from: 0, to: 2, text: 'a\n', isLast: true };
   for (const id of [...Object.keys(jobs), ...Object.keys(orphans)])
     expect((await files.append(JobId.parse(id), 1, piece)).ok).toBe(true);
   for (const [id, hours] of Object.entries(orphans)) {
-    if (hours !== null) writeFileSync(markOf(id), `${clock.wall() - hours * 3_600_000}\n`);
+    if (hours !== null) writeFileSync(markOf(id), `${clock.wall() - hours * hourMs}\n`);
     // The sweep must not use the times of the files, because these do not show since when a log has had no job.
     for (const name of ['', '1', '1/000000.text', '1/000000.index']) utimesSync(join(folder, id, name), 1, 1);
   }
   const startedAt = clock.wall();
   const store = {
     job: (id: JobId) => {
-      const ended = jobs[id];
-      if (ended === undefined) return null;
-      if (ended === null) return makeJob(1);
+      const daysAgo = jobs[id];
+      if (daysAgo === undefined) return null;
+      if (daysAgo === null) return makeJob(1);
       return {
         ...makeJob(1),
         status: 'failed',
-        endedAt: startedAt - ended * dayMs,
+        endedAt: startedAt - daysAgo * dayMs,
         cause: null,
         error: null,
       };
     },
   } as unknown as Pick<Store, 'job'>;
-  const sweep = startLogSweep({ store, files, clock, time: trustedTimeOf(clock), log, days });
+  const sweep = startLogSweep({ store, files, clock, time: trustedTimeOf(clock), log, days: maxAgeDays });
   onTestFinished(async () => {
     await sweep.stop();
     await files.close();
@@ -93,7 +94,7 @@ test('removes logs that expire while the server runs', async () => {
   await expect
     .poll(
       async () => {
-        await fixture.sweepAfter(3_600_000);
+        await fixture.sweepAfter(hourMs);
         return [fixture.has('j_1'), fixture.has('j_gone')];
       },
       { interval: 1, timeout: 9_000 },
@@ -109,15 +110,15 @@ test('keeps logs of all existing jobs when no maximum age is set', async () => {
   expect(fixture.has('j_old')).toBe(true);
 });
 
-test('keeps an orphaned log for a day after finding it, however old its files look', async () => {
+test('keeps an orphaned log for a day after the sweep has found it, even when its files are old', async () => {
   const fixture = await openFixture({}, { j_gone: null }, 30);
   await expect.poll(() => fixture.isMarked('j_gone')).toBe(true);
-  for (let hour = 0; hour < 23; hour += 1) await fixture.sweepAfter(3_600_000);
+  for (let hour = 0; hour < 23; hour += 1) await fixture.sweepAfter(hourMs);
   expect(fixture.has('j_gone')).toBe(true);
   await expect
     .poll(
       async () => {
-        await fixture.sweepAfter(3_600_000);
+        await fixture.sweepAfter(hourMs);
         return fixture.has('j_gone');
       },
       { interval: 1, timeout: 9_000 },
@@ -130,7 +131,7 @@ test('removes the orphan mark when the job exists again', async () => {
   fixture.mark('j_back', '1\n');
   await expect
     .poll(async () => {
-      await fixture.sweepAfter(3_600_000);
+      await fixture.sweepAfter(hourMs);
       return fixture.isMarked('j_back');
     })
     .toBe(false);
@@ -140,7 +141,7 @@ test('removes the orphan mark when the job exists again', async () => {
 test('restarts the one-day period when the orphan mark is unreadable', async () => {
   const fixture = await openFixture({}, { j_gone: null }, 30);
   fixture.mark('j_gone', 'soon');
-  await fixture.sweepAfter(3_600_000);
+  await fixture.sweepAfter(hourMs);
   await fixture.stop();
   expect(fixture.has('j_gone')).toBe(true);
 });
@@ -148,10 +149,10 @@ test('restarts the one-day period when the orphan mark is unreadable', async () 
 test.each([
   ['ten years ahead', 3_650],
   ['a month ahead', 31],
-])('removes no log when the clock jumps %s while the server runs', async (_case, days) => {
+])('removes no log when the clock jumps %s while the server runs', async (_case, jumpDays) => {
   const fixture = await openFixture({ j_new: 2 }, { j_just_gone: 1 }, 30);
-  fixture.clock.shiftWall(days * dayMs);
-  await fixture.sweepAfter(3_600_000);
+  fixture.clock.shiftWall(jumpDays * dayMs);
+  await fixture.sweepAfter(hourMs);
   await fixture.stop();
   expect([fixture.has('j_new'), fixture.has('j_just_gone')]).toEqual([true, true]);
 });
