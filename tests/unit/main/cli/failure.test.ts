@@ -4,19 +4,19 @@ import { type ProblemCode, problems } from '../../../../protocol/problem.ts';
 
 const url = 'http://host:8001';
 
-function problem(code: ProblemCode, requestId?: string) {
+function failureOfProblem(code: ProblemCode, requestId?: string) {
   const { status, title } = problems[code];
-  const shape = { type: 'about:blank', title, status, detail: `about ${code}`, code };
-  const withId = requestId === undefined ? shape : { ...shape, request_id: requestId };
+  const withoutId = { type: 'about:blank', title, status, detail: `about ${code}`, code };
+  const withId = requestId === undefined ? withoutId : { ...withoutId, request_id: requestId };
   return failureOf({ kind: 'problem', status, problem: withId }, url);
 }
 
 // The error that `fetch` throws, with the actual error as its cause.
-const unreachable = (code: string) =>
+const failureOfFetch = (code: string) =>
   failureOf(
     {
       kind: 'unreachable',
-      cause: new TypeError('fetch failed', { cause: Object.assign(new Error('deep down'), { code }) }),
+      cause: new TypeError('fetch failed', { cause: Object.assign(new Error('the details'), { code }) }),
     },
     url,
   );
@@ -37,17 +37,17 @@ describe('failures by problem code', () => {
     [1, 'internal'],
     [1, 'storage'],
     [6, 'stopping'],
-  ])('returns exit code %i for %s', (code, word) => {
-    expect(problem(word)).toEqual({ code, message: `about ${word}` });
+  ])('returns exit code %i for the problem %s', (exitCode, code) => {
+    expect(failureOfProblem(code)).toEqual({ code: exitCode, message: `about ${code}` });
   });
 
   test('adds the request id to internal errors', () => {
-    expect(problem('internal', 'r1').message).toBe('about internal (request r1)');
-    expect(problem('job_final', 'r1').message).toBe('about job_final');
+    expect(failureOfProblem('internal', 'r1').message).toBe('about internal (request r1)');
+    expect(failureOfProblem('job_final', 'r1').message).toBe('about job_final');
   });
 
   test('explains that an older orchestrator does not support the command', () => {
-    expect(problem('route_not_found')).toEqual({
+    expect(failureOfProblem('route_not_found')).toEqual({
       code: 1,
       message: `${url} does not support this command: its version is older`,
     });
@@ -63,13 +63,13 @@ describe('an unreachable orchestrator', () => {
     ['DEPTH_ZERO_SELF_SIGNED_CERT', /--pin .*--ca-file/],
     ['CERT_HAS_EXPIRED', /expired. Check the clock of this machine/],
     ['CERT_NOT_YET_VALID', /not valid yet. Check the clocks/],
-    ['ERR_PIN_MISMATCH', /does not match --pin \(deep down\)\. Nothing was sent/],
-    ['ERR_REDIRECTED', /redirects to deep down\. The token was not sent there/],
-    ['EWHATEVER', /deep down/],
+    ['ERR_PIN_MISMATCH', /does not match --pin \(the details\)\. Nothing was sent/],
+    ['ERR_REDIRECTED', /redirects to the details\. The token was not sent there/],
+    ['EWHATEVER', /the details/],
   ])('returns exit code 6 with the reason and a remedy for %s', (code, message) => {
-    expect(unreachable(code).code).toBe(6);
-    expect(unreachable(code).message).toMatch(/^http:\/\/host:8001 cannot be reached: /);
-    expect(unreachable(code).message).toMatch(message);
+    expect(failureOfFetch(code).code).toBe(6);
+    expect(failureOfFetch(code).message).toMatch(/^http:\/\/host:8001 cannot be reached: /);
+    expect(failureOfFetch(code).message).toMatch(message);
   });
 
   test('explains that a request timed out', () => {
@@ -78,7 +78,7 @@ describe('an unreachable orchestrator', () => {
   });
 
   test('explains a failed request whose cause is not an Error', () => {
-    expect(failureOf({ kind: 'unreachable', cause: 'so there' }, url).message).toContain('so there');
+    expect(failureOf({ kind: 'unreachable', cause: 'a text' }, url).message).toContain('a text');
   });
 });
 

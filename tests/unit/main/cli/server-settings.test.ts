@@ -13,13 +13,13 @@ function loadFrom(flags: Flags, file: object) {
 const load = (flags: Flags, file: object = {}) => loadFrom(flags, file).loaded;
 
 const defaults = { enabled: false, gpus: null, trainer: null, workDir: null };
-const on = { ...defaults, enabled: true };
+const enabled = { ...defaults, enabled: true };
 
 describe('local worker options of trainyard server', () => {
   test.each<[string, Flags, object, unknown]>([
     ['no local worker by default', {}, {}, defaults],
-    ['a local worker with the flag', { 'local-worker': true }, {}, on],
-    ['a local worker with the key', {}, { 'local-worker': true }, on],
+    ['a local worker with the flag', { 'local-worker': true }, {}, enabled],
+    ['a local worker with the key', {}, { 'local-worker': true }, enabled],
     ['no local worker when the config file disables it', {}, { 'local-worker': false }, defaults],
     [
       'no local worker when the flag disables it',
@@ -62,11 +62,11 @@ describe('local worker options of trainyard server', () => {
     ],
   ])('refuses to start with %s', (_case, flags, file, message) => {
     const loaded = load(flags, file);
-    expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
+    expect(loaded.ok ? 'accepted' : loaded.refusal.detail).toMatch(message);
   });
 });
 
-describe('source of a fixed option', () => {
+describe('sources of fixed options', () => {
   const file = { host: '192.0.2.1', 'local-worker': true, 'local-worker-gpus': '0' };
   test.each<[string, Flags, object, (path: string) => unknown]>([
     ['none by default', {}, {}, () => ({})],
@@ -88,8 +88,8 @@ describe('source of a fixed option', () => {
       { host: '192.0.2.1', 'local-worker': false },
       path => ({ host: `"host" in ${path}`, 'local-worker': `"local-worker" in ${path}` }),
     ],
-  ])('names as source %s', (_case, flags, inFile, expected) => {
-    const { path, loaded } = loadFrom(flags, inFile);
+  ])('names the source of each fixed option: %s', (_case, flags, configFile, expected) => {
+    const { path, loaded } = loadFrom(flags, configFile);
     expect(loaded.ok && loaded.value.fixedBy).toEqual(expected(path));
   });
 });
@@ -107,12 +107,12 @@ describe('invalid option values', () => {
     ],
   ])('names the source of an invalid value %s', (_case, flags, env, message) => {
     const loaded = loadServerConfig(flags, { XDG_CONFIG_HOME: openFolder(), ...env });
-    expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
+    expect(loaded.ok ? 'accepted' : loaded.refusal.detail).toMatch(message);
   });
 
   test('names the key and the path of an invalid value in the config file', () => {
     const { path, loaded } = loadFrom({}, { [key]: 'soon' });
-    expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toBe(`"${key}" in ${path}: expected a number`);
+    expect(loaded.ok ? 'accepted' : loaded.refusal.detail).toBe(`"${key}" in ${path}: expected a number`);
   });
 });
 
@@ -130,10 +130,10 @@ describe('public-url option', () => {
       `--${key}`,
     ],
     ['the public URL of the variable', {}, { [variable]: url }, url, variable],
-  ])('reads %s', (_case, flags, env, expected, by) => {
+  ])('reads %s', (_case, flags, env, expected, source) => {
     const loaded = loadServerConfig(flags, { XDG_CONFIG_HOME: openFolder(), ...env });
     expect(loaded.ok && loaded.value.publicUrl).toBe(expected);
-    expect(loaded.ok && loaded.value.fixedBy[key]).toBe(by);
+    expect(loaded.ok && loaded.value.fixedBy[key]).toBe(source);
   });
 
   test('reads the public URL of the config file', () => {
@@ -144,9 +144,9 @@ describe('public-url option', () => {
 
   test.each(['yard.example.org', 'ftp://yard.example.org', 'https://a:b@yard.example.org', ''])(
     'refuses the public URL %j',
-    given => {
-      const loaded = load({ [key]: given });
-      expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(/^--public-url: expected an http/);
+    value => {
+      const loaded = load({ [key]: value });
+      expect(loaded.ok ? 'accepted' : loaded.refusal.detail).toMatch(/^--public-url: expected an http/);
     },
   );
 });
@@ -161,8 +161,8 @@ describe('trust-proxy option', () => {
       ['192.0.2.1', 'uniquelocal'],
       ['192.0.2.1', 'uniquelocal'],
     ],
-  ])('reads trusted proxies from %j', (given, expected) => {
-    const loaded = load({}, given === undefined ? {} : { 'trust-proxy': given });
+  ])('reads trusted proxies from %j', (value, expected) => {
+    const loaded = load({}, value === undefined ? {} : { 'trust-proxy': value });
     expect(loaded.ok && loaded.value.trustedProxies).toEqual(expected);
   });
 
@@ -178,9 +178,9 @@ describe('trust-proxy option', () => {
     '10.0.0.0/8/8',
     '::/129',
     'loopback,',
-  ])('refuses %j as trusted proxies', given => {
-    const { path, loaded } = loadFrom({}, { 'trust-proxy': given });
-    expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toContain(`"trust-proxy" in ${path}: `);
+  ])('refuses %j as trusted proxies', value => {
+    const { path, loaded } = loadFrom({}, { 'trust-proxy': value });
+    expect(loaded.ok ? 'accepted' : loaded.refusal.detail).toContain(`"trust-proxy" in ${path}: `);
   });
 });
 
@@ -192,10 +192,10 @@ describe('audit-retention-days option', () => {
     ['the retention of the flag', { [key]: '30' }, { [variable]: '60' }, 30, `--${key}`],
     ['the retention of the variable', {}, { [variable]: '60' }, 60, variable],
     ['no retention when the flag is 0', { [key]: '0' }, {}, null, `--${key}`],
-  ])('reads %s', (_case, flags, env, days, by) => {
+  ])('reads %s', (_case, flags, env, days, source) => {
     const loaded = loadServerConfig(flags, { XDG_CONFIG_HOME: openFolder(), ...env });
     expect(loaded.ok && loaded.value.auditRetentionDays).toBe(days);
-    expect(loaded.ok && loaded.value.fixedBy[key]).toBe(by);
+    expect(loaded.ok && loaded.value.fixedBy[key]).toBe(source);
   });
 
   test('reads the retention of the config file', () => {
@@ -210,6 +210,6 @@ test('makes the relative data and configs folders absolute', () => {
   const loaded = load({ 'data-dir': 'data', 'configs-dir': '../configs' });
   if (!loaded.ok) throw new Error('the settings were refused');
   expect([loaded.value.dataDir, loaded.value.configsDir]).toEqual([resolve('data'), resolve('../configs')]);
-  const own = load({ 'data-dir': 'data' });
-  expect(own.ok && own.value.configsDir).toBe(resolve('data/configs'));
+  const withDefaultConfigs = load({ 'data-dir': 'data' });
+  expect(withDefaultConfigs.ok && withDefaultConfigs.value.configsDir).toBe(resolve('data/configs'));
 });

@@ -13,10 +13,18 @@ function load(flags: Flags, file: object = {}) {
 const files = { certificate: 'c.pem', key: 'k.pem' };
 const asFlags = { 'ssl-cert': 'c.pem', 'ssl-key': 'k.pem' };
 
-type Said = Pick<ServerConfig, 'isSecure' | 'certificateFiles'>;
+type TlsSettings = Pick<ServerConfig, 'isSecure' | 'certificateFiles'>;
 
 describe('TLS options of trainyard server', () => {
-  test.each<[string, Flags, object, Said, (path: string) => string | undefined]>([
+  test.each<
+    [
+      description: string,
+      flags: Flags,
+      file: object,
+      expected: TlsSettings,
+      sourceIn: (path: string) => string | undefined,
+    ]
+  >([
     ['TLS off by default', {}, {}, { isSecure: false, certificateFiles: null }, () => undefined],
     [
       'an own certificate with --ssl',
@@ -67,12 +75,12 @@ describe('TLS options of trainyard server', () => {
       { isSecure: false, certificateFiles: null },
       path => `"ssl" in ${path}`,
     ],
-  ])('reads the TLS options: %s', (_case, flags, file, expected, by) => {
+  ])('reads the TLS options: %s', (_case, flags, file, expected, sourceIn) => {
     const { path, loaded } = load(flags, file);
     if (!loaded.ok) throw new Error(loaded.refusal.detail);
     const { isSecure, certificateFiles, fixedBy } = loaded.value;
     expect({ isSecure, certificateFiles }).toEqual(expected);
-    expect(fixedBy.ssl).toBe(by(path));
+    expect(fixedBy.ssl).toBe(sourceIn(path));
   });
 
   test.each<[string, Flags, object, RegExp]>([
@@ -93,6 +101,6 @@ describe('TLS options of trainyard server', () => {
     ],
   ])('refuses TLS options with %s', (_case, flags, file, message) => {
     const { loaded } = load(flags, file);
-    expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
+    expect(loaded.ok ? 'accepted' : loaded.refusal.detail).toMatch(message);
   });
 });

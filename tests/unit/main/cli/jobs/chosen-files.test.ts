@@ -21,7 +21,7 @@ const files = [
     created_at: '2026-01-01T00:00:00Z',
   }),
 );
-const checkpoint = (name: string, more: Partial<CheckpointView> = {}): CheckpointView => ({
+const createCheckpoint = (name: string, overrides: Partial<CheckpointView> = {}): CheckpointView => ({
   name,
   step: 1,
   files: 1,
@@ -32,10 +32,10 @@ const checkpoint = (name: string, more: Partial<CheckpointView> = {}): Checkpoin
   loss: null,
   attempt: 1,
   created_at: '2026-01-01T00:00:00Z',
-  ...more,
+  ...overrides,
 });
-const keysOf = (chosen: ReturnType<typeof filesNamed>) =>
-  chosen.ok ? chosen.files.map(({ key }) => key) : chosen.failure;
+const keysOrFailure = (selection: ReturnType<typeof filesNamed>) =>
+  selection.ok ? selection.files.map(({ key }) => key) : selection.failure;
 
 describe('filesNamed', () => {
   test.each([
@@ -47,33 +47,35 @@ describe('filesNamed', () => {
       ['checkpoint-5/model.bin', 'checkpoint-5/sample.png', 'checkpoint-7.bin'],
     ],
   ])('selects files by the names %j', (names, keys) => {
-    expect(keysOf(filesNamed(files, names))).toEqual(keys);
+    expect(keysOrFailure(filesNamed(files, names))).toEqual(keys);
   });
 
   test('returns exit code 4 for a name that matches no file', () => {
-    expect(keysOf(filesNamed(files, ['model.bin', 'checkpoint']))).toMatchObject({ code: 4 });
+    expect(keysOrFailure(filesNamed(files, ['model.bin', 'checkpoint']))).toMatchObject({ code: 4 });
   });
 });
 
 describe('filesOfCheckpoint', () => {
   const checkpoints = [
-    checkpoint('checkpoint-5', { best: true }),
-    checkpoint('checkpoint-7.bin', { newest: true }),
+    createCheckpoint('checkpoint-5', { best: true }),
+    createCheckpoint('checkpoint-7.bin', { newest: true }),
   ];
   test.each([
     ['newest', ['checkpoint-7.bin']],
     ['best', ['checkpoint-5/model.bin']],
     ['checkpoint-5', ['checkpoint-5/model.bin']],
-  ])('selects the files of checkpoint %s', (word, keys) => {
-    expect(keysOf(filesOfCheckpoint(files, checkpoints, word))).toEqual(keys);
+  ])('selects the files of checkpoint %s', (choice, keys) => {
+    expect(keysOrFailure(filesOfCheckpoint(files, checkpoints, choice))).toEqual(keys);
   });
 
   test('returns exit code 4 for an unknown checkpoint', () => {
-    expect(keysOf(filesOfCheckpoint(files, [checkpoint('checkpoint-5')], 'best'))).toMatchObject({
-      code: 4,
-      message: expect.stringContaining('no best checkpoint') as string,
-    });
-    expect(keysOf(filesOfCheckpoint(files, checkpoints, 'checkpoint-6'))).toMatchObject({ code: 4 });
+    expect(keysOrFailure(filesOfCheckpoint(files, [createCheckpoint('checkpoint-5')], 'best'))).toMatchObject(
+      {
+        code: 4,
+        message: expect.stringContaining('no best checkpoint') as string,
+      },
+    );
+    expect(keysOrFailure(filesOfCheckpoint(files, checkpoints, 'checkpoint-6'))).toMatchObject({ code: 4 });
   });
 });
 

@@ -9,8 +9,8 @@ import { jobView } from '../../../../support/job-view.ts';
 
 const childless = { children: [], children_count: 0 };
 
-const facts = (given: Parameters<typeof jobView>[0]): Readonly<Record<string, string | null>> =>
-  Object.fromEntries(jobFacts(jobView(given)));
+const factsOf = (fields: Parameters<typeof jobView>[0]): Readonly<Record<string, string | null>> =>
+  Object.fromEntries(jobFacts(jobView(fields)));
 
 describe('job columns and facts', () => {
   test.each([
@@ -23,22 +23,22 @@ describe('job columns and facts', () => {
       '10 top',
       '10 (normal), raised 2 times because of its long wait, moved to the top',
     ],
-  ])('shows the priority of a job with %j', (given, inColumn, inFull) => {
+  ])('shows the priority of a job with %j', (fields, inColumn, inFull) => {
     const column = jobColumns.find(({ title }) => title === 'PRIORITY');
-    expect(column?.text(jobView(given), false)).toBe(inColumn);
-    expect(facts(given)['Priority']).toBe(inFull);
+    expect(column?.text(jobView(fields), false)).toBe(inColumn);
+    expect(factsOf(fields)['Priority']).toBe(inFull);
   });
 
   test('shows user, GPUs, approval and the original job where they exist', () => {
-    expect(facts({ user: 'ada' })).toMatchObject({
+    expect(factsOf({ user: 'ada' })).toMatchObject({
       User: 'ada',
       GPUs: null,
       Approval: null,
       'Retry of': null,
     });
     const fields = { user: 'ada', allocated_gpus: [0, 3], approval: 'given', retry_of: 'j_0' };
-    expect(facts(fields)).toMatchObject({ GPUs: '0, 3', Approval: 'given', 'Retry of': 'j_0' });
-    expect(facts({ allocated_gpus: [] })['GPUs']).toBeNull();
+    expect(factsOf(fields)).toMatchObject({ GPUs: '0, 3', Approval: 'given', 'Retry of': 'j_0' });
+    expect(factsOf({ allocated_gpus: [] })['GPUs']).toBeNull();
     expect(tableLines([jobView({ user: 'ada' })], jobColumns, null)[1]).toMatch(
       /^j_1 +pending +digits +ada /,
     );
@@ -46,8 +46,8 @@ describe('job columns and facts', () => {
 
   test('shows all requirements of a job', () => {
     const fields = { gpu_count: 2, gpu_vram_gb: 24, accelerator: 'cuda', worker_labels: { gpu: 'a*' } };
-    expect(facts(fields)['Requires']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
-    expect(facts({})['Requires']).toBeNull();
+    expect(factsOf(fields)['Requires']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
+    expect(factsOf({})['Requires']).toBeNull();
   });
 });
 
@@ -93,8 +93,8 @@ describe('detailFacts of an attempt', () => {
     [{ checkpoint: 'c', step: null, steps_lost: null }, /; continued from c$/],
     [{ checkpoint: null, step: null, steps_lost: 1 }, /; started from the beginning, 1 step lost$/],
     [{ checkpoint: null, step: null, steps_lost: null }, /; started from the beginning$/],
-  ])('shows where an attempt with the resumption %j started', (resumed, words) => {
-    expect(attemptText(resumed)).toMatch(words);
+  ])('shows where an attempt with the resumption %j started', (resumed, pattern) => {
+    expect(attemptText(resumed)).toMatch(pattern);
   });
 
   test('lists the workers of an attempt on several workers, with state or outcome and the last line of an error', () => {
@@ -177,7 +177,7 @@ describe('submittedFacts', () => {
   });
 });
 
-const explanation = (given: Readonly<Record<string, unknown>>): Explanation =>
+const createExplanation = (overrides: Readonly<Record<string, unknown>>): Explanation =>
   Explanation.parse({
     job_id: 'j_1',
     status: 'pending',
@@ -188,7 +188,7 @@ const explanation = (given: Readonly<Record<string, unknown>>): Explanation =>
     workers: [],
     predicted_start: null,
     no_prediction: null,
-    ...given,
+    ...overrides,
   });
 
 describe('explanationFacts and dryRunFacts', () => {
@@ -207,7 +207,9 @@ describe('explanationFacts and dryRunFacts', () => {
     const start = { at: '2026-01-02T03:04:05Z', in_s: 75, guess: true, basis: 'By the speed of 2 jobs' };
     expect(
       factLines(
-        explanationFacts(explanation({ reasons, workers, predicted_start: start, unsatisfiable: true })),
+        explanationFacts(
+          createExplanation({ reasons, workers, predicted_start: start, unsatisfiable: true }),
+        ),
       ),
     ).toEqual([
       'Job            j_1',
@@ -229,7 +231,7 @@ describe('explanationFacts and dryRunFacts', () => {
       { pool_id: 'p_1', name: 'gpu', launch_id: 'a1', detail: 'Requested from pool gpu' },
       { pool_id: 'p_2', name: 'other', launch_id: null, detail: 'ada paused the pool' },
     ];
-    expect(factLines(explanationFacts(explanation({ pools }))).slice(4)).toEqual([
+    expect(factLines(explanationFacts(createExplanation({ pools }))).slice(4)).toEqual([
       'Pools     gpu: Requested from pool gpu',
       '          other: ada paused the pool',
     ]);
@@ -237,28 +239,33 @@ describe('explanationFacts and dryRunFacts', () => {
 
   test('shows a short explanation when there is little to explain', () => {
     const reasons = [{ code: 'paused', detail: 'It is paused' }];
-    const waits = explanation({
+    const pending = createExplanation({
       summary: 'It is paused',
       position: null,
       reasons,
-      no_prediction: 'Nobody knows',
+      no_prediction: 'There are no figures',
     });
-    expect(factLines(explanationFacts(waits)).slice(2)).toEqual([
+    expect(factLines(explanationFacts(pending)).slice(2)).toEqual([
       'Why     It is paused',
-      'Start   Nobody knows',
+      'Start   There are no figures',
     ]);
-    expect(factLines(explanationFacts({ ...waits, no_prediction: waits.summary })).slice(2)).toEqual([
+    expect(factLines(explanationFacts({ ...pending, no_prediction: pending.summary })).slice(2)).toEqual([
       'Why     It is paused',
     ]);
-    const runs = explanation({ status: 'running', summary: null, position: null, no_prediction: 'It runs' });
-    expect(factLines(explanationFacts(runs))).toEqual([
+    const running = createExplanation({
+      status: 'running',
+      summary: null,
+      position: null,
+      no_prediction: 'It runs',
+    });
+    expect(factLines(explanationFacts(running))).toEqual([
       'Job     j_1',
       'Status  running',
       'Why     The job is not pending',
     ]);
   });
 
-  test('explains a dry run that would wait, and nothing for one that would run', () => {
+  test('explains a dry run that would wait, and shows only the GPUs of one that would start', () => {
     const answer = {
       success: true,
       dry_run: true,
@@ -267,7 +274,7 @@ describe('explanationFacts and dryRunFacts', () => {
       allocated_gpus: null,
       queue_position: 3,
       reason: 'No idle workers',
-      explanation: explanation({ job_id: null }),
+      explanation: createExplanation({ job_id: null }),
     } as const;
     expect(factLines(dryRunFacts({ ...answer, status: 'queued' }))).toEqual([
       'Dry run   would be queued',
@@ -278,8 +285,8 @@ describe('explanationFacts and dryRunFacts', () => {
     expect(factLines(dryRunFacts({ ...answer, status: 'queued', earlier }))).toContain(
       'Expected  about 2 h 1 min, 21.4 GB of GPU memory, 3.2 GB of files (7 similar runs)',
     );
-    const unknown = { runs: 1, expected_s: null, peak_memory_gb: null, output_bytes: null };
-    expect(factLines(dryRunFacts({ ...answer, status: 'queued', earlier: unknown }))).toHaveLength(3);
+    const withoutFigures = { runs: 1, expected_s: null, peak_memory_gb: null, output_bytes: null };
+    expect(factLines(dryRunFacts({ ...answer, status: 'queued', earlier: withoutFigures }))).toHaveLength(3);
     expect(factLines(dryRunFacts({ ...answer, status: 'running', allocated_gpus: [0, 1] }))).toEqual([
       'Dry run  would start now',
       'GPUs     0, 1',

@@ -17,7 +17,7 @@ describe('names in MLflow', () => {
     ['x'.repeat(300), 'x'.repeat(250)],
   ])('turns %j into %j', (name, expected) => expect(toMlflowName(name)).toBe(expected));
 
-  it('gives different names to names that become equal, and no file the name of a folder', () => {
+  it('numbers names that become equal, and replaces the slash when a folder would have the name of a file', () => {
     const names = ['a:b', 'a_b', 'a;b', 'loss', 'loss/val', 'x/y'];
     expect([...toMlflowNames(names).values()]).toEqual(['a_b', 'a_b_2', 'a_b_3', 'loss', 'loss.val', 'x/y']);
   });

@@ -12,15 +12,15 @@ import {
 import { EngineSettings, NewPool } from '../../../../../protocol/pool.ts';
 import { poolView } from '../../../../support/pool-views.ts';
 
-const empty: PoolBase = { engine: {}, settings: {} };
+const emptyPool: PoolBase = { engine: {}, settings: {} };
 
-function flagsFor(words: readonly string[], isChange = false) {
+function flagsFor(args: readonly string[], isChange = false) {
   const command = withPoolSettings(new Command('x'), isChange).exitOverride();
   command.configureOutput({ writeErr: () => undefined });
-  return flagsOf(command.parse([...words], { from: 'user' }));
+  return flagsOf(command.parse([...args], { from: 'user' }));
 }
 
-const created = (...words: readonly string[]) => readPool('gpu', empty, flagsFor(words));
+const readNewPool = (...args: readonly string[]) => readPool('gpu', emptyPool, flagsFor(args));
 
 test('has a command-line option for every pool setting', () => {
   const fields = EngineSettings.options.flatMap(({ shape }) => Object.keys(shape));
@@ -28,6 +28,7 @@ test('has a command-line option for every pool setting', () => {
   for (const field of ['kind', 'name', 'engine']) allNames.delete(field);
   expect(new Set(poolSettings.map(({ field }) => field))).toEqual(allNames);
   for (const { description } of poolSettings) {
+    // Descriptions start with a lower-case word or an abbreviation, and end without a period.
     expect(description).toMatch(/^(?![A-Z][a-z]).+[^.]$/);
     expect(description).not.toMatch(/`|null/);
   }
@@ -35,11 +36,11 @@ test('has a command-line option for every pool setting', () => {
 
 describe('readPool', () => {
   test('reads numbers, times, names, labels, hours and texts', () => {
-    const words = ['--engine', 'slurm', '--login', 'me@login', '--gpus', '4', '--vram-gb', '79.5'];
-    const more = ['--wall-time', '12h', '--notice', '90', '--trainers', 'simpletuner, kohya'];
-    const rest = ['--label', 'site=berlin', '--label', 'rack=4', '--setup', 'module load cuda'];
-    const hours = ['--hours', '20:00-06:00 Europe/Berlin mon,tue'];
-    expect(created(...words, ...more, ...rest, ...hours)).toMatchObject({
+    const machine = ['--engine', 'slurm', '--login', 'me@login', '--gpus', '4', '--vram-gb', '79.5'];
+    const times = ['--wall-time', '12h', '--notice', '90', '--hours', '20:00-06:00 Europe/Berlin mon,tue'];
+    const worker = ['--trainers', 'simpletuner, kohya', '--label', 'site=berlin', '--label', 'rack=4'];
+    const pool = readNewPool(...machine, ...times, ...worker, '--setup', 'module load cuda');
+    expect(pool).toMatchObject({
       name: 'gpu',
       engine: { kind: 'slurm', login: 'me@login', partition: null },
       gpus: 4,
@@ -82,8 +83,8 @@ describe('readPool', () => {
     [['--label', 'x'], 'KEY=VALUE'],
     [['--max-launches', 'many'], 'Give a number'],
     [['--wall-time', '1w'], '90s, 30m, 12h or 2d'],
-  ])('refuses the options %j', (words, message) => {
-    expect(() => flagsFor(words)).toThrow(message);
+  ])('refuses the options %j', (args, message) => {
+    expect(() => flagsFor(args)).toThrow(message);
   });
 
   test.each([
@@ -93,8 +94,8 @@ describe('readPool', () => {
     [['--engine', 'kubernetes'], '--image: is required'],
     [['--image', 'x'], '--engine: must be slurm, kubernetes, command'],
     [['--engine', 'command', '--memory-gb', '4'], '--memory-gb is only for Slurm and Kubernetes pools'],
-  ])('reports the invalid setting in %j', (words, message) => {
-    expect(() => created(...words)).toThrow(message);
+  ])('reports the invalid setting in %j', (args, message) => {
+    expect(() => readNewPool(...args)).toThrow(message);
   });
 
   test('names a field of the file that is not a setting', () => {
@@ -109,19 +110,19 @@ test('detects whether a command line changes any setting', () => {
   expect(changesNothing(flagsFor(['--file', 'x.yaml']))).toBe(false);
 });
 
-test('prints settings as options that it accepts', () => {
-  const words = ['--partition', 'a100', '--label', 'a=b', '--label', 'c=d', '--wall-time', '90m'];
-  const more = [
+test('prints settings as options of the command line', () => {
+  const times = [
+    '--wall-time',
+    '90m',
     '--idle',
     '0s',
     '--notice',
     '45',
     '--hours',
     '20:00-06:00 UTC sat,sun',
-    '--trainers',
-    'kohya',
   ];
-  const body = created('--engine', 'slurm', ...words, ...more, '--accelerator', 'none');
+  const worker = ['--trainers', 'kohya', '--label', 'a=b', '--label', 'c=d', '--accelerator', 'none'];
+  const body = readNewPool('--engine', 'slurm', '--partition', 'a100', ...times, ...worker);
   expect(settingLines(poolView({}, body))).toEqual([
     '--partition a100',
     '--accelerator none',

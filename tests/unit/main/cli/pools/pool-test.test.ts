@@ -3,7 +3,7 @@ import { failureOfTest, phasesOf } from '../../../../../main/cli/pools/test.ts';
 import { LaunchOutcome } from '../../../../../protocol/pool.ts';
 import { launchView } from '../../../../support/pool-views.ts';
 
-const passed = launchView({
+const passedLaunch = launchView({
   state: 'ended',
   outcome: 'finished',
   started_at: '2026-01-02T03:05:00.000Z',
@@ -12,22 +12,22 @@ const passed = launchView({
 });
 
 test('measures each phase of a pool test in seconds', () => {
-  expect(phasesOf(passed)).toEqual({ ordered_s: 0.3, queued_s: 54, started_s: 4.5, joined_s: 15.5 });
+  expect(phasesOf(passedLaunch)).toEqual({ ordered_s: 0.3, queued_s: 54, started_s: 4.5, joined_s: 15.5 });
   expect(phasesOf(launchView())).toMatchObject({ ordered_s: 0.3, queued_s: null, joined_s: null });
 });
 
 test('measures no negative time when the clock of the engine is ahead', () => {
-  const ahead = { ...passed, started_at: '2026-01-02T03:06:00.000Z' };
-  expect(phasesOf(ahead).started_s).toBe(0);
+  const launch = { ...passedLaunch, started_at: '2026-01-02T03:06:00.000Z' };
+  expect(phasesOf(launch).started_s).toBe(0);
 });
 
 test('reports no failure of a pool test when the worker joined with all its GPUs', () => {
-  expect(failureOfTest(passed, 2)).toBeNull();
-  expect(failureOfTest(passed, null)).toBeNull();
+  expect(failureOfTest(passedLaunch, 2)).toBeNull();
+  expect(failureOfTest(passedLaunch, null)).toBeNull();
 });
 
 test('reports a failed pool test when the worker found too few GPUs', () => {
-  expect(failureOfTest(passed, 1)).toMatch(
+  expect(failureOfTest(passedLaunch, 1)).toMatch(
     /^The worker found 1 of 2 GPUs\. .*"trainyard pools set gpu --gpus 1"$/,
   );
 });
@@ -41,5 +41,5 @@ test.each(LaunchOutcome.options.filter(outcome => outcome !== 'finished'))(
 );
 
 test('reports a launch that ended without a registered worker as one that never joined', () => {
-  expect(failureOfTest({ ...passed, joined_at: null }, null)).toContain('its worker did not register');
+  expect(failureOfTest({ ...passedLaunch, joined_at: null }, null)).toContain('its worker did not register');
 });

@@ -7,7 +7,7 @@ import type { QueueView } from '../../../../../protocol/queue.ts';
 
 const timestamp = '2026-01-02T03:04:05.678Z';
 
-const queueView = (given: Partial<QueueView> = {}): QueueView => ({
+const queueView = (overrides: Partial<QueueView> = {}): QueueView => ({
   paused: null,
   max_concurrent: null,
   user_max_concurrent: null,
@@ -20,7 +20,7 @@ const queueView = (given: Partial<QueueView> = {}): QueueView => ({
   total_pending: 0,
   total_blocked: 0,
   total_running: 0,
-  ...given,
+  ...overrides,
 });
 
 const paused = (note: string | null) => queueView({ paused: { note, by: 'ada', since: timestamp } });
@@ -79,7 +79,7 @@ describe('text of queue events', () => {
 });
 
 test('shows averages only for a queue that has run jobs', () => {
-  const none = {
+  const withoutJobs = {
     ...queueView(),
     queue_depth: 0,
     running: 0,
@@ -94,9 +94,11 @@ test('shows averages only for a queue that has run jobs', () => {
     local: null,
     workers: null,
   };
-  expect(factLines(statsFacts(none)).slice(5)).toEqual(['Ended in 24 h  0 completed, 0 failed, 0 cancelled']);
-  const some = {
-    ...none,
+  expect(factLines(statsFacts(withoutJobs)).slice(5)).toEqual([
+    'Ended in 24 h  0 completed, 0 failed, 0 cancelled',
+  ]);
+  const withJobs = {
+    ...withoutJobs,
     by_status: { pending: 2, completed: 7 },
     by_user: { ada: { pending: 1, running: 0 }, bob: { pending: 1, running: 3 } },
     avg_wait_seconds: 0,
@@ -133,7 +135,7 @@ test('shows averages only for a queue that has run jobs', () => {
       max_concurrent_jobs: 1,
     },
   };
-  expect(factLines(statsFacts(some)).slice(5)).toEqual([
+  expect(factLines(statsFacts(withJobs)).slice(5)).toEqual([
     'Jobs             2 pending',
     '                 7 completed',
     'Users            ada: 1 pending, 0 on workers',

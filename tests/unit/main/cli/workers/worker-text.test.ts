@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { workerColumns, workerFacts, workerStatus } from '../../../../../main/cli/workers/worker.ts';
 import { workerView } from '../../../renderer/worker-builders.ts';
 
-const troubled = workerView({
+const workerWithTrouble = workerView({
   status_reason: 'gpu_trouble',
   gpu_troubles: [
     { gpu: 0, kind: 'held', detail: 'process 7 (blender) holds its memory' },
@@ -12,16 +12,16 @@ const troubled = workerView({
 
 test('shows GPU problems next to the GPUs in the list', () => {
   const gpus = workerColumns.find(({ title }) => title === 'GPUS');
-  expect(gpus?.text(troubled, false)).toBe(
+  expect(gpus?.text(workerWithTrouble, false)).toBe(
     '2 x NVIDIA GeForce RTX 4090 24 GB, GPU 0: held, GPU 1: memory errors',
   );
   expect(gpus?.text(workerView(), false)).toBe('2 x NVIDIA GeForce RTX 4090 24 GB');
   expect(gpus?.text(workerView({ gpu_count: 0 }), false)).toBe('-');
-  expect(workerStatus(troubled)).toBe('idle (gpu trouble)');
+  expect(workerStatus(workerWithTrouble)).toBe('idle (gpu trouble)');
 });
 
 test('shows the details of each GPU problem of a single worker', () => {
-  const facts = new Map(workerFacts(troubled));
+  const facts = new Map(workerFacts(workerWithTrouble));
   expect(facts.get('GPU trouble')).toBe(
     'GPU 0: held: process 7 (blender) holds its memory\nGPU 1: memory errors: 3 memory errors',
   );
