@@ -59,7 +59,7 @@ describe('verifying an intact trail', () => {
   test('accepts a trail that grows during the verification', async () => {
     const rows = makeRows(6_000);
     const written = rows.slice(0, 2_000);
-    const reading: AuditTrail = {
+    const growingTrail: AuditTrail = {
       ...trailOf(written),
       after(seq, limit) {
         // Other rows are written before the next page is read.
@@ -68,7 +68,7 @@ describe('verifying an intact trail', () => {
       },
       lastSeq: () => written.length,
     };
-    expect(await bookOf(reading).verify(wholeTrail)).toMatchObject({ valid: true, first_bad: null });
+    expect(await bookOf(growingTrail).verify(wholeTrail)).toMatchObject({ valid: true, first_bad: null });
   });
 });
 
@@ -112,15 +112,16 @@ describe('verifying a changed trail', () => {
   });
 
   test('detects an inserted row when the later ones are renumbered', async () => {
-    const [one, two, ...rest] = makeRows(5);
-    if (one === undefined || two === undefined) throw new Error('there are no rows');
-    const moved = rest.map(row => ({ ...row, seq: row.seq + 1 }));
-    expect(await verify([one, two, makeRow({ seq: 3, hash: two.hash }), ...moved], 6)).toEqual(
+    const [first, second, ...others] = makeRows(5);
+    if (first === undefined || second === undefined) throw new Error('there are no rows');
+    const renumbered = others.map(row => ({ ...row, seq: row.seq + 1 }));
+    const inserted = makeRow({ seq: 3, hash: second.hash });
+    expect(await verify([first, second, inserted, ...renumbered], 6)).toEqual(
       invalidAt(2, 3, 'the row was changed'),
     );
   });
 
-  test.each([0, -1, -1e15])('detects a row inserted before the first with number %d', async seq => {
+  test.each([0, -1, -1e15])('detects a row with number %d that was inserted before the first', async seq => {
     const rows = makeRows(3);
     expect(await verify([makeRow({ seq, hash: testSeal(null, makeRow({ seq })) }), ...rows])).toEqual(
       invalidAt(0, seq, 'the row was inserted'),
@@ -145,9 +146,9 @@ describe('verifying a changed trail', () => {
     ['the newest row is', 4],
     ['all rows but one are', 1],
     ['every row is', 0],
-  ])('detects that %s cut off', async (_case, left) => {
-    expect(await verify(makeRows(5).slice(0, left), 5)).toEqual(
-      invalidAt(left, left + 1, 'the newest rows are missing'),
+  ])('detects that %s cut off', async (_case, remaining) => {
+    expect(await verify(makeRows(5).slice(0, remaining), 5)).toEqual(
+      invalidAt(remaining, remaining + 1, 'the newest rows are missing'),
     );
   });
 
@@ -158,10 +159,10 @@ describe('verifying a changed trail', () => {
   });
 
   test('detects two rows that were swapped', async () => {
-    const rows = makeRows(5).map(row =>
-      row.seq === 2 ? { ...row, seq: 3 } : row.seq === 3 ? { ...row, seq: 2 } : row,
-    );
-    expect(await verify(rows.toSorted((a, b) => a.seq - b.seq))).toEqual(
+    const [first, second, third, ...others] = makeRows(5);
+    if (first === undefined || second === undefined || third === undefined)
+      throw new Error('there are no rows');
+    expect(await verify([first, { ...third, seq: 2 }, { ...second, seq: 3 }, ...others])).toEqual(
       invalidAt(1, 2, 'the row was changed'),
     );
   });
@@ -178,12 +179,12 @@ describe('verifying a changed trail', () => {
 });
 
 describe('listing the trail', () => {
-  const listed = (...rows: readonly AuditRow[]) => bookOf(trailOf(rows)).list(auditFilter());
+  const listRows = (...rows: readonly AuditRow[]) => bookOf(trailOf(rows)).list(auditFilter());
 
   test('returns rows in the format of the API', () => {
     const [row] = makeRows(1);
     if (row === undefined) throw new Error('there is no row');
-    expect(listed(row)).toEqual({
+    expect(listRows(row)).toEqual({
       total: 1,
       entries: [
         {
@@ -202,7 +203,7 @@ describe('listing the trail', () => {
     });
   });
 
-  test.each<[what: string, Partial<AuditRow>, shown: object]>([
+  test.each<[description: string, changes: Partial<AuditRow>, shown: object]>([
     ['details that are not JSON', { details: '{"why"' }, { details: { unreadable: '{"why"' } }],
     ['details that are not an object', { details: '42' }, { details: { unreadable: '42' } }],
     ['details that are null', { details: 'null' }, { details: { unreadable: 'null' } }],
@@ -210,7 +211,7 @@ describe('listing the trail', () => {
     ['a time beyond the maximum', { at: 9e15 }, { at: '9999-12-31T23:59:59.999Z' }],
     ['a time before the minimum', { at: -9e15 }, { at: '0000-01-01T00:00:00.000Z' }],
   ])('returns a valid entry for a row with %s', (_case, changes, shown) => {
-    const { entries } = listed(makeRow(changes), makeRow({ seq: 8 }));
+    const { entries } = listRows(makeRow(changes), makeRow({ seq: 8 }));
     expect(entries).toHaveLength(2);
     expect(entries[1]).toMatchObject(shown);
     for (const entry of entries) expect(AuditEntry.safeParse(entry).error).toBeUndefined();
@@ -230,8 +231,8 @@ describe('comparing the trail with a witness', () => {
   });
 
   test('reports the first row that is missing or different', () => {
-    const older = bookOf(trailOf(rows.slice(0, 4)), testSeal);
-    expect(older.compare(marks)).toMatchObject({
+    const restoredBackup = bookOf(trailOf(rows.slice(0, 4)), testSeal);
+    expect(restoredBackup.compare(marks)).toMatchObject({
       checked: 4,
       first_bad: { seq: 5, code: 'head_rolled_back' },
     });

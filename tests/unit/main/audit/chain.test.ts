@@ -47,7 +47,7 @@ describe('seals of different rows', () => {
     ['a different previous hash', seal('other', row)],
     ['no previous hash', seal(null, row)],
     ['the text "null" as previous hash', seal('null', row)],
-    ['another key', createSeal(new Uint8Array(32).fill(8))('a different key', row)],
+    ['another key', createSeal(new Uint8Array(32).fill(8))('before', row)],
     ['a shorter key', createSeal(new Uint8Array(31).fill(7))('before', row)],
     ['no actor', seal('before', { ...row, actor_id: null })],
     ['the text "null" as actor', seal('before', { ...row, actor_id: 'null' })],
@@ -55,8 +55,8 @@ describe('seals of different rows', () => {
       'text moved from one field to the next',
       seal('before', { ...row, actor_id: 'w_11', address: '0.0.0.7' }),
     ],
-  ])('returns a different seal for %s', (_case, other) => {
-    expect(other).not.toBe(seal('before', row));
+  ])('returns a different seal for %s', (_case, otherSeal) => {
+    expect(otherSeal).not.toBe(seal('before', row));
   });
 });
 
@@ -71,9 +71,9 @@ test('never returns the same seal for two different rows', () => {
   });
   fc.assert(
     fc.property(randomRow, randomRow, ({ before, ...fields }, { before: otherBefore, ...otherFields }) => {
-      const same = JSON.stringify([before, fields]) === JSON.stringify([otherBefore, otherFields]);
+      const isSameRow = JSON.stringify([before, fields]) === JSON.stringify([otherBefore, otherFields]);
       const hashes = [seal(before, { ...row, ...fields }), seal(otherBefore, { ...row, ...otherFields })];
-      expect(hashes[0] === hashes[1]).toBe(same);
+      expect(hashes[0] === hashes[1]).toBe(isSameRow);
     }),
   );
 });
