@@ -22,7 +22,7 @@ const noKeyring: Vault = {
   seal: () => Promise.reject(new Error('nothing to seal with')),
   unseal: () => Promise.reject(new Error('nothing to unseal with')),
 };
-// Stands for encryption.
+// A visible replacement for encryption.
 const reverse = (text: string): string => text.split('').toReversed().join('');
 const keyring: Vault = {
   canSeal: async () => true,
@@ -89,12 +89,12 @@ describe('createFleets', () => {
     const fleets = createFleets(openDesktopSettings(newSettingsFile()), noKeyring);
     await fleets.add(lab);
     const [{ id } = { id: '' }] = fleets.list();
-    const evil = { id, url: 'https://evil.example' };
-    expect(await fleets.change(evil)).toMatchObject({
+    const otherAddress = { id, url: 'https://evil.example' };
+    expect(await fleets.change(otherAddress)).toMatchObject({
       ok: false,
       detail: expect.stringMatching(/Enter the token again/),
     });
-    expect(await fleets.change({ ...evil, token: 'tk_other' })).toMatchObject({ ok: true });
+    expect(await fleets.change({ ...otherAddress, token: 'tk_other' })).toMatchObject({ ok: true });
     expect(await fleets.change({ id, name: 'Lab 2' })).toMatchObject({ ok: true });
     expect(await fleets.reach(id)).toMatchObject({
       fleet: { url: 'https://evil.example', token: 'tk_other' },
@@ -127,7 +127,10 @@ interface FakeOrchestrator {
   readonly calls: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
 }
 
-/** Starts an orchestrator that records its calls and gives an answer for each path. */
+/**
+ * Starts a server that records its calls. `/api/gone` closes the connection, `/api/away` redirects, `/api/events` streams,
+ * and `/api/no` refuses.
+ */
 async function startFakeOrchestrator(): Promise<FakeOrchestrator> {
   const calls: FakeOrchestrator['calls'] = [];
   const server = createServer((request, response) => {
@@ -215,47 +218,47 @@ describe('the gateway to a fleet', () => {
     const orchestrator = await startFakeOrchestrator();
     const { callGateway } = await startGateway(() => orchestrator.fleet);
     expect((await callGateway('/api/no')).status).toBe(409);
-    const over = new AbortController();
+    const abort = new AbortController();
     const { body, headers } = await callGateway('/api/events', {
       headers: { 'last-event-id': '7' },
-      signal: over.signal,
+      signal: abort.signal,
     });
     expect(headers.get('content-type')).toBe('text/event-stream');
     const first = await body?.pipeThrough(new TextDecoderStream()).getReader().read();
     expect(first?.value).toBe('id: 1\ndata: {}\n\n');
-    over.abort();
+    abort.abort();
     expect(orchestrator.calls.at(-1)?.headers['last-event-id']).toBe('7');
   });
 
-  test('aborts the call when the fleet is unreachable or redirects', async () => {
+  test('aborts the call when the fleet is unreachable, redirects, or is not selected', async () => {
     const orchestrator = await startFakeOrchestrator();
     const { callGateway } = await startGateway(() => orchestrator.fleet);
     for (const path of ['/api/gone', '/api/away']) await expect(callGateway(path)).rejects.toThrow();
     expect(orchestrator.calls).toHaveLength(2);
-    const nobody = await startGateway(() => null);
-    await expect(nobody.callGateway('/api/queue')).rejects.toThrow();
+    const withoutFleet = await startGateway(() => null);
+    await expect(withoutFleet.callGateway('/api/queue')).rejects.toThrow();
   });
 
   test('checks the pin of the fleet for calls and streams before it sends a token', async () => {
-    const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
+    const [identity, otherIdentity] = [await makeIdentity(), await makeIdentity()];
     const orchestrator = await startFakeOrchestrator();
-    const secure = await startListener(ours, { to: orchestrator.fleet.url });
+    const secure = await startListener(identity, { to: orchestrator.fleet.url });
     const fleetOf = (pinned: string): RemoteFleet => {
       const address = parseFleetAddress({ url: secure.url, pin: pinned });
       if (!address.ok) throw new Error(address.detail);
       return { ...address.value, token: 'tk_far' };
     };
-    const right = await startGateway(() => fleetOf(ours.pin));
-    expect((await right.callGateway('/api/queue')).status).toBe(200);
-    const over = new AbortController();
-    const { body } = await right.callGateway('/api/events', { signal: over.signal });
+    const withPin = await startGateway(() => fleetOf(identity.pin));
+    expect((await withPin.callGateway('/api/queue')).status).toBe(200);
+    const abort = new AbortController();
+    const { body } = await withPin.callGateway('/api/events', { signal: abort.signal });
     const first = await body?.pipeThrough(new TextDecoderStream()).getReader().read();
     expect(first?.value).toContain('id: 1');
-    over.abort();
-    const before = secure.received();
-    const wrong = await startGateway(() => fleetOf(theirs.pin));
-    await expect(wrong.callGateway('/api/queue')).rejects.toThrow();
-    expect(secure.received()).toBe(before);
+    abort.abort();
+    const receivedBefore = secure.received();
+    const withWrongPin = await startGateway(() => fleetOf(otherIdentity.pin));
+    await expect(withWrongPin.callGateway('/api/queue')).rejects.toThrow();
+    expect(secure.received()).toBe(receivedBefore);
     expect(orchestrator.calls.map(({ url }) => url)).toEqual(['/api/queue', '/api/events']);
   });
 
@@ -279,19 +282,19 @@ describe('the gateway to a fleet', () => {
       expect((await callGateway('/', { headers: { authorization } })).status).toBe(401);
     }
     const { port } = new URL(gateway.origin);
-    const onOtherComputer = await fetch(`http://localhost:${port}/api/queue`, {
+    const atOtherAddress = await fetch(`http://localhost:${port}/api/queue`, {
       headers: { authorization: `Bearer ${gateway.bearer}` },
     });
-    expect(onOtherComputer.status).toBe(421);
+    expect(atOtherAddress.status).toBe(421);
     expect(orchestrator.calls).toEqual([]);
   });
 
-  test('creates a new bearer at each start and reuses its port when it is free', async () => {
+  test('creates a new bearer at each start, and uses another port when its port is taken', async () => {
     const first = await startGateway(() => null);
     const port = Number(new URL(first.gateway.origin).port);
-    const beside = await startGateway(() => null, port);
-    expect(beside.gateway.origin).not.toBe(first.gateway.origin);
-    expect(beside.gateway.bearer).not.toBe(first.gateway.bearer);
+    const second = await startGateway(() => null, port);
+    expect(second.gateway.origin).not.toBe(first.gateway.origin);
+    expect(second.gateway.bearer).not.toBe(first.gateway.bearer);
     first.gateway.close();
   });
 });

@@ -71,8 +71,8 @@ describe('a summary of the fleet', () => {
     expect(summary.isPaused).toBeNull();
   });
 
-  test('applies events, including ones that it has seen before', () => {
-    const steps = [
+  test('applies events, with the same result when one is repeated', () => {
+    const events = [
       jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
       jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
       jobEvent('job.completed', { ...running('j_1'), status: 'completed' }, workerView({ status: 'busy' })),
@@ -87,23 +87,24 @@ describe('a summary of the fleet', () => {
         worker: null,
       }),
     ];
-    const now = steps.reduce(applyEvent, summary);
-    expect([...now.live.values()]).toEqual([{ id: 'j_2', name: 'config j_2', percent: 75 }]);
-    expect(now.isPaused).toBe(true);
-    expect([...now.workers]).toEqual([['w_one', 'busy']]);
+    const updated = events.reduce(applyEvent, summary);
+    expect([...updated.live.values()]).toEqual([{ id: 'j_2', name: 'config j_2', percent: 75 }]);
+    expect(updated.isPaused).toBe(true);
+    expect([...updated.workers]).toEqual([['w_one', 'busy']]);
   });
+
+  const percentAfter = (progress: object | null) => {
+    const event = jobEvent('job.progress', running('j_1', progress));
+    return applyEvent(emptySummary, event).live.get('j_1')?.percent;
+  };
 
   test('returns no percentage when the total is unknown', () => {
     for (const progress of [null, {}, { step: 3 }, { step: 3, total_steps: 0 }])
-      expect(
-        applyEvent(emptySummary, jobEvent('job.progress', running('j_1', progress))).live.get('j_1')?.percent,
-      ).toBeNull();
-    expect(
-      applyEvent(
-        emptySummary,
-        jobEvent('job.progress', running('j_1', { step: 9, total_steps: 3 })),
-      ).live.get('j_1')?.percent,
-    ).toBe(100);
+      expect(percentAfter(progress)).toBeNull();
+  });
+
+  test('returns at most 100 percent', () => {
+    expect(percentAfter({ step: 9, total_steps: 3 })).toBe(100);
   });
 });
 
@@ -147,17 +148,14 @@ describe('trayMenu and trayText', () => {
     expect(trayText({ fleet: 'Lab', summary: null }, en)).toBe('Lab: not reachable'));
 
   test('limits the length of the menu and of its labels', () => {
-    const many = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', running(`j_${n}`))).reduce(
-      applyEvent,
-      emptySummary,
-    );
-    const shownLabels = labels({ fleet: 'Lab', summary: many });
+    const starts = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', running(`j_${n}`)));
+    const shownLabels = labels({ fleet: 'Lab', summary: starts.reduce(applyEvent, emptySummary) });
     expect(shownLabels).toHaveLength(14);
     expect(shownLabels).toContain('22 more…');
-    const long = { ...running('j_1'), config_name: `A&B ${'x'.repeat(300)}` };
+    const jobWithLongName = { ...running('j_1'), config_name: `A&B ${'x'.repeat(300)}` };
     const [, label] = labels({
       fleet: 'Lab',
-      summary: applyEvent(emptySummary, jobEvent('job.running', long)),
+      summary: applyEvent(emptySummary, jobEvent('job.running', jobWithLongName)),
     });
     expect(label).toMatch(/^A&&B x+…$/);
     expect(label?.length).toBeLessThan(45);
@@ -165,28 +163,31 @@ describe('trayMenu and trayText', () => {
 });
 
 describe('notices', () => {
-  const done = { ...running('j_1'), status: 'completed' as const, worker_name: 'rig-1' };
+  const completedJob = { ...running('j_1'), status: 'completed' as const, worker_name: 'rig-1' };
 
   test.each([
     ['job.completed', 'job_completed'],
     ['job.failed', 'job_failed'],
     ['job.recovering', 'worker_lost'],
   ] as const)('creates a notice for %s unless it is switched off', (type, kind) => {
-    expect(noticeOf(null, jobEvent(type, done), allEvents)).toMatchObject({ kind, name: 'config j_1' });
-    expect(noticeOf(null, jobEvent(type, done), { ...allEvents, [kind]: false })).toBeNull();
+    expect(noticeOf(null, jobEvent(type, completedJob), allEvents)).toMatchObject({
+      kind,
+      name: 'config j_1',
+    });
+    expect(noticeOf(null, jobEvent(type, completedJob), { ...allEvents, [kind]: false })).toBeNull();
   });
 
   test.each(['job.cancelled', 'job.running', 'job.progress', 'job.requeued'])(
     'creates no notice for %s',
-    type => expect(noticeOf(null, jobEvent(type, done), allEvents)).toBeNull(),
+    type => expect(noticeOf(null, jobEvent(type, completedJob), allEvents)).toBeNull(),
   );
 
   test('creates no notice for a deleted job or a worker that disconnected', () => {
     expect(noticeOf(null, jobEvent('job.completed', null), allEvents)).toBeNull();
     const disconnected = workerView({ status: 'offline', status_reason: 'goodbye' });
-    expect(noticeOf(null, jobEvent('job.recovering', done, disconnected), allEvents)).toBeNull();
+    expect(noticeOf(null, jobEvent('job.recovering', completedJob, disconnected), allEvents)).toBeNull();
     const silent = workerView({ status: 'offline', status_reason: 'silent' });
-    expect(noticeOf('f_1', jobEvent('job.recovering', done, silent), allEvents)).toMatchObject({
+    expect(noticeOf('f_1', jobEvent('job.recovering', completedJob, silent), allEvents)).toMatchObject({
       fleet: 'f_1',
       page: '/workers/w_one',
       worker: 'rig-1',
@@ -225,18 +226,19 @@ describe('notices', () => {
   test('collects notices that arrive together, with longer delays in a storm', async () => {
     const clock = createVirtualClock();
     const burstSizes: number[] = [];
+    const noticeCount = (): number => burstSizes.reduce((sum, size) => sum + size, 0);
     const burst = createBurst({ after: clock.after, show: notices => burstSizes.push(notices.length) });
     for (let n = 0; n < 5; n += 1) burst.add(notice('job_completed', n));
     expect(burstSizes).toEqual([]);
     await clock.advance(1_500);
     expect(burstSizes).toEqual([5]);
-    for (let s = 0; s < 60; s += 1) {
-      burst.add(notice('job_completed', s));
+    for (let second = 0; second < 60; second += 1) {
+      burst.add(notice('job_completed', second));
       await clock.advance(1_000);
     }
     expect(burstSizes.length).toBeLessThanOrEqual(4);
     await clock.advance(120_000);
-    expect(burstSizes.reduce((sum, n) => sum + n, 0)).toBe(65);
+    expect(noticeCount()).toBe(65);
     // The storm of notices is over, so the next one is shown soon.
     burst.add(notice('job_completed'));
     await clock.advance(1_500);
@@ -244,6 +246,6 @@ describe('notices', () => {
     burst.add(notice('job_completed'));
     burst.stop();
     await clock.advance(120_000);
-    expect(burstSizes.reduce((sum, n) => sum + n, 0)).toBe(66);
+    expect(noticeCount()).toBe(66);
   });
 });

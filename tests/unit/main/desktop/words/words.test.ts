@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { wordsFor } from '../../../../../main/desktop/words/index.ts';
 import { languages } from '../../../../../renderer/i18n/index.ts';
 
-// Returns all texts, with this count and sample names in their placeholders.
-function textsOf(words: object, n: number): readonly string[] {
+// Returns all texts, with this count in their placeholders.
+function textsOf(words: object, count: number): readonly string[] {
   return Object.values(words).flatMap((word: unknown): readonly string[] => {
     if (typeof word === 'string') return [word];
-    if (typeof word === 'function') return [String((word as (given: unknown) => unknown)(n))];
-    return textsOf(word as object, n);
+    if (typeof word === 'function') return [String((word as (value: unknown) => unknown)(count))];
+    return textsOf(word as object, count);
   });
 }
 
