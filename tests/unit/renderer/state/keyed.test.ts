@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { keyed, type Keyed } from '../../../../renderer/state/keyed.ts';
 
 const changes = (...pairs: readonly (readonly [string, number | null])[]) => new Map(pairs);
-const entriesOf = <V>(things: Keyed<string, V>) => [...things];
+const entriesOf = <V>(map: Keyed<string, V>) => [...map];
 
 test('returns a new version on a change and leaves the old one unchanged', () => {
   const before = keyed([
@@ -26,25 +26,25 @@ test('returns a new version on a change and leaves the old one unchanged', () =>
 
 test('keeps two versions derived from one base independent', () => {
   const base = keyed([['a', 1]]);
-  const left = base.with(changes(['l', 2]));
-  const right = base.with(changes(['r', 3]));
-  expect([...left.keys()]).toEqual(['a', 'l']);
-  expect([...right.keys()]).toEqual(['a', 'r']);
-  expect([left.get('r'), right.get('l'), base.get('l')]).toEqual([undefined, undefined, undefined]);
-  expect([right.with(changes(['l', 4])).get('l'), left.get('l')]).toEqual([4, 2]);
+  const first = base.with(changes(['x', 2]));
+  const second = base.with(changes(['y', 3]));
+  expect([...first.keys()]).toEqual(['a', 'x']);
+  expect([...second.keys()]).toEqual(['a', 'y']);
+  expect([first.get('y'), second.get('x'), base.get('x')]).toEqual([undefined, undefined, undefined]);
+  expect([second.with(changes(['x', 4])).get('x'), first.get('x')]).toEqual([4, 2]);
 });
 
 test('returns the same version without a change', () => {
-  const things = keyed([['a', 1]]);
-  expect(things.with(new Map())).toBe(things);
+  const map = keyed([['a', 1]]);
+  expect(map.with(new Map())).toBe(map);
 });
 
 test('adds a removed key again', () => {
-  const things = keyed([['a', 1]])
+  const map = keyed([['a', 1]])
     .with(changes(['b', 2]))
     .with(changes(['b', null]))
     .with(changes(['b', 5]));
-  expect(entriesOf(things)).toEqual([
+  expect(entriesOf(map)).toEqual([
     ['a', 1],
     ['b', 5],
   ]);
@@ -69,23 +69,23 @@ test('behaves like a map after any changes', () => {
     fc.property(
       fc.array(change, { maxLength: 700 }),
       fc.array(fc.array(change), { maxLength: 8 }),
-      (first, batches) => {
-        const start = first.flatMap(([id, value]) => (value === null ? [] : [[id, value] as const]));
-        let things = keyed(start);
+      (initialChanges, batches) => {
+        const start = initialChanges.flatMap(([id, value]) => (value === null ? [] : [[id, value] as const]));
+        let map = keyed(start);
         const model = new Map(start);
         for (const batch of batches) {
-          const before = entriesOf(things);
-          const next = things.with(new Map(batch));
-          expect(entriesOf(things)).toEqual(before);
-          things = next;
+          const before = entriesOf(map);
+          const next = map.with(new Map(batch));
+          expect(entriesOf(map)).toEqual(before);
+          map = next;
           for (const [id, value] of new Map(batch))
             if (value === null) model.delete(id);
             else model.set(id, value);
         }
         const byId = (a: readonly [string, number], b: readonly [string, number]) => (a[0] < b[0] ? -1 : 1);
-        expect(entriesOf(things).toSorted(byId)).toEqual([...model].toSorted(byId));
-        expect(things.size).toBe(model.size);
-        expect([...things.values()]).toEqual([...things].map(([, value]) => value));
+        expect(entriesOf(map).toSorted(byId)).toEqual([...model].toSorted(byId));
+        expect(map.size).toBe(model.size);
+        expect([...map.values()]).toEqual([...map].map(([, value]) => value));
       },
     ),
     { numRuns: 60 },
@@ -94,9 +94,9 @@ test('behaves like a map after any changes', () => {
 
 test('keeps the remaining rows in order after most were removed', () => {
   const ids = Array.from({ length: 1_000 }, (_, n) => `id ${n}`);
-  const things = keyed(ids.map((id, n) => [id, n] as const));
-  const left = things.with(new Map(ids.slice(0, 990).map(id => [id, null])));
-  expect([...left.values()]).toEqual([990, 991, 992, 993, 994, 995, 996, 997, 998, 999]);
-  expect(left.with(changes(['new', 1])).size).toBe(11);
-  expect(things.size).toBe(1_000);
+  const map = keyed(ids.map((id, n) => [id, n] as const));
+  const remaining = map.with(new Map(ids.slice(0, 990).map(id => [id, null])));
+  expect([...remaining.values()]).toEqual([990, 991, 992, 993, 994, 995, 996, 997, 998, 999]);
+  expect(remaining.with(changes(['new', 1])).size).toBe(11);
+  expect(map.size).toBe(1_000);
 });

@@ -13,7 +13,7 @@ import { jobView } from '../../../support/job-view.ts';
 
 const id = JobId.parse('j_1');
 const start = Date.parse('2026-03-01T12:00:00.000Z');
-const none: Losses = new Map();
+const noLosses: Losses = new Map();
 
 const job = (overrides: Readonly<Record<string, unknown>> = {}) =>
   jobView({ status: 'running', attempt: 1, ...overrides });
@@ -32,30 +32,30 @@ const progress = (seconds: number, loss: number | undefined, attempt = 1): UiEve
   job: job({ attempt, progress: loss === undefined ? { step: 1 } : { loss } }),
 });
 
-const seconds = (losses: Losses): readonly number[] =>
+const receivedSeconds = (losses: Losses): readonly number[] =>
   losses.get(id)?.points.map(({ at }) => (at - start) / 1_000) ?? [];
 
 test('keeps losses in order of time and returns the same object without new ones', () => {
-  const losses = withEvents(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
+  const losses = withEvents(noLosses, [progress(0, 0.5), progress(2, 0.4)], jobs());
   expect(losses.get(id)?.points).toEqual([
     { at: start, loss: 0.5 },
     { at: start + 2_000, loss: 0.4 },
   ]);
-  const other: UiEvent = { seq: 2, at: new Date(start).toISOString(), kind: 'reset' };
-  expect(withEvents(losses, [progress(4, undefined), other], jobs())).toBe(losses);
-  expect(none.size).toBe(0);
+  const reset: UiEvent = { seq: 2, at: new Date(start).toISOString(), kind: 'reset' };
+  expect(withEvents(losses, [progress(4, undefined), reset], jobs())).toBe(losses);
+  expect(noLosses.size).toBe(0);
 });
 
 test('ignores repeated events after a reconnect', () => {
-  const losses = withEvents(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
-  expect(seconds(withEvents(losses, [progress(1, 0.45)], jobs()))).toEqual([0, 2]);
+  const losses = withEvents(noLosses, [progress(0, 0.5), progress(2, 0.4)], jobs());
+  expect(receivedSeconds(withEvents(losses, [progress(1, 0.45)], jobs()))).toEqual([0, 2]);
 });
 
 test('bounds a long series, keeping its beginning and the newest points', () => {
-  let losses = none;
+  let losses = noLosses;
   for (let second = 0; second < 5_000; second += 1)
     losses = withEvents(losses, [progress(second, 0.5)], jobs());
-  const keptSeconds = seconds(losses);
+  const keptSeconds = receivedSeconds(losses);
   expect(keptSeconds.length).toBeGreaterThan(25);
   expect(keptSeconds.length).toBeLessThanOrEqual(60);
   expect(keptSeconds[0]).toBe(0);
@@ -65,7 +65,7 @@ test('bounds a long series, keeping its beginning and the newest points', () => 
 });
 
 test('starts a new series for a new attempt', () => {
-  const first = withEvents(none, [progress(0, 0.5), progress(2, 0.4)], jobs());
+  const first = withEvents(noLosses, [progress(0, 0.5), progress(2, 0.4)], jobs());
   const second = withEvents(first, [progress(9, 0.6, 2)], jobs({ attempt: 2 }));
   expect(second.get(id)?.points).toEqual([{ at: start + 9_000, loss: 0.6 }]);
   // The job now runs on another worker, which has not reported a loss yet.
@@ -73,22 +73,22 @@ test('starts a new series for a new attempt', () => {
 });
 
 test.each(['completed', 'failed', 'cancelled'])('drops the losses of a %s job', status => {
-  const losses = withEvents(none, [progress(0, 0.5)], jobs());
+  const losses = withEvents(noLosses, [progress(0, 0.5)], jobs());
   expect(withEvents(losses, [], jobs({ status })).size).toBe(0);
 });
 
 test('drops the losses of a deleted job and keeps those of a silent one', () => {
-  const losses = withEvents(none, [progress(0, 0.5)], jobs());
+  const losses = withEvents(noLosses, [progress(0, 0.5)], jobs());
   expect(withEvents(losses, [], new Map()).size).toBe(0);
   expect(withEvents(losses, [], jobs({ status: 'recovering' }))).toBe(losses);
 });
 
 test('scales losses to the full height and a constant one to the middle', () => {
-  const at = (second: number, loss: number) => ({ at: start + second, loss });
-  expect(scaleLosses([at(0, 0.6), at(1, 0.2), at(2, 0.3)]).map(({ value }) => Math.round(value))).toEqual([
-    100, 0, 25,
-  ]);
-  expect(scaleLosses([at(0, 0.2), at(1, 0.2)]).map(({ value }) => value)).toEqual([50, 50]);
+  const point = (ms: number, loss: number) => ({ at: start + ms, loss });
+  expect(
+    scaleLosses([point(0, 0.6), point(1, 0.2), point(2, 0.3)]).map(({ value }) => Math.round(value)),
+  ).toEqual([100, 0, 25]);
+  expect(scaleLosses([point(0, 0.2), point(1, 0.2)]).map(({ value }) => value)).toEqual([50, 50]);
 });
 
 test.each([
@@ -101,38 +101,40 @@ test.each([
   expect(compareLosses(first, last)).toBe(direction);
 });
 
-const at = (second: number, loss: number) => ({ at: start + 1_000 * second, loss });
+const pointAt = (second: number, loss: number) => ({ at: start + 1_000 * second, loss });
 const shownSeconds = (losses: Losses): readonly number[] => {
   const series = losses.get(id);
   return series === undefined ? [] : allPoints(series).map(point => (point.at - start) / 1_000);
 };
 
 test('puts earlier losses before those received since the page opened', () => {
-  const before = withEvents(none, [progress(10, 0.4)], jobs());
+  const before = withEvents(noLosses, [progress(10, 0.4)], jobs());
   // This read includes the loss that the event reported before.
-  const read = withEarlier(before, id, 1, [at(0, 0.9), at(5, 0.6), at(10, 0.4)]);
-  expect(shownSeconds(read)).toEqual([0, 5, 10]);
-  expect(shownSeconds(withEvents(read, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);
+  const withEarlierLosses = withEarlier(before, id, 1, [pointAt(0, 0.9), pointAt(5, 0.6), pointAt(10, 0.4)]);
+  expect(shownSeconds(withEarlierLosses)).toEqual([0, 5, 10]);
+  expect(shownSeconds(withEvents(withEarlierLosses, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);
 });
 
 test('puts points from a rig with a fast clock before the received ones', () => {
-  const read = withEarlier(none, id, 1, [at(60, 0.9), at(100, 0.6)]);
-  expect(shownSeconds(withEvents(read, [progress(40, 0.5), progress(45, 0.4)], jobs()))).toEqual([
-    0, 40, 40, 45,
-  ]);
+  const withEarlierLosses = withEarlier(noLosses, id, 1, [pointAt(60, 0.9), pointAt(100, 0.6)]);
+  expect(shownSeconds(withEvents(withEarlierLosses, [progress(40, 0.5), progress(45, 0.4)], jobs()))).toEqual(
+    [0, 40, 40, 45],
+  );
 });
 
 test('ignores earlier losses of another attempt, or none, and drops them with a new one', () => {
-  const first = withEvents(none, [progress(0, 0.5)], jobs());
-  expect(withEarlier(first, id, 2, [at(0, 1)])).toBe(first);
+  const first = withEvents(noLosses, [progress(0, 0.5)], jobs());
+  expect(withEarlier(first, id, 2, [pointAt(0, 1)])).toBe(first);
   expect(withEarlier(first, id, 1, [])).toBe(first);
-  const read = withEarlier(first, id, 1, [at(0, 0.9), at(1, 0.8)]);
-  expect(shownSeconds(withEvents(read, [progress(7, 0.9, 2)], jobs({ attempt: 2 })))).toEqual([7]);
-  expect(withEvents(read, [], jobs({ status: 'completed' })).size).toBe(0);
+  const withEarlierLosses = withEarlier(first, id, 1, [pointAt(0, 0.9), pointAt(1, 0.8)]);
+  expect(shownSeconds(withEvents(withEarlierLosses, [progress(7, 0.9, 2)], jobs({ attempt: 2 })))).toEqual([
+    7,
+  ]);
+  expect(withEvents(withEarlierLosses, [], jobs({ status: 'completed' })).size).toBe(0);
 });
 
-test('keeps the earlier losses at the beginning however many more arrive', () => {
-  let losses = withEarlier(none, id, 1, [at(-2, 0.9), at(-1, 0.8)]);
+test('keeps the earlier losses at the beginning, no matter how many more arrive', () => {
+  let losses = withEarlier(noLosses, id, 1, [pointAt(-2, 0.9), pointAt(-1, 0.8)]);
   for (let second = 0; second < 500; second += 1)
     losses = withEvents(losses, [progress(second, 0.5)], jobs());
   const keptSeconds = shownSeconds(losses);

@@ -27,8 +27,9 @@ const fleetOf = (workers: readonly WorkerView[], overrides: Partial<Fleet> = {})
   ...overrides,
 });
 
-const known = workerView();
-const later = workerView({
+const knownWorker = workerView();
+// The same worker in a later read.
+const refreshedWorker = workerView({
   status: 'busy',
   current_job_id: jobId('j_one'),
   gpu_utilization: 97,
@@ -38,79 +39,92 @@ const later = workerView({
 });
 
 test('updates the load, the contact and the status derived from a job', () => {
-  const fleet = withRefreshedWorkers(fleetOf([known]), { workers: [later], seq: 10 });
-  expect(fleet.workers.get(known.id)).toEqual(later);
+  const fleet = withRefreshedWorkers(fleetOf([knownWorker]), { workers: [refreshedWorker], seq: 10 });
+  expect(fleet.workers.get(knownWorker.id)).toEqual(refreshedWorker);
   expect(fleet.seq).toBe(10);
 });
 
 test('updates only load and contact of a worker with a newer event', () => {
   const drained = workerView({ status: 'draining', name: 'renamed' });
   const before = fleetOf([drained], { seq: 11, recent: [workerEvent(11, drained)] });
-  const worker = withRefreshedWorkers(before, { workers: [later], seq: 10 }).workers.get(known.id);
+  const worker = withRefreshedWorkers(before, { workers: [refreshedWorker], seq: 10 }).workers.get(
+    knownWorker.id,
+  );
   expect(worker).toEqual({
     ...drained,
     gpu_utilization: 97,
     vram_used_gb: 40,
-    last_heartbeat: later.last_heartbeat,
+    last_heartbeat: refreshedWorker.last_heartbeat,
     last_contact_age_s: 0.2,
   });
 });
 
 test('updates the worker fully when only older events or other workers are recent', () => {
   const other = workerView({ id: workerId('w_two') });
-  const before = fleetOf([known, other], {
+  const before = fleetOf([knownWorker, other], {
     seq: 12,
-    recent: [workerEvent(12, other), workerEvent(10, known)],
+    recent: [workerEvent(12, other), workerEvent(10, knownWorker)],
   });
-  const fleet = withRefreshedWorkers(before, { workers: [later], seq: 10 });
-  expect(fleet.workers.get(known.id)).toEqual(later);
+  const fleet = withRefreshedWorkers(before, { workers: [refreshedWorker], seq: 10 });
+  expect(fleet.workers.get(knownWorker.id)).toEqual(refreshedWorker);
 });
 
 test("updates only load and contact after a newer event of the worker's job", () => {
   const event = {
-    ...workerEvent(11, known),
+    ...workerEvent(11, knownWorker),
     kind: 'job',
     type: 'job.completed',
     job_id: jobId('j_one'),
-    worker: known,
+    worker: knownWorker,
   } as unknown as UiEvent;
-  const fleet = withRefreshedWorkers(fleetOf([known], { seq: 11, recent: [event] }), {
-    workers: [later],
+  const fleet = withRefreshedWorkers(fleetOf([knownWorker], { seq: 11, recent: [event] }), {
+    workers: [refreshedWorker],
     seq: 10,
   });
-  expect(fleet.workers.get(known.id)?.status).toBe('idle');
-  expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
+  expect(fleet.workers.get(knownWorker.id)?.status).toBe('idle');
+  expect(fleet.workers.get(knownWorker.id)?.gpu_utilization).toBe(97);
 });
 
 test('updates only load and contact when recent events may be missing', () => {
   const other = workerView({ id: workerId('w_two') });
   const recent = Array.from({ length: 50 }, (_, index) => workerEvent(80 - index, other));
-  const fleet = withRefreshedWorkers(fleetOf([known], { seq: 80, recent }), { workers: [later], seq: 10 });
-  expect(fleet.workers.get(known.id)?.status).toBe('idle');
-  expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
+  const fleet = withRefreshedWorkers(fleetOf([knownWorker], { seq: 80, recent }), {
+    workers: [refreshedWorker],
+    seq: 10,
+  });
+  expect(fleet.workers.get(knownWorker.id)?.status).toBe('idle');
+  expect(fleet.workers.get(knownWorker.id)?.gpu_utilization).toBe(97);
 });
 
 test('neither restores a deleted worker nor removes one missing from the list', () => {
-  const fleet = withRefreshedWorkers(fleetOf([known]), {
+  const fleet = withRefreshedWorkers(fleetOf([knownWorker]), {
     workers: [workerView({ id: workerId('w_gone') })],
     seq: 10,
   });
-  expect([...fleet.workers.keys()]).toEqual([known.id]);
+  expect([...fleet.workers.keys()]).toEqual([knownWorker.id]);
 });
 
 test('returns the same fleet and workers when nothing changed', () => {
   const other = workerView({ id: workerId('w_two') });
-  const before = fleetOf([known, other]);
+  const before = fleetOf([knownWorker, other]);
   expect(withRefreshedWorkers(before, { workers: [workerView(), other], seq: 10 })).toBe(before);
-  const after = withRefreshedWorkers(before, { workers: [later, workerView({ id: other.id })], seq: 10 });
+  const after = withRefreshedWorkers(before, {
+    workers: [refreshedWorker, workerView({ id: other.id })],
+    seq: 10,
+  });
   expect(after.workers.get(other.id)).toBe(other);
 });
 
 test('adds and removes workers by the list without events, reusing unchanged ones', () => {
   const [removed, added] = [workerView({ id: workerId('w_gone') }), workerView({ id: workerId('w_new') })];
-  const fleet = withListedWorkers(fleetOf([known, removed]), { workers: [workerView(), added], seq: 12 });
-  expect([...fleet.workers.keys()]).toEqual([known.id, added.id]);
-  expect(fleet.workers.get(known.id)).toBe(known);
+  const fleet = withListedWorkers(fleetOf([knownWorker, removed]), {
+    workers: [workerView(), added],
+    seq: 12,
+  });
+  expect([...fleet.workers.keys()]).toEqual([knownWorker.id, added.id]);
+  expect(fleet.workers.get(knownWorker.id)).toBe(knownWorker);
   expect(fleet.seq).toBe(12);
-  expect(withListedWorkers(fleet, { workers: [later], seq: 13 }).workers.get(known.id)).toEqual(later);
+  expect(
+    withListedWorkers(fleet, { workers: [refreshedWorker], seq: 13 }).workers.get(knownWorker.id),
+  ).toEqual(refreshedWorker);
 });

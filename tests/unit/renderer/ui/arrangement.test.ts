@@ -31,10 +31,10 @@ test('replaces a changed row that does not move without sorting again', () => {
   const { arrange, countSorts } = createCountingArrangement();
   expect(arrange([a, b, c])).toEqual([b, c, a]);
   const before = arrange([a, b, c]);
-  const updated = { ...b, note: 'changed' };
-  const later = { ...a, note: 'later' };
-  expect(arrange([a, updated, c])).toEqual([updated, c, a]);
-  expect(arrange([later, updated, c])).toEqual([updated, c, later]);
+  const updatedB = { ...b, note: 'changed' };
+  const updatedA = { ...a, note: 'changed, too' };
+  expect(arrange([a, updatedB, c])).toEqual([updatedB, c, a]);
+  expect(arrange([updatedA, updatedB, c])).toEqual([updatedB, c, updatedA]);
   expect(before).toEqual([b, c, a]);
   expect(countSorts()).toBe(1);
 });
@@ -54,9 +54,10 @@ test('sorts again when rows are added, removed or moved', () => {
   expect(arrange([a, d, c])).toEqual([d, c, a]);
   const grown = { ...d, size: 9 };
   expect(arrange([a, grown, c])).toEqual([c, a, grown]);
-  const even = { ...a, size: 2 };
-  expect(arrange([even, grown, c])).toEqual([even, c, grown]);
-  expect(arrange([c, grown, even])).toEqual([c, even, grown]);
+  // Rows of the same size keep their order.
+  const sameSizeAsC = { ...a, size: 2 };
+  expect(arrange([sameSizeAsC, grown, c])).toEqual([sameSizeAsC, c, grown]);
+  expect(arrange([c, grown, sameSizeAsC])).toEqual([c, sameSizeAsC, grown]);
 });
 
 test('replaces a changed row at its new place after a sort', () => {
@@ -65,8 +66,8 @@ test('replaces a changed row at its new place after a sort', () => {
   arrange([{ ...a, note: 'changed' }, b, c]);
   const grown = { ...b, size: 9 };
   arrange([a, grown, c]);
-  const last = { ...grown, note: 'the last one' };
-  expect(arrange([a, last, c])).toEqual([c, a, last]);
+  const changed = { ...grown, note: 'changed' };
+  expect(arrange([a, changed, c])).toEqual([c, a, changed]);
 });
 
 test('matches a full sort after any changes', () => {

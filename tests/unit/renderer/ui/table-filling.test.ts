@@ -37,13 +37,13 @@ test('renders the cells of the first screen in one frame', () => {
 test('renders the cells of later rows in order, a few rows per frame', () => {
   const { rendered, scrollIntoView } = createOneRowTable();
   for (let row = 1; row <= 14; row += 1) scrollIntoView(row);
-  const after: number[] = [];
+  const renderedAfterFrame: number[] = [];
   while (frames.length > 0) {
     expect(frames).toHaveLength(1);
     runFrame();
-    after.push(rendered.length - 1);
+    renderedAfterFrame.push(rendered.length - 1);
   }
-  expect(after).toEqual([6, 12, 14]);
+  expect(renderedAfterFrame).toEqual([6, 12, 14]);
   expect(rendered).toEqual(Array.from({ length: 15 }, (_, row) => row));
 });
 

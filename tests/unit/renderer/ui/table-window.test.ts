@@ -2,7 +2,9 @@
 import { expect, test } from 'vitest';
 import { createWindow } from '../../../../renderer/ui/table-rendering.ts';
 
+// The first row, the last row and the number of rows.
 const firstLastCount = (rows: readonly number[]) => [rows[0], rows.at(-1), rows.length];
+// Ten visible rows.
 const rangeAt = (startIndex: number, count = 1_000) => ({ startIndex, endIndex: startIndex + 9, count });
 
 test('renders extra rows in the scroll direction and one in the other', () => {

@@ -67,15 +67,18 @@ describe('cells of a worker', () => {
   test('show reported troubles, and GPUs that are too hot for their kind', () => {
     const troubles = [{ gpu: 0, kind: 'held', detail: 'another process' }] as const;
     const troubleOf = (worker: WorkerView) => gpuCells(worker, null).map(({ trouble }) => trouble);
-    const hot = [gpu(0), gpu(1, { temperature_c: 95 })];
-    expect(troubleOf(workerView({ gpu_figures: hot, gpu_troubles: [...troubles] }))).toEqual([
+    const withHotGpu = [gpu(0), gpu(1, { temperature_c: 95 })];
+    expect(troubleOf(workerView({ gpu_figures: withHotGpu, gpu_troubles: [...troubles] }))).toEqual([
       'reported',
       'hot',
     ]);
     // AMD reports its hottest spot, for which up to 105 °C are normal.
-    expect(troubleOf(workerView({ gpu_figures: hot, accelerator_type: 'rocm' }))).toEqual([null, null]);
-    const notHot = [gpu(0, { temperature_c: null }), gpu(1, { temperature_c: 89 })];
-    expect(troubleOf(workerView({ gpu_figures: notHot }))).toEqual([null, null]);
+    expect(troubleOf(workerView({ gpu_figures: withHotGpu, accelerator_type: 'rocm' }))).toEqual([
+      null,
+      null,
+    ]);
+    const withoutHotGpu = [gpu(0, { temperature_c: null }), gpu(1, { temperature_c: 89 })];
+    expect(troubleOf(workerView({ gpu_figures: withoutHotGpu }))).toEqual([null, null]);
   });
 
   test('are numbered when the agent reports only a number of GPUs', () => {
@@ -140,7 +143,7 @@ describe('workers with a card', () => {
     expect(cardWorkers(fleet)).toBe(fleet);
   });
 
-  test('are those with problems, then with jobs, then idle ones in a large fleet, in the order of the map', () => {
+  test('are in a large fleet first those with problems, then those with jobs, then idle ones', () => {
     expect(names(cardWorkers(fleet, 4))).toEqual(['c-busy', 'd-trouble', 'e-silent', 'f-quarantined']);
     expect(names(cardWorkers(fleet, 5))).toEqual([
       'a-idle',
@@ -162,6 +165,7 @@ test('adds up the power of connected GPUs, and returns null when none reports it
   expect(totalPower([createWorker('d')])).toBeNull();
 });
 
+// Positions in a map of three workers, which have 2, 1 and 4 GPUs.
 test.each([
   ['ArrowRight', [0, 0], [0, 1]],
   ['ArrowRight', [0, 1], [1, 0]],
@@ -175,9 +179,15 @@ test.each([
   ['ArrowUp', [0, 1], [0, 0]],
   ['Home', [2, 3], [0, 0]],
   ['End', [0, 1], [2, 0]],
-] as const)('moves with %s from %j to %j', (key, [worker, gpuIndex], [nextWorker, nextGpu]) => {
-  expect(movedPlace({ worker, gpu: gpuIndex }, key, [2, 1, 4])).toEqual({ worker: nextWorker, gpu: nextGpu });
-});
+] as const)(
+  'moves with %s from worker and GPU %j to %j',
+  (key, [worker, gpuIndex], [nextWorker, nextGpu]) => {
+    expect(movedPlace({ worker, gpu: gpuIndex }, key, [2, 1, 4])).toEqual({
+      worker: nextWorker,
+      gpu: nextGpu,
+    });
+  },
+);
 
 test('does not move with any other key', () => {
   expect(movedPlace({ worker: 0, gpu: 0 }, 'Enter', [2])).toBeNull();

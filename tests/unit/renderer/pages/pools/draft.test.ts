@@ -3,18 +3,21 @@ import { NewPool } from '../../../../../protocol/pool.ts';
 import { checkDraft, type Draft, emptyDraft, toDraft } from '../../../../../renderer/pages/pools/draft.ts';
 import { poolView } from '../../pool-builders.ts';
 
-const draft = (values: Readonly<Record<string, string>> = {}, parts: Partial<Draft> = {}): Draft => {
+const createDraft = (
+  values: Readonly<Record<string, string>> = {},
+  overrides: Partial<Draft> = {},
+): Draft => {
   const empty = emptyDraft('Europe/Berlin');
-  return { ...empty, ...parts, values: { ...empty.values, name: 'gpu', ...values } };
+  return { ...empty, ...overrides, values: { ...empty.values, name: 'gpu', ...values } };
 };
-const errorsOf = (input: Draft) => {
-  const checked = checkDraft(input);
+const errorsOf = (draft: Draft) => {
+  const checked = checkDraft(draft);
   return checked.ok ? {} : checked.errors;
 };
 
 describe('checkDraft', () => {
   it('needs only a name for a Slurm pool, and leaves the rest at the defaults of the schema', () => {
-    expect(checkDraft(draft())).toEqual({
+    expect(checkDraft(createDraft())).toEqual({
       ok: true,
       body: NewPool.parse({ name: 'gpu', engine: { kind: 'slurm' } }),
     });
@@ -22,7 +25,7 @@ describe('checkDraft', () => {
 
   it('reads numbers, lists, labels and hours', () => {
     const checked = checkDraft(
-      draft(
+      createDraft(
         { max_gpus: '16', wall_time_h: '1.5', trainers: 'simpletuner, kohya', labels: 'team=nlp\nsite=a' },
         {
           hours: { isLimited: true, from: '20:00', to: '08:00', zone: 'Europe/Berlin', days: ['tue', 'mon'] },
@@ -39,15 +42,15 @@ describe('checkDraft', () => {
   });
 
   it('checks only the fields of the chosen engine', () => {
-    expect(errorsOf(draft({ partition: 'a b' }))).toEqual({ partition: { name: 'word' } });
-    expect(errorsOf(draft({ partition: 'a b', programs: 'runpod' }, { kind: 'command' }))).toEqual({});
-    expect(errorsOf(draft({}, { kind: 'kubernetes' }))).toEqual({ image: { name: 'required' } });
+    expect(errorsOf(createDraft({ partition: 'a b' }))).toEqual({ partition: { name: 'word' } });
+    expect(errorsOf(createDraft({ partition: 'a b', programs: 'runpod' }, { kind: 'command' }))).toEqual({});
+    expect(errorsOf(createDraft({}, { kind: 'kubernetes' }))).toEqual({ image: { name: 'required' } });
   });
 
   it('reports the error of each invalid field', () => {
     expect(
       errorsOf(
-        draft({
+        createDraft({
           name: 'My pool',
           gpus: '',
           nodes: '1.5',
@@ -70,19 +73,25 @@ describe('checkDraft', () => {
 
   it('checks the hours, and ignores them when the pool orders at any time', () => {
     const hours = { isLimited: true, from: '', to: '08:00', zone: 'Mars', days: [] };
-    expect(errorsOf(draft({}, { hours }))).toEqual({
+    expect(errorsOf(createDraft({}, { hours }))).toEqual({
       from: { name: 'time' },
       zone: { name: 'zone' },
       days: { name: 'days' },
     });
-    const same = { isLimited: true, from: '08:00', to: '08:00', zone: 'UTC', days: ['mon' as const] };
-    expect(errorsOf(draft({}, { hours: same }))).toEqual({ to: { name: 'sameHours' } });
-    expect(errorsOf(draft({}, { hours: { ...hours, isLimited: false } }))).toEqual({});
+    const hoursWithoutLength = {
+      isLimited: true,
+      from: '08:00',
+      to: '08:00',
+      zone: 'UTC',
+      days: ['mon' as const],
+    };
+    expect(errorsOf(createDraft({}, { hours: hoursWithoutLength }))).toEqual({ to: { name: 'sameHours' } });
+    expect(errorsOf(createDraft({}, { hours: { ...hours, isLimited: false } }))).toEqual({});
   });
 });
 
 describe('toDraft', () => {
-  it('returns the same pool when nothing is changed', () => {
+  it('returns a draft that describes the same pool', () => {
     const {
       pool_id: _id,
       name,

@@ -10,6 +10,7 @@ import {
 } from '../../../../../renderer/pages/pools/launch-facts.ts';
 import { at, launchView } from '../../pool-builders.ts';
 
+// The seconds and the state of each phase: ordering, queue, joining and work.
 const phases = (overrides: Partial<LaunchView>, nowS: number) =>
   phasesOf(launchView(overrides), Date.parse(at(nowS))).map(({ seconds, state }) => [seconds, state]);
 
@@ -59,7 +60,7 @@ describe('phasesOf', () => {
 });
 
 describe('weightOf', () => {
-  it('gives a short phase a visible width beside long ones, and the smallest to future phases', () => {
+  it('gives short phases a visible width beside long ones, and future phases the smallest width', () => {
     const [first, second, third] = phasesOf(launchView({ started_at: at(3_604) }), Date.parse(at(3_605)));
     expect([first, second, third].map(phase => phase && weightOf(phase))).toEqual([2, 60, 1]);
   });

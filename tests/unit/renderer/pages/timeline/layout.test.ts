@@ -35,7 +35,7 @@ const keysOf = (bars: readonly { readonly bar: Bar }[]) => bars.map(({ bar }) =>
 
 describe('bars of a response', () => {
   const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
-  const [job, worker, other] = [JobId.parse('j_1'), WorkerId.parse('w_1'), WorkerId.parse('w_2')];
+  const [job, worker, otherWorker] = [JobId.parse('j_1'), WorkerId.parse('w_1'), WorkerId.parse('w_2')];
   const bar: Timeline['bars'][number] = {
     attempt_id: AttemptId.parse('a_1'),
     job_id: job,
@@ -64,25 +64,26 @@ describe('bars of a response', () => {
     expect(live).toMatchObject({ startedAt: 12_000, expectedTo: 99_000 });
     const ended = { ...bar, ended_at: at(20), outcome: 'given_up' };
     expect(toBars({ ...timeline, bars: [ended] })).toMatchObject([{ state: 'given_up', to: 20_000 }]);
-    const [named] = timeline.jobs.map(entry => ({ ...entry, name: 'warm tones' }));
-    expect(toBars({ ...timeline, jobs: named === undefined ? [] : [named] })).toMatchObject([
-      { name: 'warm tones' },
-    ]);
-    const unknown = { ...timeline, bars: [{ ...ended, outcome: 'vanished' }], jobs: [] };
-    expect(toBars(unknown)).toMatchObject([{ state: 'withdrawn', name: 'j_1' }]);
+    const withUnknownOutcome = { ...timeline, bars: [{ ...ended, outcome: 'vanished' }], jobs: [] };
+    expect(toBars(withUnknownOutcome)).toMatchObject([{ state: 'withdrawn', name: 'j_1' }]);
+  });
+
+  test('have the name of the job, if it has one', () => {
+    const jobs = timeline.jobs.map(entry => ({ ...entry, name: 'warm tones' }));
+    expect(toBars({ ...timeline, jobs })).toMatchObject([{ name: 'warm tones' }]);
   });
 
   test('include each worker of a prediction, in the order of their start', () => {
     const predictions = [
-      { job_id: job, starts_at: at(60), ends_at: null, worker_ids: [worker, other], basis: '' },
-      { job_id: JobId.parse('j_2'), starts_at: at(5), ends_at: at(6), worker_ids: [other], basis: '' },
+      { job_id: job, starts_at: at(60), ends_at: null, worker_ids: [worker, otherWorker], basis: '' },
+      { job_id: JobId.parse('j_2'), starts_at: at(5), ends_at: at(6), worker_ids: [otherWorker], basis: '' },
     ];
     const bars = toBars({ ...timeline, predictions });
     expect(bars.map(({ state, workerId, isFirst }) => [state, workerId, isFirst])).toEqual([
-      ['predicted', other, true],
+      ['predicted', otherWorker, true],
       ['recovering', worker, true],
       ['predicted', worker, true],
-      ['predicted', other, false],
+      ['predicted', otherWorker, false],
     ]);
     expect(bars[0]).toMatchObject({ name: 'j_2', to: 6_000, attempt: null });
   });
@@ -93,6 +94,7 @@ describe('bars of a response', () => {
     expect(shownEnd(createBar('w_1', 0, null, { expectedTo: 500 }), now)).toBe(now);
     expect(shownEnd(createBar('w_1', 0, 7), now)).toBe(7);
     const predicted = createBar('w_1', 2_000, null, { state: 'predicted' });
+    // Without a predicted end, a bar is ten minutes long.
     expect(shownEnd(predicted, now)).toBe(2_000 + 600_000);
     expect(shownEnd({ ...predicted, to: 3_000 }, now)).toBe(3_000);
   });
@@ -122,15 +124,19 @@ describe('rows and lanes', () => {
   });
 
   test('leave space above the bars for the names on a phone', () => {
-    const [beside, above] = [layoutOf([createBar('w_1', 0, 1)]), layoutOf([createBar('w_1', 0, 1)], true)];
-    expect(above.bars[0]?.top).toBeGreaterThan((beside.bars[0]?.top ?? 0) + 10);
-    expect(above.height).toBeGreaterThan(beside.height);
+    const [namesBeside, namesAbove] = [
+      layoutOf([createBar('w_1', 0, 1)]),
+      layoutOf([createBar('w_1', 0, 1)], true),
+    ];
+    expect(namesAbove.bars[0]?.top).toBeGreaterThan((namesBeside.bars[0]?.top ?? 0) + 10);
+    expect(namesAbove.height).toBeGreaterThan(namesBeside.height);
   });
 
-  test('only the rows within the visible heights are drawn', () => {
+  test('are drawn only within the visible heights', () => {
     const { rows } = layoutOf([]);
     const [, second] = rows;
-    const [top, bottom] = [second?.top ?? 0, (second?.top ?? 0) + (second?.height ?? 0)];
+    const top = second?.top ?? 0;
+    const bottom = top + (second?.height ?? 0);
     expect(rowsWithin(rows, top, bottom).map(({ id }) => id)).toEqual(['w_2']);
     expect(rowsWithin(rows, top - 1, bottom + 1)).toHaveLength(3);
   });

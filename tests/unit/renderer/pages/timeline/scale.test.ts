@@ -18,7 +18,7 @@ import {
 
 const noon = Date.UTC(2026, 2, 4, 12);
 const day = windowAround(noon, zooms.day);
-const iso = (at: number): string => new Date(at).toISOString().slice(0, 16);
+const toMinute = (time: number): string => new Date(time).toISOString().slice(0, 16);
 
 describe('the visible range', () => {
   test('leaves a quarter of the width for the time after now', () => {
@@ -36,9 +36,9 @@ describe('the visible range', () => {
   test.each([
     [1, zooms.hour],
     [1e15, zooms.month],
-  ])('limits a zoom to %d ms to the first and last level', (span, shown) => {
+  ])('limits a zoom to %d ms to the first and last level', (span, shownSpan) => {
     const zoomed = zoomTo(day, span, noon);
-    expect(zoomed.to - zoomed.from).toBe(shown);
+    expect(zoomed.to - zoomed.from).toBe(shownSpan);
   });
 
   test('steps through the levels and stops at both ends', () => {
@@ -49,7 +49,7 @@ describe('the visible range', () => {
     expect(['week', 'year', 'toString', null].map(isZoom)).toEqual([true, false, false, false]);
   });
 
-  test('moves only if a bar is outside', () => {
+  test('moves only when a bar is outside', () => {
     const view = { from: 0, to: 100 };
     expect(reveal(view, 20, 30)).toBe(view);
     expect(reveal(view, -50, 500)).toBe(view);
@@ -57,7 +57,7 @@ describe('the visible range', () => {
     expect(reveal(view, -200, -100)).toEqual({ from: -210, to: -110 });
   });
 
-  test('reads more than it shows, and the same range after a small move', () => {
+  test('loads more than is visible, and the same range after a small move', () => {
     const view = { from: 1_010, to: 1_110 };
     expect(readRange(view)).toEqual({ from: 950, to: 1_200 });
     expect(readRange(pan(view, 10))).toEqual(readRange(view));
@@ -67,7 +67,7 @@ describe('the visible range', () => {
 
 describe('ticks', () => {
   const ticksFor = (span: number, width = 1_000) => ticksOf({ ...windowAround(noon, span), width }, utcDays);
-  const times = (span: number, width?: number) => ticksFor(span, width).map(tick => iso(tick.at));
+  const times = (span: number, width?: number) => ticksFor(span, width).map(tick => toMinute(tick.at));
 
   test.each([
     ['hour', ['2026-03-04T11:15', '2026-03-04T11:20']],
@@ -75,24 +75,25 @@ describe('ticks', () => {
     ['day', ['2026-03-03T18:00', '2026-03-03T20:00']],
     ['week', ['2026-02-27T12:00', '2026-02-28T00:00']],
     ['month', ['2026-02-16T00:00', '2026-02-23T00:00']],
-  ] as const)('are at round times for the level %s', (zoom, first) => {
-    expect(times(zooms[zoom], zoom === 'week' ? 1_100 : undefined).slice(0, 2)).toEqual(first);
+  ] as const)('are at round times for the level %s', (zoom, firstTicks) => {
+    expect(times(zooms[zoom], zoom === 'week' ? 1_100 : undefined).slice(0, 2)).toEqual(firstTicks);
   });
 
   test('mark the start of a day', () => {
     expect(
       ticksFor(zooms.day)
         .filter(({ kind }) => kind === 'day')
-        .map(tick => iso(tick.at)),
+        .map(tick => toMinute(tick.at)),
     ).toEqual(['2026-03-04T00:00']);
   });
 
   test.each(Object.keys(zooms))('stay apart on a phone for the level %s', zoom => {
     const span = isZoom(zoom) ? zooms[zoom] : 0;
     const scale = { ...windowAround(noon, span), width: 330 };
-    const xs = ticksOf(scale, utcDays).map(tick => timeToX(scale, tick.at));
-    expect(xs.length).toBeGreaterThan(1);
-    for (const [index, x] of xs.slice(1).entries()) expect(x - (xs[index] ?? 0)).toBeGreaterThan(70);
+    const positions = ticksOf(scale, utcDays).map(tick => timeToX(scale, tick.at));
+    expect(positions.length).toBeGreaterThan(1);
+    for (const [index, position] of positions.slice(1).entries())
+      expect(position - (positions[index] ?? 0)).toBeGreaterThan(70);
   });
 
   test('start days at midnight of the local time zone', () => {
@@ -100,7 +101,8 @@ describe('ticks', () => {
     expect([start.getHours(), start.getMinutes()]).toEqual([0, 0]);
     expect(localDays.start(start.getTime())).toBe(start.getTime());
     expect(utcDays.start(noon, -1)).toBe(Date.UTC(2026, 2, 3));
-    const june = new Date(2026, 5, 10).getTime();
-    expect([localDays.index(june), localDays.index(june - 1)]).toEqual([20_614, 20_613]);
+    // The index of a day is its number since 1 January 1970.
+    const tenthOfJune = new Date(2026, 5, 10).getTime();
+    expect([localDays.index(tenthOfJune), localDays.index(tenthOfJune - 1)]).toEqual([20_614, 20_613]);
   });
 });

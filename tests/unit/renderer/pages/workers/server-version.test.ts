@@ -8,7 +8,12 @@ test.each([
   ['the same bundle', currentWorker, '1.2.0', null],
   ['an older agent', currentWorker, '1.10.0', 'older'],
   ['a newer agent', currentWorker, '1.2.0-rc.1', 'newer'],
-  ["SimpleTuner's own, which counts for itself", { ...currentWorker, protocol: 1 as const }, '9.0.0', null],
+  [
+    "SimpleTuner's own worker, which has versions of its own",
+    { ...currentWorker, protocol: 1 as const },
+    '9.0.0',
+    null,
+  ],
   ['an agent without a version', { ...currentWorker, agent_version: null }, '9.0.0', null],
   ['an agent with an unknown version', { ...currentWorker, agent_version: 'dev' }, '9.0.0', null],
   ["the server's own worker", { ...currentWorker, local: true }, '9.0.0', null],

@@ -36,11 +36,11 @@ test.each([
   expect(gpuModel(name)).toBe(model);
 });
 
-test('sums the memory of all GPUs, even of different ones', () => {
+test('adds up the memory of all GPUs, even of different ones', () => {
   expect(vramTotal(workerView())).toBe(48);
   const { gpu_info: info } = workerView();
-  const unequal = info.gpus.map((gpu, index) => ({ ...gpu, vram_gb: [24, 80][index] ?? 0 }));
-  expect(vramTotal(workerView({ gpu_info: { ...info, gpus: unequal } }))).toBe(104);
+  const differentGpus = info.gpus.map((gpu, index) => ({ ...gpu, vram_gb: [24, 80][index] ?? 0 }));
+  expect(vramTotal(workerView({ gpu_info: { ...info, gpus: differentGpus } }))).toBe(104);
   expect(vramTotal(workerView({ gpu_info: { ...info, gpus: [] } }))).toBe(48);
   expect(vramTotal(workerView({ gpu_info: { ...info, gpus: [] }, gpu_vram_gb: null }))).toBeNull();
   expect(vramTotal(workerView({ gpu_info: { ...info, gpus: [] }, gpu_count: 0 }))).toBeNull();
@@ -89,13 +89,13 @@ test('binds a job by labels only when no other worker has all of them', () => {
 });
 
 test('ignores labels that would act as a pattern', () => {
-  const star = workerView({ labels: { team: 'n*', rack: '4' } });
-  const other = workerView({ id: workerId('w_two'), labels: { rack: '4' } });
-  expect(identifyingLabels(star, [star])).toEqual({ rack: '4' });
-  expect(identifyingLabels(star, [star, other])).toBeNull();
+  const withPattern = workerView({ labels: { team: 'n*', rack: '4' } });
+  const withRack = workerView({ id: workerId('w_two'), labels: { rack: '4' } });
+  expect(identifyingLabels(withPattern, [withPattern])).toEqual({ rack: '4' });
+  expect(identifyingLabels(withPattern, [withPattern, withRack])).toBeNull();
 });
 
-test('tracks a joining worker from listening to greeted and ready', () => {
+test('tracks a joining worker from listening to greeted, connected and gone', () => {
   expect(joinPhase(undefined)).toBe('listening');
   expect(joinPhase(workerView({ status: 'connecting', registered_at: null }))).toBe('listening');
   expect(joinPhase(workerView({ status: 'offline', registered_at: null }))).toBe('listening');

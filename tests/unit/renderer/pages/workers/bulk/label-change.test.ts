@@ -26,12 +26,12 @@ describe('change of labels', () => {
     ['adds a label that the worker has', change({ team: 'nlp' })],
     ['removes a label that the worker lacks', change({}, 'rack')],
     ['is empty', change({})],
-  ])('is null when it %s', (_title, nothing) => {
-    expect(changedLabels(labels, nothing)).toBeNull();
-    expect(labelChangeText(labels, nothing)).toBe('');
+  ])('is null when it %s', (_title, withoutEffect) => {
+    expect(changedLabels(labels, withoutEffect)).toBeNull();
+    expect(labelChangeText(labels, withoutEffect)).toBe('');
   });
 
-  test('is described by what is added and removed', () => {
+  test('is described by the labels that it adds and removes', () => {
     expect(labelChangeText(labels, change({ team: 'video', rack: '4' }, 'site'))).toBe(
       '+team=video +rack=4 −site',
     );

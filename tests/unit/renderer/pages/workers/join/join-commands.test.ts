@@ -56,8 +56,8 @@ test('passes a pin as one argument in every command', () => {
   expect(podScript(pinned)).toContain(`trainyard worker --pin ${pin} &\n`);
   expect(run(userService(pinned)).args).toEqual(expect.arrayContaining(args));
   expect(windowsCommands({ ...pinned, bundle: 'b'.repeat(64) })).toContain(`install-service --pin ${pin} }`);
-  for (const text of [shellCommand, environmentCommands, podScript, userService])
-    expect(text(joining)).not.toContain('--pin');
+  for (const buildCommand of [shellCommand, environmentCommands, podScript, userService])
+    expect(buildCommand(joining)).not.toContain('--pin');
 });
 
 test('passes the pin to curl in its own format, without the usual certificate check', () => {
@@ -94,21 +94,25 @@ describe('commands when the server offers the worker for download', () => {
   const downloadable: Joining = { ...joining, pin: 'sha256:Ab+/=', script };
 
   test('downloads the install script with the same pin and checks its checksum in every command', () => {
-    for (const text of [shellCommand, environmentCommands, podScript, userService, systemService]) {
-      expect(text(downloadable)).toContain(
+    for (const buildCommand of [shellCommand, environmentCommands, podScript, userService, systemService]) {
+      expect(buildCommand(downloadable)).toContain(
         `curl -fsSk --pinnedpubkey sha256//Ab+/= ${joining.url}/agent/install.sh`,
       );
-      expect(text(downloadable)).toContain(` in ${script}*) `);
+      expect(buildCommand(downloadable)).toContain(` in ${script}*) `);
     }
   });
 
   test('builds the shell command as a single line', () => {
     expect(shellCommand(downloadable)).toBe(joinLine({ ...downloadable, persistent: true }, script));
-    for (const text of [shellCommand, userService, systemService])
-      expect(text(downloadable)).not.toContain('\n');
+    for (const buildCommand of [shellCommand, userService, systemService])
+      expect(buildCommand(downloadable)).not.toContain('\n');
   });
 
-  /** curl returns a test script that records its arguments and its standard input. */
+  /**
+   * A fake curl returns a script that records its arguments, its standard input and its environment. Each case has the
+   * arguments before and after those for the server. Null means that the command passes the settings of the worker in the
+   * environment.
+   */
   test.each([
     ['the shell command', shellCommand, ['--token-stdin'], ['--persistent']],
     ['the environment commands', environmentCommands, [], null],
@@ -119,29 +123,34 @@ describe('commands when the server offers the worker for download', () => {
       ['root', '--token-stdin', '--dir', '/usr/local/bin', 'install-service'],
       [],
     ],
-  ] as const)('passes URL and token to the install script in %s', (_tab, text, first, last) => {
-    const folder = openFolder();
-    const lines = [
-      `cat > '${folder}/stdin'`,
-      `printf '%s\\n' $SUDO "$@" > '${folder}/args'`,
-      `env > '${folder}/env'`,
-    ].join('\n');
-    const command = text({
-      ...downloadable,
-      name: specialName,
-      script: createHash('sha256').update(`${lines}\n`).digest('hex'),
-    });
-    writeFileSync(join(folder, 'curl'), `#!/bin/sh\ncat <<'EOF'\n${lines}\nEOF\n`, { mode: 0o755 });
-    writeFileSync(join(folder, 'sudo'), '#!/bin/sh\nSUDO=root exec "$@"\n', { mode: 0o755 });
-    execFileSync('sh', ['-c', command], { env: { PATH: `${folder}:${process.env['PATH']}` }, input: '' });
-    const args = readFileSync(join(folder, 'args'), 'utf8').trimEnd().split('\n');
-    const serverArguments = ['--orchestrator-url', joining.url, '--pin', 'sha256:Ab+/='];
-    const workerArguments = last === null ? [] : ['--name', specialName, ...last];
-    expect(args).toEqual([...first, ...serverArguments, ...workerArguments]);
-    expect(readFileSync(join(folder, 'stdin'), 'utf8')).toBe(last === null ? '' : `${joining.token}\n`);
-    const hasToken = readFileSync(join(folder, 'env'), 'utf8').includes(joining.token);
-    expect(hasToken).toBe(last === null);
-  });
+  ] as const)(
+    'passes URL and token to the install script in %s',
+    (_tab, buildCommand, firstArguments, lastArguments) => {
+      const folder = openFolder();
+      const lines = [
+        `cat > '${folder}/stdin'`,
+        `printf '%s\\n' $SUDO "$@" > '${folder}/args'`,
+        `env > '${folder}/env'`,
+      ].join('\n');
+      const command = buildCommand({
+        ...downloadable,
+        name: specialName,
+        script: createHash('sha256').update(`${lines}\n`).digest('hex'),
+      });
+      writeFileSync(join(folder, 'curl'), `#!/bin/sh\ncat <<'EOF'\n${lines}\nEOF\n`, { mode: 0o755 });
+      writeFileSync(join(folder, 'sudo'), '#!/bin/sh\nSUDO=root exec "$@"\n', { mode: 0o755 });
+      execFileSync('sh', ['-c', command], { env: { PATH: `${folder}:${process.env['PATH']}` }, input: '' });
+      const args = readFileSync(join(folder, 'args'), 'utf8').trimEnd().split('\n');
+      const serverArguments = ['--orchestrator-url', joining.url, '--pin', 'sha256:Ab+/='];
+      const workerArguments = lastArguments === null ? [] : ['--name', specialName, ...lastArguments];
+      expect(args).toEqual([...firstArguments, ...serverArguments, ...workerArguments]);
+      expect(readFileSync(join(folder, 'stdin'), 'utf8')).toBe(
+        lastArguments === null ? '' : `${joining.token}\n`,
+      );
+      const hasToken = readFileSync(join(folder, 'env'), 'utf8').includes(joining.token);
+      expect(hasToken).toBe(lastArguments === null);
+    },
+  );
 
   test('builds short commands for HTTPS when the server serves a script for them', () => {
     const short: Joining = { ...downloadable, isShort: true };
@@ -154,9 +163,9 @@ describe('commands when the server offers the worker for download', () => {
       `${curl} | ${token} sudo --preserve-env=JOIN_TOKEN sh -s -- --dir /usr/local/bin install-service --name rig-3`,
     );
     expect(environmentCommands(short).split('\n').at(-1)).toBe(`${curl} | sh`);
-    const plain: Joining = { ...short, url: 'http://yard.example:8001', pin: null };
-    for (const text of [shellCommand, environmentCommands, userService, systemService])
-      expect(text(plain)).toContain(` in ${script}*) `);
+    const overPlainHttp: Joining = { ...short, url: 'http://yard.example:8001', pin: null };
+    for (const buildCommand of [shellCommand, environmentCommands, userService, systemService])
+      expect(buildCommand(overPlainHttp)).toContain(` in ${script}*) `);
   });
 
   test('starts the downloaded worker in a pod', () => {
@@ -171,7 +180,7 @@ test('quotes special characters in a worker name', () => {
   expect(run(environmentCommands(renamed)).env['SIMPLETUNER_WORKER_NAME']).toBe(specialName);
 });
 
-test('passes the same values in the environment', () => {
+test('passes all settings of the worker in environment variables', () => {
   const { args, env } = run(environmentCommands(joining));
   expect(args).toEqual(['worker']);
   expect(env).toMatchObject({
@@ -186,10 +195,10 @@ describe('the pod script', () => {
   /** Runs the script with a fake `trainyard`, which records each call and then runs `program`. */
   function start(program: string) {
     const folder = openFolder();
-    const notes = join(folder, 'notes');
+    const callsFile = join(folder, 'calls');
     writeFileSync(
       join(folder, 'trainyard'),
-      `#!/bin/sh\necho "$@ $SIMPLETUNER_WORKER_NAME" >> '${notes}'\n${program}\n`,
+      `#!/bin/sh\necho "$@ $SIMPLETUNER_WORKER_NAME" >> '${callsFile}'\n${program}\n`,
       {
         mode: 0o755,
       },
@@ -204,7 +213,7 @@ describe('the pod script', () => {
     onTestFinished(() => void child.kill('SIGKILL'));
     const ended = new Promise<number | null>(resolve => child.once('exit', resolve));
     const calls = (): readonly string[] =>
-      existsSync(notes) ? readFileSync(notes, 'utf8').trimEnd().split('\n') : [];
+      existsSync(callsFile) ? readFileSync(callsFile, 'utf8').trimEnd().split('\n') : [];
     return { child, ended, calls, folder };
   }
 
@@ -254,10 +263,10 @@ describe('service commands for an installed worker', () => {
   });
 });
 
-test('runs the exact file in PowerShell, with the token in a variable and the name quoted', () => {
+test('runs only a download with the right checksum in PowerShell, with the token in a variable and the name quoted', () => {
   const bundle = 'b'.repeat(64);
-  const lines = windowsCommands({ ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME ‘x’", bundle });
-  expect(lines?.split('\n')).toEqual([
+  const commands = windowsCommands({ ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME ‘x’", bundle });
+  expect(commands?.split('\n')).toEqual([
     "$env:SIMPLETUNER_WORKER_TOKEN = 'wt_secret-1'",
     "$env:SIMPLETUNER_ORCHESTRATOR_URL = 'https://yard.example:8443'",
     "$env:SIMPLETUNER_WORKER_NAME = 'it''s $HOME ‘‘x’’'",
@@ -284,6 +293,6 @@ test.each([
   ['192.168.1.20', false],
   ['127.example.org', false],
   ['yard.lan', false],
-])('tells whether %s is reachable only from this machine: %s', (host, isLocal) => {
+])('decides whether %s is reachable only from this machine: %s', (host, isLocal) => {
   expect(isLoopback(host)).toBe(isLocal);
 });

@@ -4,14 +4,14 @@ import { joinUrls } from '../../../../../../renderer/pages/workers/join/join-url
 
 type Address = SettingsView['network']['addresses'][number];
 
-const here = 'http://127.0.0.1:8001';
-const address = (url: string, name: string, parts: Partial<Address> = {}): Address => ({
+const loopbackUrl = 'http://127.0.0.1:8001';
+const createAddress = (url: string, name: string, overrides: Partial<Address> = {}): Address => ({
   url,
   interface: name,
   family: 'IPv4',
   listening: true,
   note: null,
-  ...parts,
+  ...overrides,
 });
 const settingsWith = (addresses: Address[], publicUrl: string | null = null) => ({
   public_url: publicUrl,
@@ -27,22 +27,22 @@ const settingsWith = (addresses: Address[], publicUrl: string | null = null) => 
     notice: null,
   },
 });
-const lan = address('http://192.0.2.7:8001', 'eth0');
-const docker = address('http://172.17.0.1:8001', 'docker0', { note: 'virtual' });
-const loopback = address(here, 'lo', { note: 'loopback' });
-const closed = address('http://[fd00::7]:8001', 'eth0', { listening: false });
+const lan = createAddress('http://192.0.2.7:8001', 'eth0');
+const docker = createAddress('http://172.17.0.1:8001', 'docker0', { note: 'virtual' });
+const loopback = createAddress(loopbackUrl, 'lo', { note: 'loopback' });
+const closed = createAddress('http://[fd00::7]:8001', 'eth0', { listening: false });
 
-const page = { url: here, kind: 'page', interface: null, note: 'loopback' };
+const page = { url: loopbackUrl, kind: 'page', interface: null, note: 'loopback' };
 
 test('offers the address of the page before the settings are known', () => {
-  expect(joinUrls(null, here)).toEqual([page]);
+  expect(joinUrls(null, loopbackUrl)).toEqual([page]);
   expect(joinUrls(null, 'https://yard.example')).toEqual([
     { url: 'https://yard.example', kind: 'page', interface: null, note: null },
   ]);
 });
 
 test("lists reachable addresses first and omits closed ones on the server's machine", () => {
-  const urls = joinUrls(settingsWith([lan, docker, loopback, closed]), here);
+  const urls = joinUrls(settingsWith([lan, docker, loopback, closed]), loopbackUrl);
   expect(urls).toEqual([
     { url: lan.url, kind: 'interface', interface: 'eth0', note: null },
     { url: docker.url, kind: 'interface', interface: 'docker0', note: 'virtual' },
@@ -59,10 +59,10 @@ test('lists the address of the page first, once, on other machines', () => {
 });
 
 test('lists the configured public URL before all others, once', () => {
-  const urls = joinUrls(settingsWith([lan, loopback], lan.url), here);
+  const urls = joinUrls(settingsWith([lan, loopback], lan.url), loopbackUrl);
   expect(urls.map(({ url, kind }) => [url, kind])).toEqual([
     [lan.url, 'public'],
-    [here, 'page'],
+    [loopbackUrl, 'page'],
   ]);
   expect(joinUrls(settingsWith([lan], 'http://localhost:9000'), lan.url)[0]).toMatchObject({
     note: 'loopback',
