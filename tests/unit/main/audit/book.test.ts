@@ -30,7 +30,7 @@ const trailOf = (rows: readonly AuditRow[], lastSeq = rows.at(-1)?.seq ?? 0): Au
 });
 const verify = (rows: readonly AuditRow[], lastSeq?: number, seal = testSeal) =>
   bookOf(trailOf(rows, lastSeq), seal).verify(wholeTrail);
-const codes: Readonly<Record<string, AuditFault>> = {
+const codeOf: Readonly<Record<string, AuditFault>> = {
   'the row was changed': 'row_changed',
   'the row is missing': 'row_missing',
   'the row was inserted': 'row_inserted',
@@ -39,7 +39,7 @@ const codes: Readonly<Record<string, AuditFault>> = {
 const invalidAt = (checked: number, seq: number, problem: string) => ({
   valid: false,
   checked,
-  first_bad: { seq, problem, code: codes[problem] },
+  first_bad: { seq, problem, code: codeOf[problem] },
   head: null,
   anchor: null,
 });

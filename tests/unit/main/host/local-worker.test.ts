@@ -8,7 +8,9 @@ import { openFolder } from '../../../support/fleet-bench.ts';
 import { createNotices } from '../../../support/notices.ts';
 import { isAlive, untilDead } from '../../../support/own-processes.ts';
 
+// Exits when the server closes the input.
 const exitWithInput = 'process.stdin.resume(); process.stdin.on("end", () => process.exit(0));';
+// Runs until something ends it, and prints a line when it has started.
 const keepRunning = 'setInterval(() => {}, 1000); process.stdout.write("here\\n");';
 
 interface Entry {

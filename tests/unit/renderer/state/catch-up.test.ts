@@ -21,18 +21,18 @@ const queue = {
   total_blocked: 0,
   total_running: 0,
 };
-const at = '2026-01-02T03:04:05.678Z';
-const job = (id: string, status = 'pending'): JobView => jobView({ id, job_id: id, status });
-const event = (seq: number, id: string, status: string | null): UiEvent => ({
+const timestamp = '2026-01-02T03:04:05.678Z';
+const createJob = (id: string, status = 'pending'): JobView => jobView({ id, job_id: id, status });
+const createEvent = (seq: number, id: string, status: string | null): UiEvent => ({
   seq,
-  at,
+  at: timestamp,
   kind: 'job',
   type: status === null ? 'job.deleted' : 'job.running',
   job_id: JobId.parse(id),
   worker_id: null,
   attempt: 1,
   cause: null,
-  job: status === null ? null : job(id, status),
+  job: status === null ? null : createJob(id, status),
 });
 
 let store: FleetStore;
@@ -45,80 +45,83 @@ beforeEach(() => {
 
 const shownStatuses = (): Readonly<Record<string, string>> =>
   Object.fromEntries([...store.getState().fleet.jobs].map(([id, { status }]) => [id, status]));
-const badge = (): string => store.getState().stream.kind;
+const streamState = (): string => store.getState().stream.kind;
 const addSnapshot = (seq: number, ...jobs: readonly JobView[]): void =>
   catchUp.addSnapshot({ workers: [], jobs, queue, hasAllEndedJobs: true, seq });
 
 test('shows each part of the first load immediately, with the badge "loading"', () => {
-  expect(badge()).toBe('connecting');
-  addSnapshot(5, job('j_1'));
-  expect([shownStatuses(), badge()]).toEqual([{ j_1: 'pending' }, 'loading']);
-  catchUp.addPage({ jobs: [job('j_2')], seq: 5 });
-  expect([shownStatuses(), badge()]).toEqual([{ j_1: 'pending', j_2: 'pending' }, 'loading']);
+  expect(streamState()).toBe('connecting');
+  addSnapshot(5, createJob('j_1'));
+  expect([shownStatuses(), streamState()]).toEqual([{ j_1: 'pending' }, 'loading']);
+  catchUp.addPage({ jobs: [createJob('j_2')], seq: 5 });
+  expect([shownStatuses(), streamState()]).toEqual([{ j_1: 'pending', j_2: 'pending' }, 'loading']);
   catchUp.finish();
-  expect(badge()).toBe('live');
+  expect(streamState()).toBe('live');
 });
 
 test('shows events from before the first part together with it', () => {
-  catchUp.enqueue(event(5, 'j_1', 'completed'));
-  catchUp.enqueue(event(6, 'j_1', 'running'));
+  catchUp.enqueue(createEvent(5, 'j_1', 'completed'));
+  catchUp.enqueue(createEvent(6, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(true);
   expect(shownStatuses()).toEqual({});
-  addSnapshot(5, job('j_1'));
+  addSnapshot(5, createJob('j_1'));
   expect(catchUp.flush()).toBe(true);
   expect([shownStatuses(), store.getState().fleet.seq]).toEqual([{ j_1: 'running' }, 6]);
 });
 
 test('keeps newer events over an older page and accepts newer rows from it', () => {
-  addSnapshot(5, job('j_1'));
-  catchUp.enqueue(event(6, 'j_old', 'running'));
-  catchUp.enqueue(event(7, 'j_new', 'running'));
-  catchUp.enqueue(event(8, 'j_gone', null));
+  addSnapshot(5, createJob('j_1'));
+  catchUp.enqueue(createEvent(6, 'j_old', 'running'));
+  catchUp.enqueue(createEvent(7, 'j_new', 'running'));
+  catchUp.enqueue(createEvent(8, 'j_gone', null));
   catchUp.flush();
-  catchUp.addPage({ jobs: [job('j_old', 'starting'), job('j_new', 'cancelling'), job('j_gone')], seq: 7 });
+  catchUp.addPage({
+    jobs: [createJob('j_old', 'starting'), createJob('j_new', 'cancelling'), createJob('j_gone')],
+    seq: 7,
+  });
   expect(shownStatuses()).toEqual({ j_1: 'pending', j_old: 'starting', j_new: 'cancelling' });
-  catchUp.enqueue(event(9, 'j_late', 'completed'));
+  catchUp.enqueue(createEvent(9, 'j_late', 'completed'));
   catchUp.flush();
-  catchUp.addPage({ jobs: [job('j_late', 'running')], seq: 8 });
+  catchUp.addPage({ jobs: [createJob('j_late', 'running')], seq: 8 });
   expect(shownStatuses()['j_late']).toBe('completed');
 });
 
 test('shows the old fleet until the new one is complete, including events since', () => {
-  addSnapshot(5, job('j_1'), job('j_2'));
+  addSnapshot(5, createJob('j_1'), createJob('j_2'));
   catchUp.finish();
   catchUp.begin();
-  addSnapshot(9, job('j_2', 'running'));
-  catchUp.enqueue(event(10, 'j_2', 'completed'));
+  addSnapshot(9, createJob('j_2', 'running'));
+  catchUp.enqueue(createEvent(10, 'j_2', 'completed'));
   catchUp.flush();
-  catchUp.addPage({ jobs: [job('j_3')], seq: 10 });
+  catchUp.addPage({ jobs: [createJob('j_3')], seq: 10 });
   expect(shownStatuses()).toEqual({ j_1: 'pending', j_2: 'pending' });
   catchUp.finish();
-  expect([shownStatuses(), badge()]).toEqual([{ j_2: 'completed', j_3: 'pending' }, 'live']);
+  expect([shownStatuses(), streamState()]).toEqual([{ j_2: 'completed', j_3: 'pending' }, 'live']);
 });
 
 test('reports a gap without changes and forgets queued events on a restart', () => {
-  addSnapshot(5, job('j_1'));
+  addSnapshot(5, createJob('j_1'));
   catchUp.finish();
-  catchUp.enqueue(event(7, 'j_1', 'running'));
+  catchUp.enqueue(createEvent(7, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(false);
   expect(shownStatuses()).toEqual({ j_1: 'pending' });
-  catchUp.enqueue(event(9, 'j_1', 'failed'));
+  catchUp.enqueue(createEvent(9, 'j_1', 'failed'));
   catchUp.begin();
-  addSnapshot(9, job('j_1', 'completed'));
+  addSnapshot(9, createJob('j_1', 'completed'));
   expect(catchUp.flush()).toBe(true);
   catchUp.finish();
   expect(shownStatuses()).toEqual({ j_1: 'completed' });
 });
 
 test('notifies subscribers once for a batch of events', () => {
-  addSnapshot(5, job('j_1'), job('j_2'));
+  addSnapshot(5, createJob('j_1'), createJob('j_2'));
   catchUp.finish();
   let notifications = 0;
   store.subscribe(() => {
     notifications += 1;
   });
-  catchUp.enqueue(event(6, 'j_1', 'running'));
-  catchUp.enqueue(event(7, 'j_2', 'running'));
+  catchUp.enqueue(createEvent(6, 'j_1', 'running'));
+  catchUp.enqueue(createEvent(7, 'j_2', 'running'));
   catchUp.flush();
   expect([notifications, shownStatuses()]).toEqual([1, { j_1: 'running', j_2: 'running' }]);
 });

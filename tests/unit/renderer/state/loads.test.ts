@@ -25,9 +25,9 @@ test('ignores a list of workers that is read again too soon', () => {
 
 test('drops samples older than five minutes and those of deleted workers', () => {
   const first = withSamples(noLoads, [workerView()], knownWorkers, start);
-  const late = withSamples(first, [workerView({ gpu_utilization: 50 })], knownWorkers, start + keptMs);
-  expect(late.get(id)).toEqual([{ at: start + keptMs, percent: 50 }]);
-  expect(withSamples(late, [], new Set(), start + keptMs + 10_000).size).toBe(0);
+  const lastLoads = withSamples(first, [workerView({ gpu_utilization: 50 })], knownWorkers, start + keptMs);
+  expect(lastLoads.get(id)).toEqual([{ at: start + keptMs, percent: 50 }]);
+  expect(withSamples(lastLoads, [], new Set(), start + keptMs + 10_000).size).toBe(0);
 });
 
 test('records no load for an offline or silent worker', () => {

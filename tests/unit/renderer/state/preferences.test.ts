@@ -58,10 +58,10 @@ test.each([
 });
 
 test('formats a time in the chosen zone', () => {
-  const at = Date.UTC(2026, 0, 31, 23, 5);
+  const time = Date.UTC(2026, 0, 31, 23, 5);
   const options = { dateStyle: 'medium', timeStyle: 'long' } as const;
   const formatOf = perLocale(options);
-  expect(formatOf({ language: 'en', zone: 'utc' }).format(at)).toMatch(/^Jan 31, 2026, 11:05:00\sPM UTC$/);
-  const local = new Intl.DateTimeFormat('en', options).format(at);
-  expect(formatOf({ language: 'en', zone: 'local' }).format(at)).toBe(local);
+  expect(formatOf({ language: 'en', zone: 'utc' }).format(time)).toMatch(/^Jan 31, 2026, 11:05:00\sPM UTC$/);
+  const local = new Intl.DateTimeFormat('en', options).format(time);
+  expect(formatOf({ language: 'en', zone: 'local' }).format(time)).toBe(local);
 });

@@ -11,10 +11,10 @@ import {
 import { keyed } from '../../../../renderer/state/keyed.ts';
 import { jobId, workerId, workerView } from '../worker-builders.ts';
 
-const at = '2026-03-01T12:00:00.000Z';
+const timestamp = '2026-03-01T12:00:00.000Z';
 const workerEvent = (seq: number, worker: WorkerView): UiEvent => ({
   seq,
-  at,
+  at: timestamp,
   kind: 'worker',
   type: 'worker.updated',
   worker_id: worker.id,
@@ -60,10 +60,10 @@ test('updates only load and contact of a worker with a newer event', () => {
 });
 
 test('updates the worker fully when only older events or other workers are recent', () => {
-  const other = workerView({ id: workerId('w_two') });
-  const before = fleetOf([knownWorker, other], {
+  const otherWorker = workerView({ id: workerId('w_two') });
+  const before = fleetOf([knownWorker, otherWorker], {
     seq: 12,
-    recent: [workerEvent(12, other), workerEvent(10, knownWorker)],
+    recent: [workerEvent(12, otherWorker), workerEvent(10, knownWorker)],
   });
   const fleet = withRefreshedWorkers(before, { workers: [refreshedWorker], seq: 10 });
   expect(fleet.workers.get(knownWorker.id)).toEqual(refreshedWorker);
@@ -86,8 +86,8 @@ test("updates only load and contact after a newer event of the worker's job", ()
 });
 
 test('updates only load and contact when recent events may be missing', () => {
-  const other = workerView({ id: workerId('w_two') });
-  const recent = Array.from({ length: 50 }, (_, index) => workerEvent(80 - index, other));
+  const otherWorker = workerView({ id: workerId('w_two') });
+  const recent = Array.from({ length: 50 }, (_, index) => workerEvent(80 - index, otherWorker));
   const fleet = withRefreshedWorkers(fleetOf([knownWorker], { seq: 80, recent }), {
     workers: [refreshedWorker],
     seq: 10,
@@ -105,14 +105,14 @@ test('neither restores a deleted worker nor removes one missing from the list', 
 });
 
 test('returns the same fleet and workers when nothing changed', () => {
-  const other = workerView({ id: workerId('w_two') });
-  const before = fleetOf([knownWorker, other]);
-  expect(withRefreshedWorkers(before, { workers: [workerView(), other], seq: 10 })).toBe(before);
+  const otherWorker = workerView({ id: workerId('w_two') });
+  const before = fleetOf([knownWorker, otherWorker]);
+  expect(withRefreshedWorkers(before, { workers: [workerView(), otherWorker], seq: 10 })).toBe(before);
   const after = withRefreshedWorkers(before, {
-    workers: [refreshedWorker, workerView({ id: other.id })],
+    workers: [refreshedWorker, workerView({ id: otherWorker.id })],
     seq: 10,
   });
-  expect(after.workers.get(other.id)).toBe(other);
+  expect(after.workers.get(otherWorker.id)).toBe(otherWorker);
 });
 
 test('adds and removes workers by the list without events, reusing unchanged ones', () => {

@@ -23,51 +23,51 @@ function createCountingArrangement() {
   return { arrange, countSorts: () => sorts };
 }
 
-const a = { id: 'a', size: 3 };
-const b = { id: 'b', size: 1 };
-const c = { id: 'c', size: 2 };
+const rowA = { id: 'a', size: 3 };
+const rowB = { id: 'b', size: 1 };
+const rowC = { id: 'c', size: 2 };
 
 test('replaces a changed row that does not move without sorting again', () => {
   const { arrange, countSorts } = createCountingArrangement();
-  expect(arrange([a, b, c])).toEqual([b, c, a]);
-  const before = arrange([a, b, c]);
-  const updatedB = { ...b, note: 'changed' };
-  const updatedA = { ...a, note: 'changed, too' };
-  expect(arrange([a, updatedB, c])).toEqual([updatedB, c, a]);
-  expect(arrange([updatedA, updatedB, c])).toEqual([updatedB, c, updatedA]);
-  expect(before).toEqual([b, c, a]);
+  expect(arrange([rowA, rowB, rowC])).toEqual([rowB, rowC, rowA]);
+  const before = arrange([rowA, rowB, rowC]);
+  const changedB = { ...rowB, note: 'changed' };
+  const changedA = { ...rowA, note: 'changed, too' };
+  expect(arrange([rowA, changedB, rowC])).toEqual([changedB, rowC, rowA]);
+  expect(arrange([changedA, changedB, rowC])).toEqual([changedB, rowC, changedA]);
+  expect(before).toEqual([rowB, rowC, rowA]);
   expect(countSorts()).toBe(1);
 });
 
 test('returns the same list without a change', () => {
   const { arrange, countSorts } = createCountingArrangement();
-  const first = arrange([a, b, c]);
-  expect(arrange([a, b, c])).toBe(first);
+  const first = arrange([rowA, rowB, rowC]);
+  expect(arrange([rowA, rowB, rowC])).toBe(first);
   expect(countSorts()).toBe(1);
 });
 
 test('sorts again when rows are added, removed or moved', () => {
   const { arrange } = createCountingArrangement();
-  arrange([a, b, c]);
-  const d = { id: 'd', size: 0 };
-  expect(arrange([a, b, c, d])).toEqual([d, b, c, a]);
-  expect(arrange([a, d, c])).toEqual([d, c, a]);
-  const grown = { ...d, size: 9 };
-  expect(arrange([a, grown, c])).toEqual([c, a, grown]);
+  arrange([rowA, rowB, rowC]);
+  const rowD = { id: 'd', size: 0 };
+  expect(arrange([rowA, rowB, rowC, rowD])).toEqual([rowD, rowB, rowC, rowA]);
+  expect(arrange([rowA, rowD, rowC])).toEqual([rowD, rowC, rowA]);
+  const grown = { ...rowD, size: 9 };
+  expect(arrange([rowA, grown, rowC])).toEqual([rowC, rowA, grown]);
   // Rows of the same size keep their order.
-  const sameSizeAsC = { ...a, size: 2 };
-  expect(arrange([sameSizeAsC, grown, c])).toEqual([sameSizeAsC, c, grown]);
-  expect(arrange([c, grown, sameSizeAsC])).toEqual([c, sameSizeAsC, grown]);
+  const sameSizeAsC = { ...rowA, size: 2 };
+  expect(arrange([sameSizeAsC, grown, rowC])).toEqual([sameSizeAsC, rowC, grown]);
+  expect(arrange([rowC, grown, sameSizeAsC])).toEqual([rowC, sameSizeAsC, grown]);
 });
 
 test('replaces a changed row at its new place after a sort', () => {
   const { arrange } = createCountingArrangement();
-  arrange([a, b, c]);
-  arrange([{ ...a, note: 'changed' }, b, c]);
-  const grown = { ...b, size: 9 };
-  arrange([a, grown, c]);
+  arrange([rowA, rowB, rowC]);
+  arrange([{ ...rowA, note: 'changed' }, rowB, rowC]);
+  const grown = { ...rowB, size: 9 };
+  arrange([rowA, grown, rowC]);
   const changed = { ...grown, note: 'changed' };
-  expect(arrange([a, changed, c])).toEqual([c, a, changed]);
+  expect(arrange([rowA, changed, rowC])).toEqual([rowC, rowA, changed]);
 });
 
 test('matches a full sort after any changes', () => {

@@ -43,6 +43,7 @@ test('renders the cells of later rows in order, a few rows per frame', () => {
     runFrame();
     renderedAfterFrame.push(rendered.length - 1);
   }
+  // Each frame renders six rows.
   expect(renderedAfterFrame).toEqual([6, 12, 14]);
   expect(rendered).toEqual(Array.from({ length: 15 }, (_, row) => row));
 });

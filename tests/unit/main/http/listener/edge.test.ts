@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { type EdgeCall, judgeEdge } from '../../../../../main/http/listener/edge.ts';
 
-const isOurs = (name: string): boolean => ['localhost', '10.0.0.7', '::1', 'rig.example'].includes(name);
+const isOwnName = (name: string): boolean => ['localhost', '10.0.0.7', '::1', 'rig.example'].includes(name);
 const judge = (call: Partial<EdgeCall>): string | null =>
   judgeEdge(
     { method: 'POST', hosts: ['10.0.0.7:8001'], origin: null, site: null, hasToken: false, ...call },
-    isOurs,
+    isOwnName,
   )?.code ?? null;
 
 describe('checking the Host header', () => {

@@ -410,14 +410,14 @@ test.each(['sh', 'dash', 'bash'])('parses the install script with %s', shell => 
 test('does nothing when the script is cut off anywhere', () => {
   const machine = openMachine();
   const completeLength = defaultScript.lastIndexOf('}');
-  // Every 151st character, and each of the last 25.
-  const cuts = [
+  // After every 151st character, and after each of the last 25.
+  const lengths = [
     ...Array.from({ length: Math.floor(completeLength / 151) }, (_, index) => index * 151),
     ...Array.from({ length: 25 }, (_, index) => completeLength - index),
   ];
-  for (const cut of cuts) {
-    const { stdout } = machine.run(serverOptions, { script: defaultScript.slice(0, cut) });
-    expect([cut, stdout, machine.calls(), machine.installed()]).toEqual([cut, '', [], []]);
+  for (const length of lengths) {
+    const { stdout } = machine.run(serverOptions, { script: defaultScript.slice(0, length) });
+    expect([length, stdout, machine.calls(), machine.installed()]).toEqual([length, '', [], []]);
   }
   expect(machine.run(serverOptions).status).toBe(0);
 }, 30_000);

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { findMismatch, planUpload } from '../../../../../main/http/uploads/upload-plan.ts';
 
 const tenBytes = { 'content-length': '10' };
-const hex = createHash('sha256').update('x').digest('hex');
-const base64 = Buffer.from(hex, 'hex').toString('base64');
+const sha256Hex = createHash('sha256').update('x').digest('hex');
+const sha256Base64 = Buffer.from(sha256Hex, 'hex').toString('base64');
 const planOrRefusalCode = (headers: Record<string, string>) => {
   const plan = planUpload(headers);
   return plan.ok ? plan.value : plan.refusal.code;
@@ -18,22 +18,25 @@ describe('planUpload', () => {
     [{ ...tenBytes, 'content-range': 'bytes 0-9/10' }, { part: { first: 0, total: 10 } }],
     [{ ...tenBytes, 'content-range': 'bytes 20-29/100' }, { part: { first: 20, total: 100 } }],
     [
-      { ...tenBytes, 'x-checksum-sha256': hex.toUpperCase() },
-      { ofBody: {}, ofFile: { sha256: hex } },
+      { ...tenBytes, 'x-checksum-sha256': sha256Hex.toUpperCase() },
+      { ofBody: {}, ofFile: { sha256: sha256Hex } },
     ],
-    [{ ...tenBytes, 'x-checksum-sha256': base64 }, { ofFile: { sha256: hex } }],
+    [{ ...tenBytes, 'x-checksum-sha256': sha256Base64 }, { ofFile: { sha256: sha256Hex } }],
     [
-      { ...tenBytes, 'repr-digest': `sha-256=:${base64}:` },
-      { ofBody: {}, ofFile: { sha256: hex } },
+      { ...tenBytes, 'repr-digest': `sha-256=:${sha256Base64}:` },
+      { ofBody: {}, ofFile: { sha256: sha256Hex } },
     ],
-    [{ ...tenBytes, 'content-digest': `sha-512=:x:,sha-256=:${base64}:` }, { ofBody: { sha256: hex } }],
     [
-      { ...tenBytes, 'x-amz-checksum-sha256': base64 },
-      { ofBody: { sha256: hex }, ofFile: {} },
+      { ...tenBytes, 'content-digest': `sha-512=:x:,sha-256=:${sha256Base64}:` },
+      { ofBody: { sha256: sha256Hex } },
+    ],
+    [
+      { ...tenBytes, 'x-amz-checksum-sha256': sha256Base64 },
+      { ofBody: { sha256: sha256Hex }, ofFile: {} },
     ],
     [{ ...tenBytes, 'x-amz-checksum-crc32': 'AAAAAQ==' }, { ofBody: { crc32: '00000001' } }],
     [{ ...tenBytes, 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' }, { ofBody: { md5: '0'.repeat(32) } }],
-    [{ ...tenBytes, 'x-amz-content-sha256': hex }, { ofBody: { sha256: hex } }],
+    [{ ...tenBytes, 'x-amz-content-sha256': sha256Hex }, { ofBody: { sha256: sha256Hex } }],
     [
       { ...tenBytes, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' },
       { ofBody: {}, ofFile: {} },
@@ -51,12 +54,12 @@ describe('planUpload', () => {
     [{ ...tenBytes, 'content-range': 'bytes 1-10/10' }, 'invalid_request'],
     [{ ...tenBytes, 'content-range': 'bytes 0-8/10' }, 'invalid_request'],
     [{ ...tenBytes, 'content-range': `bytes 0-9/${'9'.repeat(20)}` }, 'invalid_request'],
-    [{ ...tenBytes, 'x-checksum-sha256': hex.slice(1) }, 'invalid_request'],
-    [{ ...tenBytes, 'x-checksum-sha256': `${base64}=` }, 'invalid_request'],
-    [{ ...tenBytes, 'x-amz-checksum-sha256': hex }, 'invalid_request'],
-    [{ ...tenBytes, 'content-md5': base64 }, 'invalid_request'],
+    [{ ...tenBytes, 'x-checksum-sha256': sha256Hex.slice(1) }, 'invalid_request'],
+    [{ ...tenBytes, 'x-checksum-sha256': `${sha256Base64}=` }, 'invalid_request'],
+    [{ ...tenBytes, 'x-amz-checksum-sha256': sha256Hex }, 'invalid_request'],
+    [{ ...tenBytes, 'content-md5': sha256Base64 }, 'invalid_request'],
     [{ ...tenBytes, 'content-digest': 'md5=:x:' }, 'invalid_request'],
-    [{ ...tenBytes, 'repr-digest': `sha-256=:${hex}:` }, 'invalid_request'],
+    [{ ...tenBytes, 'repr-digest': `sha-256=:${sha256Hex}:` }, 'invalid_request'],
   ])('refuses the headers %o with %s', (headers, code) => {
     expect(planOrRefusalCode(headers)).toBe(code);
   });

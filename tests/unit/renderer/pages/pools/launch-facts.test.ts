@@ -61,6 +61,7 @@ describe('phasesOf', () => {
 
 describe('weightOf', () => {
   it('gives short phases a visible width beside long ones, and future phases the smallest width', () => {
+    // A weight is the square root of the seconds, but at least 1. The phases last 4 s, 3,600 s and 1 s.
     const [first, second, third] = phasesOf(launchView({ started_at: at(3_604) }), Date.parse(at(3_605)));
     expect([first, second, third].map(phase => phase && weightOf(phase))).toEqual([2, 60, 1]);
   });

@@ -76,6 +76,7 @@ describe('ticks', () => {
     ['week', ['2026-02-27T12:00', '2026-02-28T00:00']],
     ['month', ['2026-02-16T00:00', '2026-02-23T00:00']],
   ] as const)('are at round times for the level %s', (zoom, firstTicks) => {
+    // The ticks of a week are 12 hours apart only in a wider view.
     expect(times(zooms[zoom], zoom === 'week' ? 1_100 : undefined).slice(0, 2)).toEqual(firstTicks);
   });
 

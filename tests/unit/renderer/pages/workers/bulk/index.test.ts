@@ -4,14 +4,14 @@ import { runConcurrently } from '../../../../../../renderer/pages/workers/bulk/i
 test('runs every task, never more than the limit at the same time', async () => {
   let running = 0;
   let maxRunning = 0;
-  const done: number[] = [];
+  const finishedTasks: number[] = [];
   await runConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async task => {
     running += 1;
     maxRunning = Math.max(maxRunning, running);
     await new Promise(resolve => setImmediate(resolve));
     running -= 1;
-    done.push(task);
+    finishedTasks.push(task);
   });
-  expect(done.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  expect(finishedTasks.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   expect(maxRunning).toBe(3);
 });
