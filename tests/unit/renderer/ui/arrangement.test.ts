@@ -71,19 +71,19 @@ test('replaces a changed row at its new place after a sort', () => {
 });
 
 test('matches a full sort after any changes', () => {
-  const row = fc.record({
+  const anyRow = fc.record({
     id: fc.nat({ max: 5 }).map(String),
     size: fc.integer({ min: 0, max: 2 }),
     note: fc.constantFrom('x', 'y'),
   });
-  const rows = fc.uniqueArray(row, { selector: ({ id }) => id });
+  const anyRows = fc.uniqueArray(anyRow, { selector: ({ id }) => id });
   fc.assert(
-    fc.property(fc.array(fc.tuple(rows, fc.boolean())), steps => {
+    fc.property(fc.array(fc.tuple(anyRows, fc.boolean())), steps => {
       const { arrange } = createCountingArrangement();
       let current: readonly Row[] = [];
       for (const [newRows, isSameRows] of steps) {
         const byId = new Map(newRows.map(newRow => [newRow.id, newRow]));
-        current = isSameRows ? current.map(old => byId.get(old.id) ?? old) : newRows;
+        current = isSameRows ? current.map(oldRow => byId.get(oldRow.id) ?? oldRow) : newRows;
         expect(arrange(current)).toEqual(current.toSorted((x, y) => x.size - y.size));
       }
     }),
