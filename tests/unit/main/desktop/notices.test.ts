@@ -131,7 +131,7 @@ describe('trayMenu and trayText', () => {
     expect(job).toMatchObject({ act: { type: 'open', page: '/jobs/j_1' } });
   });
 
-  test('offers resume for a paused queue, and neither when the state is unknown', () => {
+  test('offers to resume a paused queue, and neither pause nor resume when the state is unknown', () => {
     expect(labels({ fleet: 'Lab', summary: { ...summary, isPaused: true } })).toContain('Resume queue');
     expect(trayText({ fleet: 'Lab', summary: { ...emptySummary, isPaused: true } }, en)).toBe(
       'Lab: no workers, no jobs running, queue paused',
@@ -223,7 +223,7 @@ describe('notices', () => {
     expect(toNotifications([], en)).toEqual([]);
   });
 
-  test('collects notices that arrive together, with longer delays in a storm', async () => {
+  test('collects notices that arrive together, and waits longer while many arrive', async () => {
     const clock = createVirtualClock();
     const burstSizes: number[] = [];
     const noticeCount = (): number => burstSizes.reduce((sum, size) => sum + size, 0);
@@ -239,7 +239,7 @@ describe('notices', () => {
     expect(burstSizes.length).toBeLessThanOrEqual(4);
     await clock.advance(120_000);
     expect(noticeCount()).toBe(65);
-    // The storm of notices is over, so the next one is shown soon.
+    // No more notices arrive for two minutes, so the next one is shown soon.
     burst.add(notice('job_completed'));
     await clock.advance(1_500);
     expect(burstSizes.at(-1)).toBe(1);

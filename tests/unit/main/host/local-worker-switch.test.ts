@@ -50,7 +50,7 @@ test('changes from off to on, to leaving while a job lasts, and to off', async (
   expect(localSwitch.calls).toEqual(['worker 1 starts with 0', 'worker 1 retires']);
 });
 
-test('restarts the local worker for new settings and after a change of mind', async () => {
+test('restarts the local worker for new settings, and when it is turned on while it leaves', async () => {
   const localSwitch = open();
   await localSwitch.turn(settings);
   await localSwitch.turn({ ...settings, gpus: '1' });

@@ -8,7 +8,7 @@ function openLog(json = true) {
 }
 
 describe('log lines', () => {
-  it('writes one line whatever it contains, as JSON and as text', () => {
+  it('writes each entry on one line, as JSON and as text', () => {
     for (const json of [true, false]) {
       const { log, lines } = openLog(json);
       log.warn('job.failed', { job_id: 'j_1', note: 'two\nlines \u001b[31m "quoted"' });
@@ -76,7 +76,7 @@ describe('an output that nobody reads', () => {
 });
 
 describe('createLog.within', () => {
-  it('adds the context to each line of its own work only', async () => {
+  it('adds the context only to the lines of its own work', async () => {
     const { log, read } = openLog();
     const finish = Promise.withResolvers<void>();
     const lines = ['one', 'two'].map(
@@ -93,11 +93,11 @@ describe('createLog.within', () => {
           );
         }),
     );
-    log.info('work', { id: 'nobody' });
+    log.info('work', { id: 'outside' });
     finish.resolve();
     await Promise.all(lines);
     expect(read().map(({ id, request_id }) => [id, request_id])).toEqual([
-      ['nobody', undefined],
+      ['outside', undefined],
       ['one', 'one'],
       ['two', 'two'],
     ]);
@@ -106,12 +106,12 @@ describe('createLog.within', () => {
   it('adds no context once the context is null', async () => {
     const { log, read } = openLog();
     let isOver = false;
-    let later = Promise.resolve();
+    let laterWork = Promise.resolve();
     log.within(
       () => (isOver ? null : { request_id: 'one' }),
       () => {
         log.info('first');
-        later = new Promise(resolve => {
+        laterWork = new Promise(resolve => {
           setImmediate(() => {
             log.info('later');
             resolve();
@@ -120,7 +120,7 @@ describe('createLog.within', () => {
       },
     );
     isOver = true;
-    await later;
+    await laterWork;
     expect(read().map(({ event, request_id }) => [event, request_id])).toEqual([
       ['first', 'one'],
       ['later', undefined],

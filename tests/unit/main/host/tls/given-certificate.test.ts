@@ -223,7 +223,7 @@ describe('a certificate that expires soon', () => {
     expect(fixture.log).toHaveLength(2);
   });
 
-  test('stops warning when it is stopped', async () => {
+  test('logs no warning after it is stopped', async () => {
     const fixture = await openWith(20 * dayMs);
     fixture.certificates.stop();
     await fixture.clock.advance(3 * dayMs);

@@ -65,7 +65,7 @@ test.each([
   expect(fail(second)).toEqual({ count: 0, begin: 0, limited: 1 });
 });
 
-test('drops the address that was quiet longest when there are too many', () => {
+test('forgets the address whose last failure is oldest when there are too many addresses', () => {
   const { fail } = openLimit();
   fail('10.0.0.1', 61);
   fail('10.0.0.2', 61);

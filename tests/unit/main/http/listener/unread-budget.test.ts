@@ -45,7 +45,7 @@ test('does not count the unread bytes of a closed reader', () => {
   expect(disconnected).toEqual([]);
 });
 
-test('does not count up to 16 KiB of unread bytes per reader, as readers that keep up have', () => {
+test('does not count readers with at most 16 KiB of unread bytes', () => {
   const { streams, disconnected } = createStreams(...Array.from({ length: 200 }, () => 10));
   const budget = createUnreadBudget(800 * kib);
   for (const stream of streams) budget.note(stream);

@@ -13,9 +13,14 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const version = '1.2.3';
 const [bundleName, executableName] = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
 
-// A worker program that prints its version or, when started in any other way, its arguments.
+// A worker program that prints its version or, when started in any other way, its arguments, token and input.
 const workerProgram = (printedVersion: string): string =>
-  `#!/bin/sh\nif [ "$1" = --version ]; then echo ${printedVersion}; else echo "started $* token=$SIMPLETUNER_WORKER_TOKEN"; read -r line; echo "stdin=$line"; fi\n`;
+  `#!/bin/sh
+if [ "$1" = --version ]; then echo ${printedVersion}; exit; fi
+echo "started $* token=$SIMPLETUNER_WORKER_TOKEN"
+read -r line
+echo "stdin=$line"
+`;
 // The two programs differ only so that they have different hashes.
 const executable = workerProgram(version);
 const bundle = `${workerProgram(version)}# bundle\n`;
@@ -44,6 +49,7 @@ const defaultScript = scriptOf([
   [executableName, executable],
 ]);
 
+/** Creates a home folder and the programs of a machine. */
 function openMachine(machine: Machine = {}) {
   const home = openFolder();
   const [tools, served] = [join(home, 'tools'), join(home, 'served')];
@@ -53,29 +59,29 @@ function openMachine(machine: Machine = {}) {
   const installedTools = requiredTools.filter(name => machine.missingTools?.includes(name) !== true);
   for (const name of installedTools)
     symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(tools, name));
-  const tool = (name: string, text: string): void =>
+  const createTool = (name: string, text: string): void =>
     writeFileSync(join(tools, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   const { fetcher = 'curl', platform = 'Linux x86_64', node = null } = machine;
   const [system, architecture] = platform.split(' ');
   // Records its arguments and prints the file whose name is at the end of the URL.
   if (fetcher !== null)
-    tool(
+    createTool(
       fetcher,
       `echo "${fetcher} $*" >> '${home}/calls'
        export -p >> '${home}/environments'
        while [ $# -gt 0 ]; do case $1 in -o | -O) out=$2 ;; http*) url=$1 ;; esac; shift; done
        cat '${served}'/"$(echo "$url" | sed 's#.*/##')" > "$out"`,
     );
-  tool('uname', `case $1 in -s) echo '${system}' ;; *) echo '${architecture}' ;; esac`);
+  createTool('uname', `case $1 in -s) echo '${system}' ;; *) echo '${architecture}' ;; esac`);
   // The install script runs `node -e` to check the version. This program accepts 20 and newer.
   if (node !== null)
-    tool(
+    createTool(
       'node',
       `case $1 in --version) echo v${node} ;; -e) [ ${node.startsWith('2') ? 1 : 0} = 1 ] ;; esac`,
     );
   const run = (
     args: readonly string[],
-    { input = '', script = machine.script ?? defaultScript, home: homeFolder = home, token = '' } = {},
+    { input = '', script = machine.script ?? defaultScript, token = '' } = {},
   ) => {
     const { status, stdout, stderr } = spawnSync('sh', ['-c', script, 'trainyard', ...args], {
       cwd: home,
@@ -83,7 +89,7 @@ function openMachine(machine: Machine = {}) {
       encoding: 'utf8',
       env: {
         PATH: tools,
-        ...(homeFolder !== '' && { HOME: homeFolder }),
+        HOME: home,
         ...(token !== '' && { JOIN_TOKEN: token }),
       },
     });

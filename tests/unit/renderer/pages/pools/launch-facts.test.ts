@@ -77,7 +77,7 @@ describe('inOrder', () => {
 });
 
 describe('iconOf', () => {
-  it('shows a failure only for outcomes that are one', () => {
+  it('shows the failure icon only for outcomes that are failures', () => {
     const iconOfOutcome = (outcome: LaunchView['outcome']) => iconOf({ state: 'ended', outcome });
     expect(iconOfOutcome('finished')).toBe('completed');
     expect(iconOfOutcome('not_needed')).toBe('cancelled');
@@ -87,7 +87,7 @@ describe('iconOf', () => {
 });
 
 describe('failureOfTest', () => {
-  it('passes only when a worker joined and left', () => {
+  it('reports a pool test as passed only when a worker joined and left', () => {
     const ended = { state: 'ended', outcome: 'finished' } as const;
     expect(failureOfTest(launchView(ended))).toBe('never_joined');
     expect(failureOfTest(launchView({ ...ended, joined_at: at(9) }))).toBeNull();
