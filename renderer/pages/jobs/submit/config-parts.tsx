@@ -3,7 +3,6 @@ import { isSecretName } from '../../../../protocol/secret-names.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 
-/** @internal */
 export const hidden = '••••••';
 
 interface Concealed {
@@ -12,7 +11,7 @@ interface Concealed {
   readonly count: number;
 }
 
-/** Replaces secret values by dots, so that neither onlookers nor screenshots reveal them. */
+/** Replaces secret values by dots, so that neither onlookers nor screenshots reveal them. @internal */
 export function conceal(value: unknown): Concealed {
   if (Array.isArray(value)) {
     const parts = value.map(conceal);
