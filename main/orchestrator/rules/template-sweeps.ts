@@ -84,10 +84,9 @@ const askedValues = (
   point: SweepPoint['values'],
 ): Record<string, ParameterValue> =>
   Object.fromEntries(
-    asked.flatMap(({ key }) => {
-      const value = point[key] ?? null;
-      return value === null ? [] : [[key, value] as const];
-    }),
+    Object.entries(point).flatMap(([key, value]) =>
+      value !== null && asked.some(parameter => parameter.key === key) ? [[key, value] as const] : [],
+    ),
   );
 
 /** The submission of a template contains its config. */
