@@ -19,7 +19,7 @@ interface RunSamplesProps {
   readonly runs: readonly Run[];
 }
 
-/** The samples of the first jobs side by side: a row per prompt, and one step for all. Renders nothing without samples. */
+/** The samples of the first jobs side by side: a row per prompt, all at the same training step. Renders nothing without samples. */
 export function RunSamples({ runs }: RunSamplesProps) {
   const isAllowed = useMay()(artifactsApi.samples);
   const pictures = usePictures();
@@ -52,12 +52,12 @@ const ownParams = ['at', 'prompt', 'open'] as const;
 function Samples({ jobs, names, isPart, read }: LoadedProps & { readonly read: SamplesRead }) {
   const t = useRunT();
   const [params, setParams] = useSearchParams();
-  const wanted = jobs.join(',');
+  const jobList = jobs.join(',');
   const view = useMemo((): GalleryView => {
-    const own = new URLSearchParams(params);
-    own.set('jobs', wanted);
-    return readView(own);
-  }, [params, wanted]);
+    const paramsWithJobs = new URLSearchParams(params);
+    paramsWithJobs.set('jobs', jobList);
+    return readView(paramsWithJobs);
+  }, [params, jobList]);
   const onShow = (next: GalleryView): void => {
     const written = writeView(next);
     setParams(
@@ -81,7 +81,7 @@ function Samples({ jobs, names, isPart, read }: LoadedProps & { readonly read: S
         <h2 id="compare-samples">
           {isPart ? t('runs.firstSamples', { count: jobs.length }) : t('runs.samples')}
         </h2>
-        <Link href={`/gallery?${writeView({ ...shown.own, jobs, open: null, isChoosing: false })}`}>
+        <Link href={`/gallery?${writeView({ ...shown.view, jobs, open: null, isChoosing: false })}`}>
           {t('runs.gallery')}
         </Link>
       </div>

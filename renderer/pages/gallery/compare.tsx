@@ -18,8 +18,8 @@ export function Compare({ view, onShow }: ViewProps) {
   const read = useSamples(jobs);
   const { samples, isLoaded, failure, reload } = read;
   const shown = useComparison({ view, onShow }, samples);
-  const { own, positions, unplaced } = shown;
-  const show = (part: Partial<GalleryView>): void => onShow({ ...own, open: null, ...part }, false);
+  const { positions, unplaced } = shown;
+  const show = (part: Partial<GalleryView>): void => onShow({ ...shown.view, open: null, ...part }, false);
   const remove = (job: JobId): void => {
     const left = jobs.filter(each => each !== job);
     show({ jobs: left, isChoosing: left.length === 0 });

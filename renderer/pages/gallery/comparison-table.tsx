@@ -92,15 +92,15 @@ interface CellProps {
 /** A sample that opens in full screen. A video has its own controls, so only its caption opens it. */
 function Cell({ sample, position, onOpen, onFocus }: CellProps) {
   const t = useGalleryT();
-  const { place, isNear } = useNear();
+  const { frameRef, isNear } = useNear();
   if (sample === null)
     return (
-      <span className="gallery-frame" ref={place}>
+      <span className="gallery-frame" ref={frameRef}>
         <span className="gallery-note muted">{t('gallery.none.before')}</span>
       </span>
     );
   const frame = (
-    <span className="gallery-frame" ref={place}>
+    <span className="gallery-frame" ref={frameRef}>
       {isNear && <SteppedPicture sample={sample} />}
     </span>
   );

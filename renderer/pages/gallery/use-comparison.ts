@@ -16,18 +16,18 @@ const addressPauseMs = 250;
 
 /** The state of a comparison: its step, the prompt and job that the keys act on, and the sample in full screen. */
 export function useComparison({ view, onShow }: ViewProps, samples: readonly GallerySample[]) {
-  const [own, setOwn] = useState(view);
+  const [shownView, setShownView] = useState(view);
   const [focused, setFocused] = useState<JobId | null>(null);
-  useAddress(own, view, onShow);
+  useAddress(shownView, view, onShow);
   const units = useMemo(() => unitsOf(samples), [samples]);
-  const unit: Unit = units.find(each => each === own.unit) ?? units[0] ?? 'step';
+  const unit: Unit = units.find(each => each === shownView.unit) ?? units[0] ?? 'step';
   const comparison = useMemo(() => compareSamples(samples, unit), [samples, unit]);
   const { positions, rows } = comparison;
-  const index = indexOfPosition(positions, own.unit === unit ? own.position : null);
+  const index = indexOfPosition(positions, shownView.unit === unit ? shownView.position : null);
   const position = positions[index] ?? 0;
-  const row = rows.find(({ promptKey }) => promptKey === own.prompt) ?? rows[0];
+  const row = rows.find(({ promptKey }) => promptKey === shownView.prompt) ?? rows[0];
   const sampleOf = (job: JobId): GallerySample | null => sampleAt(row?.byJob.get(job) ?? [], position);
-  const change = (part: Partial<GalleryView>): void => setOwn(was => ({ ...was, ...part }));
+  const change = (part: Partial<GalleryView>): void => setShownView(was => ({ ...was, ...part }));
   const moveTo = (to: number): void => {
     const next = positions[to];
     if (next !== undefined) change({ unit, position: next });
@@ -41,7 +41,7 @@ export function useComparison({ view, onShow }: ViewProps, samples: readonly Gal
   useKeys({ ArrowLeft: () => moveTo(index - 1), ArrowRight: () => moveTo(index + 1), f: openFocused }, false);
   return {
     ...comparison,
-    own,
+    view: shownView,
     change,
     units,
     unit,
@@ -49,7 +49,7 @@ export function useComparison({ view, onShow }: ViewProps, samples: readonly Gal
     position,
     moveTo,
     openSample,
-    open: own.open === null ? null : sampleOf(own.open),
+    open: shownView.open === null ? null : sampleOf(shownView.open),
     showInFull: ({ at, promptKey }: GallerySample): void =>
       change({ prompt: promptKey, ...(at !== null && { unit: at.unit, position: at.count }) }),
     noteFocus(job: JobId, prompt: string): void {
@@ -59,15 +59,15 @@ export function useComparison({ view, onShow }: ViewProps, samples: readonly Gal
   };
 }
 
-function useAddress(own: GalleryView, view: GalleryView, onShow: ViewProps['onShow']): void {
+function useAddress(shownView: GalleryView, view: GalleryView, onShow: ViewProps['onShow']): void {
   const isSame =
-    own.position === view.position &&
-    own.unit === view.unit &&
-    own.prompt === view.prompt &&
-    own.open === view.open;
+    shownView.position === view.position &&
+    shownView.unit === view.unit &&
+    shownView.prompt === view.prompt &&
+    shownView.open === view.open;
   useEffect(() => {
     if (isSame) return undefined;
-    const timer = setTimeout(() => onShow(own, true), addressPauseMs);
+    const timer = setTimeout(() => onShow(shownView, true), addressPauseMs);
     return () => clearTimeout(timer);
-  }, [own, isSame, onShow]);
+  }, [shownView, isSame, onShow]);
 }

@@ -175,11 +175,14 @@ export function usePicture({ file: { job_id: job, key, sha256 }, type }: Sample)
 const margin = '300px';
 
 /** Returns true when the element is visible or close to the viewport. */
-export function useNear(): { readonly place: RefObject<HTMLSpanElement | null>; readonly isNear: boolean } {
-  const place = useRef<HTMLSpanElement>(null);
+export function useNear(): {
+  readonly frameRef: RefObject<HTMLSpanElement | null>;
+  readonly isNear: boolean;
+} {
+  const frameRef = useRef<HTMLSpanElement>(null);
   const [isNear, setNear] = useState(false);
   useEffect(() => {
-    const element = place.current;
+    const element = frameRef.current;
     if (element === null) return undefined;
     const watch = new IntersectionObserver(entries => setNear(entries.at(-1)?.isIntersecting === true), {
       rootMargin: margin,
@@ -187,5 +190,5 @@ export function useNear(): { readonly place: RefObject<HTMLSpanElement | null>; 
     watch.observe(element);
     return () => watch.disconnect();
   }, []);
-  return { place, isNear };
+  return { frameRef, isNear };
 }

@@ -87,14 +87,14 @@ export function groupTitle({ at, folder }: Pick<SampleGroup, 'at' | 'folder'>, t
 interface TileProps {
   readonly sample: Sample;
   readonly onOpen: () => void;
-  /** Shown below the preview in place of the file name. */
+  /** Shown below the preview instead of the file name. */
   readonly children?: ReactNode;
 }
 
 /** A button with a preview. It has its final size before the image has loaded, so that nothing moves. */
 export function Tile({ sample, onOpen, children }: TileProps) {
   const t = useT();
-  const { place, isNear } = useNear();
+  const { frameRef, isNear } = useNear();
   const { file, name } = sample;
   const canSee = useMay()(artifactsApi.download);
   const isDrawn = canSee && isNear && sample.kind === 'picture' && file.bytes <= maxThumbnailBytes;
@@ -102,7 +102,7 @@ export function Tile({ sample, onOpen, children }: TileProps) {
   return (
     <button type="button" className="sample" title={file.key} onClick={onOpen}>
       <span className="unseen">{t('files.sample.open', { name, size })}</span>
-      <span className="sample-frame" ref={place}>
+      <span className="sample-frame" ref={frameRef}>
         {isDrawn ? <Thumbnail key={file.sha256} sample={sample} /> : <Placeholder sample={sample} />}
       </span>
       <span className="sample-caption" aria-hidden="true">
@@ -122,7 +122,7 @@ function Thumbnail({ sample }: { readonly sample: Sample }) {
   return <img src={shown.url} alt="" loading="lazy" decoding="async" onError={() => setBroken(true)} />;
 }
 
-/** Shown in place of a preview for large images and for files that are no images. */
+/** Fills the frame when no thumbnail is drawn: empty for an image, else the kind of the file. */
 function Placeholder({ sample: { kind } }: { readonly sample: Sample }) {
   const t = useT();
   if (kind === 'picture') return null;

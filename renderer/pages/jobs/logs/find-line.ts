@@ -39,15 +39,15 @@ export async function findPrevious(
 
 async function lastBetween(search: SearchLines, text: string, from: number, to: number): Promise<FoundLine> {
   let last: number | null = null;
-  let at = from;
-  while (at < to) {
+  let next = from;
+  while (next < to) {
     // Each part starts after the last match of the previous one.
-    const found = await search(text, at);
+    const found = await search(text, next);
     if (found === null) return 'unread';
-    const before = found.matches.filter(({ line }) => line < to);
-    last = before.at(-1)?.line ?? last;
-    if (found.isAll || before.length < found.matches.length || last === null) return last;
-    at = last + 1;
+    const inRange = found.matches.filter(({ line }) => line < to);
+    last = inRange.at(-1)?.line ?? last;
+    if (found.isAll || inRange.length < found.matches.length) return last;
+    next = (found.matches.at(-1)?.line ?? to) + 1;
   }
   return last;
 }
@@ -97,10 +97,7 @@ const maxAnswers = 8;
  * Finds the first line that looks like an error. Null when there is none; `unread` when a search failed. Uses the
  * server's search, because reading the whole log would take minutes.
  */
-export async function firstError(
-  search: SearchLines,
-  textOf: (line: LogLine) => string,
-): Promise<number | null | 'unread'> {
+export async function firstError(search: SearchLines, textOf: (line: LogLine) => string): Promise<FoundLine> {
   let first: number | null = null;
   for (const word of errorWords) {
     let from = 0;

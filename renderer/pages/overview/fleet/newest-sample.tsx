@@ -23,11 +23,11 @@ export function NewestSample({ job }: { readonly job: JobView }) {
 }
 
 function Newest({ job }: { readonly job: JobView }) {
-  const { place, isNear } = useNear();
+  const { frameRef, isNear } = useNear();
   const pictures = usePictures();
   const sample = useNewest(job, isNear);
   return (
-    <span ref={place} className="rig-sample">
+    <span ref={frameRef} className="rig-sample">
       <PicturesProvider value={pictures}>
         {sample !== null && isNear && <Picture sample={sample} job={job} />}
       </PicturesProvider>

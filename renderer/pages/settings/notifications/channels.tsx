@@ -73,7 +73,7 @@ function Channel({ channel, onChange, onEdit, onDelete }: ChannelProps) {
       showFailure(t, answer.failure);
     }
   };
-  const turn = async (): Promise<void> => {
+  const toggleEnabled = async (): Promise<void> => {
     const answer = await client.call(notificationsApi.updateChannel, {
       params: { id },
       body: { enabled: !enabled },
@@ -107,7 +107,7 @@ function Channel({ channel, onChange, onEdit, onDelete }: ChannelProps) {
           label={t('notify.channel.menu', { name })}
           enabled={enabled}
           onEdit={onEdit}
-          onTurn={() => void turn()}
+          onToggle={() => void toggleEnabled()}
           onDelete={onDelete}
         />
       </span>

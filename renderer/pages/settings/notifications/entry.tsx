@@ -11,19 +11,19 @@ interface EntryMenuProps {
   readonly label: string;
   readonly enabled: boolean;
   readonly onEdit: () => void;
-  readonly onTurn: () => void;
+  readonly onToggle: () => void;
   readonly onDelete: () => void;
 }
 
 /** The actions on a channel or a rule. */
-export function EntryMenu({ label, enabled, onEdit, onTurn, onDelete }: EntryMenuProps) {
+export function EntryMenu({ label, enabled, onEdit, onToggle, onDelete }: EntryMenuProps) {
   const t = useNotifyT();
   return (
     <Menu
       label={label}
       items={[
         { id: 'edit', text: t('notify.edit'), onSelect: onEdit },
-        { id: 'turn', text: t(enabled ? 'notify.disable' : 'notify.enable'), onSelect: onTurn },
+        { id: 'toggle', text: t(enabled ? 'notify.disable' : 'notify.enable'), onSelect: onToggle },
         { id: 'delete', text: t('notify.delete'), isDanger: true, onSelect: onDelete },
       ]}
     />

@@ -66,9 +66,9 @@ function Rule({ rule, onChange, onEdit, onDelete }: RuleProps) {
   const t = useNotifyT();
   const { client } = usePanel();
   const { rule_id: id, channel_name: channel, events, user, tag, stalled_minutes: minutes, enabled } = rule;
-  const turn = async (): Promise<void> => {
-    const { rule_id: _id, channel_name: _name, ...kept } = rule;
-    const body = { ...kept, enabled: !enabled };
+  const toggleEnabled = async (): Promise<void> => {
+    const { rule_id: _id, channel_name: _name, ...settings } = rule;
+    const body = { ...settings, enabled: !enabled };
     const answer = await client.call(notificationsApi.updateRule, { params: { id }, body });
     if (!answer.ok) showFailure(t, answer.failure);
     onChange();
@@ -96,7 +96,7 @@ function Rule({ rule, onChange, onEdit, onDelete }: RuleProps) {
           label={t('notify.rule.menu', { channel })}
           enabled={enabled}
           onEdit={onEdit}
-          onTurn={() => void turn()}
+          onToggle={() => void toggleEnabled()}
           onDelete={onDelete}
         />
       </span>

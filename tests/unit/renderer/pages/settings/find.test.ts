@@ -35,6 +35,7 @@ const hrefs = (query: string, t = en, topicsToSearch: Topics = topics): readonly
 describe('the search of the settings', () => {
   it('finds a setting by its label, a description, an option or its topic', () => {
     expect(hrefs('lang')).toEqual(['/settings/general#language']);
+    // The English text of `backups.what` mentions the audit trail.
     expect(hrefs('audit trail')).toEqual(['/settings/data#backups']);
     expect(hrefs('dark')).toEqual(['/settings/general#theme']);
     expect(hrefs('general')).toEqual(['/settings/general#theme', '/settings/general#language']);
