@@ -223,7 +223,7 @@ async function serve(serving: Serving): Promise<TurnEnd> {
     logs,
     outputs,
     jobs: {
-      prepare: offer => prepareJob(offer, rig, logs.isLogFileInUse),
+      prepare: offer => prepareJob(offer, rig, logs.isUsedByOtherAttempt),
       ...fetchesOf(serving, storing, network.signal),
       fetchData: data.fetchData,
       reachable: () => findReachable(config.nodeAddress, url),

@@ -65,29 +65,36 @@ async function fetchAll(places: readonly DataPlace[], deps: DataDeps): Promise<n
   }
   if (signal.aborted) return 0;
   await claimDataFolder(places, deps.workDir);
-  const wanted = datasets.flatMap(({ files }) => files);
-  const room = await cache.makeRoom(wanted, new Set(places.map(({ data }) => data.version)));
+  const requiredFiles = datasets.flatMap(({ files }) => files);
+  const room = await cache.makeRoom(requiredFiles, new Set(places.map(({ data }) => data.version)));
   if (!room.ok) return room.reason;
   const onProgress = createProgressReport(deps);
-  const end = await fetchContents({ ...deps, wanted, contents, source: sourceOf(storage), onProgress });
+  const end = await fetchContents({
+    ...deps,
+    wanted: requiredFiles,
+    contents,
+    source: sourceOf(storage),
+    onProgress,
+  });
   if (end.kind === 'failed') return end.why;
   if (end.kind === 'aborted') return 0;
   for (const { place, files } of datasets) {
     await cache.complete(place.data.version, files);
     const { folder, path, data } = place;
-    // The config names this file, so it has the name that the config expects.
-    const named = data.is_file
+    // The data of `is_file` is a single file. It gets the name from the config, not the one in the manifest.
+    const filesToLink = data.is_file
       ? files.map(file => ({ ...file, path: path.slice(folder.length + 1) }))
       : files;
-    const out = await layOut({ files: named, contents, folder, platform: process.platform, signal });
+    const out = await layOut({ files: filesToLink, contents, folder, platform: process.platform, signal });
     if (!out.ok) return out.reason;
   }
   return end.fetched;
 }
 
 async function claimDataFolder([first]: readonly DataPlace[], workDir: string): Promise<void> {
-  const [job] = first === undefined ? [] : relative(workDir, first.folder).split(sep);
-  if (job !== undefined) await claimData(workDir, job);
+  // All places are below one job folder, the first part of the path.
+  const [jobFolder] = first === undefined ? [] : relative(workDir, first.folder).split(sep);
+  if (jobFolder !== undefined) await claimData(workDir, jobFolder);
 }
 
 const sourceOf = (storage: Storage): ContentSource => ({
@@ -103,17 +110,18 @@ const sourceOf = (storage: Storage): ContentSource => ({
 
 /** The maximum size of a manifest in bytes. The orchestrator accepts no larger one. */
 const maxManifest = 256 * 1_048_576;
-const maxWrong = 2;
+const maxWrongHashes = 2;
 
 type Manifest = readonly DatasetFile[] | string;
 
 /** Returns the files of a version, or why the manifest cannot be fetched. */
 async function manifestOf(version: string, deps: DataDeps): Promise<Manifest> {
   const { cache, clock, random, signal } = deps;
-  const known = await cache.filesOf(version);
-  if (known !== null) return known;
+  const cached = await cache.filesOf(version);
+  if (cached !== null) return cached;
   const source = sourceOf(deps.storage);
-  let wrong = 0;
+  let wrongHashes = 0;
+  // `ok` ends the retries. The value is the files, or why they cannot be fetched.
   const fetch = async (): Promise<RetryAnswer<Manifest, 'broken'>> => {
     const opened = await source.open(version, 0, signal);
     if (opened.kind === 'refused') return { ok: true, value: opened.why };
@@ -124,8 +132,8 @@ async function manifestOf(version: string, deps: DataDeps): Promise<Manifest> {
       const manifest = parseManifest(text);
       return { ok: true, value: manifest.ok ? manifest.files : manifest.reason };
     }
-    wrong += 1;
-    return wrong === maxWrong
+    wrongHashes += 1;
+    return wrongHashes === maxWrongHashes
       ? { ok: true, value: 'The list of files arrived with the wrong SHA-256' }
       : { ok: false, failure: 'broken' };
   };
@@ -133,7 +141,9 @@ async function manifestOf(version: string, deps: DataDeps): Promise<Manifest> {
   return end.kind === 'done' ? end.value : [];
 }
 
-/** Returns null when the connection breaks. */
+/**
+ * Returns null when the connection breaks, and an empty text, which has the wrong hash, when the manifest is too large.
+ */
 async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string | null> {
   const received: Uint8Array[] = [];
   let bytes = 0;

@@ -62,7 +62,7 @@ const ERROR_MESSAGES: readonly {
 
 /**
  * The values in the fields of a lost GPU. Other values in brackets ([N/A], [Not Supported], ...) mean that a value is
- * unknown.
+ * unknown (for [Unknown Error], see `gpuOf`).
  */
 const LOST = ['[GPU is lost]', '[GPU requires reset]'];
 
@@ -105,7 +105,8 @@ function textOf(field: string | undefined): string | undefined {
 function gpuOf(row: readonly string[]): Gpu | undefined {
   const [memory, driver, uuid] = row.slice(-3);
   const name = row.slice(1, -3).join(', ');
-  // On a healthy laptop, only the power value may be [Unknown Error], but not the name or the memory.
+  // [Unknown Error] as name or memory means a lost GPU. `LOST` does not contain it, because other queries also ask for the
+  // power, and a healthy laptop can report it there.
   if (name === '' || isLost(row) || name === '[Unknown Error]' || memory === '[Unknown Error]')
     return undefined;
   const mib = figure(memory);
@@ -133,9 +134,9 @@ function lostProblem(rows: readonly string[][]): GpuProblem | undefined {
 }
 
 function readErrorMessage(otherText: string): GpuProblem | undefined {
-  const known = ERROR_MESSAGES.find(({ pattern }) => otherText.includes(pattern));
-  if (known === undefined) return undefined;
-  return { code: known.code, message: `nvidia-smi says: ${otherText.slice(0, 300)} ${known.remedy}` };
+  const match = ERROR_MESSAGES.find(({ pattern }) => otherText.includes(pattern));
+  if (match === undefined) return undefined;
+  return { code: match.code, message: `nvidia-smi says: ${otherText.slice(0, 300)} ${match.remedy}` };
 }
 
 /** Returns the problem that the output of a query shows: a driver failure, or lost GPUs. */

@@ -35,7 +35,7 @@ export interface AttemptLogs {
   acknowledge(attemptId: AttemptId): void;
   /** Continues to send the logs of ended attempts that an earlier process of the agent has left. */
   resume(): void;
-  isLogFileInUse: LogCheck;
+  isUsedByOtherAttempt: LogCheck;
   /** Resolves when all finished logs are sent, when the orchestrator does not answer, or after `withinMs`. */
   leave(withinMs: number): Promise<void>;
 }
@@ -150,7 +150,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
       makeRoom(null);
       for (const attemptId of acknowledgedIn(state)) drain(attemptId);
     },
-    isLogFileInUse: createLogCheck(runsDir),
+    isUsedByOtherAttempt: createLogCheck(runsDir),
     leave: withinMs =>
       leaveLogs(
         [...logs.values()].map(({ shipper }) => shipper),

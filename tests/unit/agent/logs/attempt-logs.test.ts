@@ -22,6 +22,8 @@ import { taskOf } from '../guard-fixture.ts';
 import { until } from '../guard-rig.ts';
 
 const exit = { code: 0, signal: null, stopped: null, startError: null, tail: '' };
+/** A process id above the limit of every system. */
+const noSuchProcess = { pid: 2 ** 30, start: 'x' };
 const day = 24 * 60 * 60 * 1000;
 
 /** The state folder of a rig, and an orchestrator that accepts its logs. */
@@ -84,6 +86,7 @@ describe('log of an attempt', () => {
     const logs = start();
     leaveRun('a1', 'hello\nthe-secret-of-this-worker abcdefgh\n');
     logs.follow(attemptId('a1'), ['abcdefgh']);
+    // A second call must not replace the secrets of the first.
     logs.follow(attemptId('a1'), []);
     await advanceUntil(() => store.of().text !== '');
     expect(store.of()).toMatchObject({ text: 'hello\n[redacted] [redacted]\n', isComplete: false });
@@ -104,7 +107,7 @@ describe('log of an attempt', () => {
     logs.acknowledge(attemptId('a1'));
     await clock.advance(60_000);
     expect(runFolders()).toEqual(['a1']);
-    // The record of the run has been removed too.
+    // An acknowledged run is not adopted again, although its folder is still there.
     expect(await find()).toBeNull();
     expect(runFolders()).toEqual(['a1']);
     fail(null);
@@ -135,13 +138,13 @@ describe('log of an attempt', () => {
 
   it('continues an upload after a restart of the agent', async () => {
     const { start, leaveRun, store, runFolders, advanceUntil, fail, clock } = createFixture();
-    const process = new AbortController();
-    const first = start(process.signal);
+    const firstAgent = new AbortController();
+    const logsOfFirst = start(firstAgent.signal);
     leaveRun('a1');
     fail(unreachable());
-    first.acknowledge(attemptId('a1'));
+    logsOfFirst.acknowledge(attemptId('a1'));
     await clock.advance(1_000);
-    process.abort();
+    firstAgent.abort();
     fail(null);
     await clock.advance(60_000);
     expect(runFolders()).toEqual(['a1']);
@@ -152,15 +155,15 @@ describe('log of an attempt', () => {
   });
 
   it.each([
-    ['whose end was never reported', () => {}, { code: null }],
-    ['that was abandoned', (path: string) => writeStop({ path }, { order: 'abandon', graceMs: 0 }), exit],
-  ])('uploads the log of an attempt %s', async (_title, orderStop, expectedExit) => {
+    ['whose end was never reported', () => {}, false],
+    ['that was abandoned', (path: string) => writeStop({ path }, { order: 'abandon', graceMs: 0 }), true],
+  ])('uploads the log of an attempt %s', async (_title, orderStop, hasExitRecord) => {
     const { start, state, leaveRun, store, find, runFolders, advanceUntil } = createFixture();
     leaveRun('a1');
     const run = state.runOf(attemptId('a1'));
-    takeRun(run, { pid: 2 ** 30, start: 'x' });
+    takeRun(run, noSuchProcess);
     orderStop(run.path);
-    if (expectedExit.code !== null) writeExit(run, exit);
+    if (hasExitRecord) writeExit(run, exit);
     expect(await find()).toBeNull();
     expect(acknowledgedAt(run)).not.toBeNull();
     start().resume();
@@ -214,9 +217,10 @@ describe('log of an attempt', () => {
     expect(store.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
-  it('removes a run folder that cannot be marked, so that its end is not reported again', () => {
+  it('removes a run folder that cannot be marked as acknowledged, so that its end is not reported again', () => {
     const { start, state, leaveRun, runFolders } = createFixture();
     leaveRun('a1');
+    // A folder of this name makes writing the mark fail.
     mkdirSync(join(state.runOf(attemptId('a1')).path, 'settled.json'));
     start().acknowledge(attemptId('a1'));
     expect(runFolders()).toEqual([]);
@@ -277,11 +281,12 @@ describe('leaving agent', () => {
     const logs = start();
     logs.follow(attemptId('a1'), []);
     logs.acknowledge(attemptId('a1'));
+    const before = clock.mono();
     let hasLeft = false;
     void logs.leave(5_000).then(() => (hasLeft = true));
     await advanceUntil(() => hasLeft, 1);
     expect(store.of().isComplete).toBe(true);
-    expect(clock.mono()).toBeLessThan(5_005_000);
+    expect(clock.mono() - before).toBeLessThan(5_000);
   });
 
   it('does not wait for an unreachable server, and leaves logs to the next start', async () => {
@@ -299,14 +304,14 @@ describe('leaving agent', () => {
   });
 });
 
-it('protects a log file as long as a run folder names it', () => {
+it('protects a log file from other attempts as long as a run folder names it', () => {
   const { start, state, leaveRun } = createFixture();
   const file = leaveRun('a1');
   const logs = start();
-  expect(logs.isLogFileInUse(file, attemptId('a2'))).toBe(true);
-  expect(logs.isLogFileInUse(file, attemptId('a1'))).toBe(false);
-  expect(logs.isLogFileInUse(`${file}x`, attemptId('a2'))).toBe(false);
+  expect(logs.isUsedByOtherAttempt(file, attemptId('a2'))).toBe(true);
+  expect(logs.isUsedByOtherAttempt(file, attemptId('a1'))).toBe(false);
+  expect(logs.isUsedByOtherAttempt(`${file}x`, attemptId('a2'))).toBe(false);
   state.dropReport(attemptId('a1'));
-  expect(logs.isLogFileInUse(file, attemptId('a2'))).toBe(false);
+  expect(logs.isUsedByOtherAttempt(file, attemptId('a2'))).toBe(false);
   expect(existsSync(file)).toBe(false);
 });

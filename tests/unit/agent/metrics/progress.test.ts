@@ -142,7 +142,7 @@ describe('any input', () => {
     );
   });
 
-  it('bounds the length of lines and figures', () => {
+  it('bounds the length of lines, and returns only finite figures', () => {
     fc.assert(
       fc.property(output, bytes => {
         for (const item of readAll(bytes)) {
@@ -201,6 +201,7 @@ describe('linear time', () => {
     ['unfinished OSC', '', '\u001b]0', ''],
     ['spaces', 'a', ' ', 'x'],
   ])('takes linear time for %s', (_title, before, unit, after) => {
+    // 50 characters leave room for the text around it.
     const hostile = (length: number): string => before + repeat(unit, length - 50) + after;
     const short = Array.from({ length: 64 }, () => hostile(2 * KIB));
     const long = [hostile(64 * KIB), hostile(64 * KIB)];
@@ -253,8 +254,8 @@ describe('tail of the output', () => {
     ['nothing', [], ''],
     ['blank lines', ['a', '', ' \t ', '\u001b[0m', 'b'], 'a\nb'],
     ['colours and control characters', ['\u001b[31mE:\u001b[0m\tout of\0\u0007'], 'E: out of'],
-    ['a line that is too long', ['first', `Error${'█'.repeat(10)}`], 'Error█'],
-  ])('keeps the tail of %s', (_title, lines, expected) => {
+    ['a last line that is too long: its beginning', ['first', `Error${'█'.repeat(10)}`], 'Error█'],
+  ])('returns the right tail for %s', (_title, lines, expected) => {
     expect(tailOf(lines, 3, 10)).toBe(expected);
   });
 
