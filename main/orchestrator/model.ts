@@ -19,7 +19,7 @@ import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../pr
 import type { Registration } from '../../protocol/worker-api.ts';
 import type { UpdateId, UpdateOrder, UpdateState, UpdateTime } from '../../protocol/worker-update.ts';
 import type { AttemptInput, WantedInput } from './input-model.ts';
-import { hasGuard, publishedTrainers } from './v1-agent.ts';
+import { hasGuard, trainersOfPublishedAgent } from './v1-agent.ts';
 import type { Labels } from '../../protocol/text.ts';
 
 /** Milliseconds since 1970 by this machine's clock: for display, never for deadlines. */
@@ -53,7 +53,7 @@ export interface AgentFacts {
   readonly agentVersion: string | null;
   /** Heartbeats update it. Stored, so that a restarted orchestrator dispatches nothing to a broken GPU. */
   readonly gpuTroubles: readonly GpuTrouble[];
-  /** Why the rig takes no job for now; null when it does, or when its agent reports no hours. Heartbeats update it. */
+  /** Why the rig takes no job for now; null when it takes jobs, or when its agent does not know opening hours. Heartbeats update it. */
   readonly closed?: Closed | null;
   /** Whether it can train a job together with the agents of other machines; absent from agents of earlier versions. */
   readonly isMultiNode?: boolean;
@@ -87,13 +87,13 @@ const allowedConfigKeysOf = (worker: Worker): readonly string[] =>
 
 /** Null before the first registration, and when the agent does not report them. */
 const trainersOf = (worker: Worker): readonly string[] | null =>
-  worker.agent?.trainers?.map(({ name }) => name) ?? publishedTrainers(worker);
+  worker.agent?.trainers?.map(({ name }) => name) ?? trainersOfPublishedAgent(worker);
 
 /** The properties of a worker that matching uses. */
 export interface Offering {
   /** The orchestrator's own machine; all others are remote. */
   readonly local: boolean;
-  /** Machines of its allocation: its jobs need exactly as many. */
+  /** Number of machines of this worker (a Slurm allocation can have several). It takes only jobs that need exactly this number. */
   readonly nodes: number;
   /** Whether it can be one of several workers that train a job together. */
   readonly isMultiNode: boolean;
@@ -155,7 +155,7 @@ export interface Drain {
   readonly deadlineMs: number | null;
 }
 
-/** Several jobs in a row could not start here. The worker gets no jobs until its trial. */
+/** Several jobs in a row could not start here. The worker gets no jobs until one job is tried on it, some minutes later. */
 export interface Quarantine {
   readonly reason: string;
   readonly since: WallMs;
@@ -230,7 +230,7 @@ export interface JobSpec {
   /** The GPUs that the config names, by their numbers on the worker; null when any will do. */
   readonly devices: readonly number[] | null;
   readonly maxRetries: number;
-  /** Causes to retry in addition to those outside the trainer. */
+  /** Causes to retry. Causes that lie outside the trainer are always retried. */
   readonly retryOn: readonly FailureCause[];
   readonly onLostContact: OnLostContact;
   /** Maximum run time of an attempt; null for none. */
@@ -269,7 +269,7 @@ export interface Attempt {
   readonly end: AttemptEnd | null;
   /** A report of its worker after another attempt had taken over. It is stored, but has no effect. */
   readonly late: LateResult | null;
-  /** The checkpoint to continue from, chosen when the attempt was offered; null if there was none. */
+  /** The checkpoint to continue from, chosen at the offer. Null when there was none and no step had been done before. */
   readonly resumed: Resumption | null;
   /** Links to its run at experiment trackers, as its worker found them in the log; absent for none. */
   readonly links?: readonly RunLink[];
@@ -279,7 +279,7 @@ export interface Attempt {
 
 /** The checkpoint from which an attempt continues. */
 export interface Resumption {
-  /** Null when there is none, and the attempt starts over. */
+  /** Null when steps were done but there is no checkpoint: the attempt starts over. */
   readonly checkpoint: string | null;
   readonly step: number | null;
   /** Completed steps that must be repeated; null if unknown. */
@@ -310,7 +310,7 @@ export interface AttemptEnd {
 /** A job that another one waits for. */
 export interface Parent {
   readonly id: JobId;
-  /** The first of the retries that the parent belongs to. Any of them can complete the work that the child waits for. */
+  /** The first job of the parent's chain of retries. Any of them can complete the work that the child waits for. */
   readonly root: JobId;
   /** Whether it has ended as required, with all files that the job takes. Stored, so that the parent may be deleted afterwards. */
   readonly isDone: boolean;
@@ -359,7 +359,7 @@ export interface PendingJob extends JobBase {
 export interface StopOrder {
   readonly why: 'cancel' | 'timeout' | 'drain' | 'node';
   readonly since: WallMs;
-  /** For `node`: how another worker of the attempt failed. Null or absent when nothing has run, and the job loses no retry. */
+  /** For `node`: how another worker of the attempt failed. Null or absent when no trainer had started yet; then the job loses no retry. */
   readonly end?: StopCause | null;
 }
 
@@ -371,7 +371,8 @@ export interface StopCause {
   readonly signal: string | null;
 }
 
-export interface HeldJob extends JobBase {
+/** A live job that nobody has ordered to stop. */
+export interface AssignedJob extends JobBase {
   readonly status: Exclude<LiveStatus, 'cancelling'>;
   readonly attempt: Attempt;
 }
@@ -382,7 +383,7 @@ export interface StoppingJob extends JobBase {
   readonly stop: StopOrder;
 }
 
-export type LiveJob = HeldJob | StoppingJob;
+export type LiveJob = AssignedJob | StoppingJob;
 
 /** The uploads that a worker still owes after the end of its attempt. */
 export interface Outstanding {

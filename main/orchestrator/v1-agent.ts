@@ -21,7 +21,7 @@ const isPublishedAgent = (worker: Worker | null): boolean => worker?.agent?.prot
 const isOwnAgent = (worker: Worker | null): boolean => worker?.agent?.protocol === 2;
 
 /** It reports no trainers, and starts SimpleTuner with any config. */
-export const publishedTrainers = (worker: Worker): readonly string[] | null =>
+export const trainersOfPublishedAgent = (worker: Worker): readonly string[] | null =>
   isPublishedAgent(worker) ? ['simpletuner', 'command'] : null;
 
 /** It has no guard, so its trainer ends with it. */

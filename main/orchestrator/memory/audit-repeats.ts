@@ -49,12 +49,13 @@ export function appendBounded(
   }
 }
 
-function openWindow(deps: RepeatsDeps, fact: AuditFact, wanted: string): Window {
-  const source = deps.repeats.size < maxWindows ? wanted : 'others';
-  const key = `${fact.type} ${source}`;
-  const open = deps.repeats.get(`${fact.type} ${wanted}`) ?? deps.repeats.get(key);
+function openWindow(deps: RepeatsDeps, fact: AuditFact, source: string): Window {
+  const countedAs = deps.repeats.size < maxWindows ? source : 'others';
+  const key = `${fact.type} ${countedAs}`;
+  // A source that already has a window keeps it, also when the limit is reached.
+  const open = deps.repeats.get(`${fact.type} ${source}`) ?? deps.repeats.get(key);
   if (open !== undefined) return open;
-  const window = { fact, source, written: 0, repeats: 0 };
+  const window = { fact, source: countedAs, written: 0, repeats: 0 };
   deps.repeats.set(key, window);
   deps.after(windowMs, () => closeWindow(deps, key));
   return window;

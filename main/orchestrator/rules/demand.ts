@@ -58,11 +58,11 @@ function createAllowances(allowance: Allowance) {
 interface PlannedPool {
   readonly facts: PoolFacts;
   readonly load: Load;
-  /** Coming launches that no job has claimed yet, in the order in which they were ordered. Tests take no jobs. */
+  /** Coming launches that no job has claimed yet, in the order in which they were ordered. Without test launches, which take no jobs. */
   readonly unclaimed: Set<Launch>;
-  /** Kinds that it cannot give: its load only grows while a plan is made. */
+  /** Kinds that it has refused. It would refuse them again, because its load only grows while a plan is made. */
   readonly refused: Set<DemandKind>;
-  /** Kinds that none of the unclaimed launches fits: they only become fewer. */
+  /** Kinds that no unclaimed launch fits. None will, because the launches only become fewer while a plan is made. */
   readonly unfit: Set<DemandKind>;
 }
 
@@ -92,7 +92,7 @@ function claim(pools: readonly PlannedPool[], { kind }: DemandJob): Launch | nul
 function canGive({ facts, load, refused }: PlannedPool, job: DemandJob, now: WallMs): boolean {
   if (refused.has(job.kind)) return false;
   const blockers = blockersFor(facts, job, load, now);
-  // Another job of this kind may have waited for long enough.
+  // Remember the refusal, except for spill_over: another job of this kind may have waited long enough.
   if (blockers.some(({ code }) => code !== 'spill_over')) refused.add(job.kind);
   return blockers.length === 0;
 }
@@ -127,16 +127,16 @@ function orderWarm({ facts, load, unclaimed }: PlannedPool, now: WallMs): readon
 
 /** Unclaimed launches beyond the warm ones, the newest first. */
 function surplusOf({ facts, unclaimed }: PlannedPool): readonly LaunchId[] {
-  const kept = Math.max(0, facts.pool.settings.warm - facts.idle);
+  const warmCount = Math.max(0, facts.pool.settings.warm - facts.idle);
   return [...unclaimed]
-    .slice(kept)
+    .slice(warmCount)
     .toReversed()
     .map(({ id }) => id);
 }
 
 /**
- * Decides which launches to order and which to end. `jobs`: in the order of the queue. `pools`: the preferred one first. A launch is
- * ordered for a job only as a reason: its worker takes the first job that fits.
+ * Decides which launches to order and which to end. `jobs`: in the order of the queue. `pools`: the preferred one first. The
+ * job of an order is only its reason: the worker of the launch takes the first job that fits.
  */
 export function planDemand(
   jobs: readonly DemandJob[],

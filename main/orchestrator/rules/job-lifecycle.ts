@@ -19,7 +19,7 @@ import {
 import type {
   Attempt,
   EndedJob,
-  HeldJob,
+  AssignedJob,
   Job,
   LiveJob,
   PendingJob,
@@ -77,8 +77,8 @@ type JobIn<S extends JobStatus> = S extends 'pending'
   ? PendingJob
   : S extends 'cancelling'
     ? StoppingJob
-    : S extends HeldJob['status']
-      ? HeldJob
+    : S extends AssignedJob['status']
+      ? AssignedJob
       : EndedJob;
 type EventOf<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
 /** Declared as a method, so that parameters may be narrower than the types that `advance` calls it with. */
@@ -106,7 +106,7 @@ const rejected: Rule<PendingJob, EventOf<'reject'>> = (job, { by, reason }, now)
 };
 
 const go =
-  (status: HeldJob['status']): Rule<LiveJob, JobEvent> =>
+  (status: AssignedJob['status']): Rule<LiveJob, JobEvent> =>
   (job, _event, now) =>
     hold(job, status, now);
 
@@ -119,25 +119,26 @@ const vanishedEnd: ReportedEnd = {
 /** The machine's owner stopped the trainer; the orchestrator did not request it. */
 const preemptedEnd: ReportedEnd = { ...noExit, cause: 'preempted', error: 'the worker stopped the trainer' };
 
-const failed: Rule<HeldJob, EventOf<'fail'>> = (job, { end }, now) => failOrRetry(job, end, 'requeued', now);
-const preempted: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+const failed: Rule<AssignedJob, EventOf<'fail'>> = (job, { end }, now) =>
+  failOrRetry(job, end, 'requeued', now);
+const preempted: Rule<AssignedJob, JobEvent> = (job, _event, now) =>
   failOrRetry(job, preemptedEnd, 'requeued', now);
-const vanished: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+const vanished: Rule<AssignedJob, JobEvent> = (job, _event, now) =>
   failOrRetry(job, vanishedEnd, 'requeued', now);
-const lost: Rule<HeldJob, JobEvent> = (job, _event, now) => failOrRetry(job, lostEnd, 'given_up', now);
+const lost: Rule<AssignedJob, JobEvent> = (job, _event, now) => failOrRetry(job, lostEnd, 'given_up', now);
 
 /** A person decided before the takeover deadline, so the job loses no retry. */
-const released: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+const released: Rule<AssignedJob, JobEvent> = (job, _event, now) =>
   requeue(job, now, { ...lostEnd, outcome: 'given_up' }, null);
 
 /** Nothing has run, so the job loses no retry. */
-const withdrawn: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+const withdrawn: Rule<AssignedJob, JobEvent> = (job, _event, now) =>
   requeue(job, now, { ...noExit, outcome: 'withdrawn', cause: null }, null);
 
 const complete: Rule<LiveJob, EventOf<'complete'>> = (job, { end }, now) =>
   finish(job, now, 'completed', { ...(end ?? noExit), cause: null });
 
-const requestStop: Rule<HeldJob, EventOf<'stop'>> = (job, order, now) => stopFor(job, order, now);
+const requestStop: Rule<AssignedJob, EventOf<'stop'>> = (job, order, now) => stopFor(job, order, now);
 
 /** Ends an attempt after a stop order, depending on the order's reason. `isUnconfirmed`: nobody confirmed the stop. */
 function stopped(job: StoppingJob, now: WallMs, isUnconfirmed: boolean): Advance {
@@ -169,7 +170,7 @@ const unconfirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(j
  */
 const forLastAttempt =
   <T extends JobEvent['type']>(
-    rule: Rule<HeldJob, EventOf<T>>,
+    rule: Rule<AssignedJob, EventOf<T>>,
     known: (job: PendingJob) => Advance,
   ): Rule<PendingJob, EventOf<T>> =>
   (job, event, now) => {
@@ -182,7 +183,7 @@ const alreadyEnded = (job: PendingJob): Advance =>
 
 /** The former worker returns with the trainer still running, so the job continues there. */
 const readopt = forLastAttempt<'run' | 'back'>(running => moved(running), alreadyEnded);
-const moved = (job: HeldJob): Advance => ({ kind: 'moved', job, event: 'job.running' });
+const moved = (job: AssignedJob): Advance => ({ kind: 'moved', job, event: 'job.running' });
 
 /** The result exists, even if its worker was given up meanwhile. */
 const completeLate: Rule<PendingJob, EventOf<'complete'>> = (job, { end }, now) => {

@@ -5,7 +5,7 @@ import type {
   Attempt,
   AttemptEnd,
   EndedJob,
-  HeldJob,
+  AssignedJob,
   Job,
   LiveJob,
   PendingJob,
@@ -49,16 +49,16 @@ const baseOf = (job: Job) => {
 };
 
 export function dispatchTo(job: PendingJob, attempt: Attempt): Advance {
-  const live: HeldJob = { ...baseOf(job), attempt, status: 'dispatched' };
+  const live: AssignedJob = { ...baseOf(job), attempt, status: 'dispatched' };
   return { kind: 'moved', job: live, event: 'job.dispatched' };
 }
 
 /** `starting` and `running` start the attempt's time, unless it has already started. */
-export function hold(job: LiveJob, status: HeldJob['status'], now: WallMs): Advance {
+export function hold(job: LiveJob, status: AssignedJob['status'], now: WallMs): Advance {
   const begins = status === 'starting' || status === 'running';
   const attempt = begins ? { ...job.attempt, startedAt: job.attempt.startedAt ?? now } : job.attempt;
-  const held: HeldJob = { ...baseOf(job), attempt, status };
-  return { kind: 'moved', job: held, event: `job.${status}` };
+  const assigned: AssignedJob = { ...baseOf(job), attempt, status };
+  return { kind: 'moved', job: assigned, event: `job.${status}` };
 }
 
 export function stopFor(job: LiveJob, { why, end }: Pick<StopOrder, 'why' | 'end'>, now: WallMs): Advance {
@@ -139,7 +139,7 @@ export function failOrRetry(
  * The job as it was while its last attempt ran, with the charged retry refunded. Null when there is no attempt, or when
  * its end is known: then the event is outdated or a duplicate (F14).
  */
-export function revived(job: PendingJob, now: WallMs): HeldJob | null {
+export function revived(job: PendingJob, now: WallMs): AssignedJob | null {
   const { attempt } = job;
   const end = attempt?.end;
   if (!attempt || (end?.outcome !== 'given_up' && end?.outcome !== 'withdrawn')) return null;

@@ -3,7 +3,7 @@ import type { JobView } from '../../../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import { type RequestKind, requestsKey } from '../../../../protocol/requests.ts';
 import { type Core, recordJobEvent } from '../../core.ts';
-import { type Actor, type HeldJob, isLive, type Job, type MonoMs } from '../../model.ts';
+import { type Actor, type AssignedJob, isLive, type Job, type MonoMs } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 import { createJobViewer } from '../../views/job-views.ts';
 import { takesTrainerActions } from '../../v1-agent.ts';
@@ -32,7 +32,12 @@ export function createTrainerActions(core: Core) {
   const recent = createRecent(() => core.clock.mono());
 
   /** Sends the request after the commit. `isSent` then returns whether the worker had an open stream. */
-  const send = (tx: Tx, job: HeldJob, what: RequestKind, by: Actor): { readonly isSent: () => boolean } => {
+  const send = (
+    tx: Tx,
+    job: AssignedJob,
+    what: RequestKind,
+    by: Actor,
+  ): { readonly isSent: () => boolean } => {
     const { id, workerId } = job.attempt;
     let sent = false;
     recordJobEvent(core, tx, 'job.asked', job, by, { what });
@@ -65,7 +70,7 @@ export function createTrainerActions(core: Core) {
 }
 
 /** Returns the job if its trainer can take this request now. */
-function jobForAction(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<HeldJob> {
+function jobForAction(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<AssignedJob> {
   const { id, spec } = job;
   const worker = isLive(job) ? tx.worker(job.attempt.workerId) : null;
   // The trainer of a silent worker may still run, but a request would not reach it.

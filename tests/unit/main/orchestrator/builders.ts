@@ -4,7 +4,7 @@ import type {
   Attempt,
   AttemptEnd,
   EndedJob,
-  HeldJob,
+  AssignedJob,
   Job,
   JobSpec,
   LiveJob,
@@ -138,7 +138,7 @@ export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
 /** A job that a worker holds. By default, a cancelling job was cancelled by a user. */
 export function makeLive(
   status: LiveJob['status'],
-  changes: Partial<Omit<HeldJob, 'status'>> & { readonly why?: StopOrder['why'] } = {},
+  changes: Partial<Omit<AssignedJob, 'status'>> & { readonly why?: StopOrder['why'] } = {},
 ): LiveJob {
   const { why = 'cancel', ...rest } = changes;
   const startedAt = status === 'dispatched' ? null : 600_000;
