@@ -5,7 +5,7 @@ import { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { ComposeDeps } from '../compose/deps.ts';
 import type { Env } from '../config.ts';
 
-interface Places {
+interface Installation {
   readonly isPackaged: boolean;
   /** Folder where a package contains the files beside the app. */
   readonly resources: string;
@@ -30,16 +30,21 @@ export function localAgent({
   platform,
   arch,
   env,
-}: Places): ComposeDeps['agent'] {
-  const kept = Object.fromEntries(Object.entries(env).filter(([name]) => name !== nodeVariable));
+}: Installation): ComposeDeps['agent'] {
+  // The worker passes its environment to trainers, and TRAINYARD_NODE concerns only the start of the app.
+  const envOfWorker = Object.fromEntries(Object.entries(env).filter(([name]) => name !== nodeVariable));
   if (isPackaged) {
     const unpacked = join(resources, 'app.asar.unpacked/dist');
     const name = `trainyard-worker-${platform}-${arch}${platform === 'win32' ? '.exe' : ''}`;
     const hasSample = existsSync(join(unpacked, 'examples/digits/train.mjs'));
-    return { command: [join(unpacked, 'agent', name)], env: kept, hasSample };
+    return { command: [join(unpacked, 'agent', name)], env: envOfWorker, hasSample };
   }
   const hasSample = existsSync(join(dist, '../../examples/digits/train.ts'));
-  return { command: [env[nodeVariable] ?? 'node', join(dist, 'cli.js'), 'worker'], env: kept, hasSample };
+  return {
+    command: [env[nodeVariable] ?? 'node', join(dist, 'cli.js'), 'worker'],
+    env: envOfWorker,
+    hasSample,
+  };
 }
 
 /** On Linux, this file starts the app at login. Electron implements autostart on the other platforms. */
@@ -75,7 +80,7 @@ export function pageOfLink(link: string): string | null {
 
 /**
  * Finds a link among the arguments of a start. The system puts it after `--`. A registration by an earlier version may put it
- * anywhere.
+ * anywhere. Without `--`, this searches all arguments, because `indexOf` then returns -1.
  */
 export const linkAmong = (args: readonly string[]): string | null =>
   args.slice(args.indexOf('--') + 1).find(arg => arg.toLowerCase().startsWith(`${scheme}://`)) ?? null;
@@ -90,18 +95,18 @@ export interface Arguments {
   readonly link: string | null;
 }
 
-const known = ['data-dir', 'configs-dir', 'port', 'host', 'config'] as const;
+const flagNames = ['data-dir', 'configs-dir', 'port', 'host', 'config'] as const;
 
 export function readArguments(args: readonly string[]): Arguments {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...Object.fromEntries(known.map(name => [name, { type: 'string' } as const])),
+      ...Object.fromEntries(flagNames.map(name => [name, { type: 'string' } as const])),
       hidden: { type: 'boolean' },
     },
     strict: false,
   });
-  const flags = known.flatMap(name => {
+  const flags = flagNames.flatMap(name => {
     const value = values[name];
     return typeof value === 'string' ? [[name, value] as const] : [];
   });

@@ -103,9 +103,9 @@ export function createQuitFlow({
   return {
     quitNow,
     async quit(): Promise<void> {
-      const own = holder.now();
+      const fleet = holder.now();
       const question = quitQuestion(
-        own === null ? null : { isGuest: own.isGuest, summary: ownSummary() },
+        fleet === null ? null : { isGuest: fleet.isGuest, summary: ownSummary() },
         words,
       );
       if (quitting === null && question !== null) {

@@ -97,11 +97,14 @@ interface Question {
   readonly detail: string;
 }
 
-/** Returns the question to ask before the app quits; null when no jobs run on the app's own fleet. */
+/**
+ * Returns the question to ask before the app quits; null when no jobs run on the app's own fleet. `isGuest`: the app shows the
+ * fleet of another server.
+ */
 export function quitQuestion(
-  own: { readonly isGuest: boolean; readonly summary: Summary | null } | null,
+  fleet: { readonly isGuest: boolean; readonly summary: Summary | null } | null,
   words: Words,
 ): Question | null {
-  const running = own === null || own.isGuest ? 0 : (own.summary?.live.size ?? 0);
+  const running = fleet === null || fleet.isGuest ? 0 : (fleet.summary?.live.size ?? 0);
   return running === 0 ? null : { message: words.quitQuestion(running), detail: words.quitDetail };
 }
