@@ -17,12 +17,12 @@ export interface SeedRunOptions {
   readonly log: (line: string) => void;
 }
 
-/** A run of at least this many seeds must reach each row of the tables. */
+/** A run of at least this many seeds must reach each row of the state tables. */
 const wholeRun = 500;
 const wholeTrace = 100_000;
 
 /**
- * Runs a world for each seed, and stops at the first violation. Returns false after a violation, or when rows were not
+ * Runs a fleet for each seed, and stops at the first violation. Returns false after a violation, or when rows were not
  * reached.
  */
 export async function runSeeds(options: SeedRunOptions): Promise<boolean> {
@@ -72,14 +72,14 @@ function reportViolation({ seed, violation, trace, hash }: Outcome, options: See
   log(`replay    ${commandFor(options, seed)} --trace --hash ${hash.slice(0, 16)}`);
 }
 
-function reportHash({ hash, seed }: Outcome, { log, hash: wanted }: SeedRunOptions): void {
+function reportHash({ hash, seed }: Outcome, { log, hash: expectedStart }: SeedRunOptions): void {
   log(`seed ${seed}, trace hash ${hash}`);
-  if (wanted === null) return;
-  const isSame = hash.startsWith(wanted);
+  if (expectedStart === null) return;
+  const isSame = hash.startsWith(expectedStart);
   log(
     isSame
       ? 'The trace matches the earlier run.'
-      : `The trace differs from ${wanted}: the code or the plan has changed.`,
+      : `The trace differs from ${expectedStart}: the code or the plan has changed.`,
   );
 }
 

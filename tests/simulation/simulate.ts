@@ -9,19 +9,20 @@ const allPlants = [...plants, ...poolPlants];
 
 const usage = `npm run simulate -- [options]
 
-  --seeds N       number of worlds (default 500); with 500 or more, every row of the tables must be reached
+  --seeds N       number of fleets (default 500); with 500 or more, every row of the state tables of
+                  docs/internals/semantics.md must be reached
   --from S        first seed (default 1)
   --seed S        only this seed
-  --pools         simulate fleets with pools of machines from engines in memory (default 20 worlds)
-  --jobs N        with --pools: number of jobs of each world (default 40)
+  --pools         simulate fleets with pools of machines from engines in memory (default 20 fleets)
+  --jobs N        with --pools: number of jobs of each fleet (default 40)
   --trace         print every event
-  --hash HEX      compare the trace with this start of an earlier trace hash
+  --hash HEX      check that the hash of the trace starts with HEX (from an earlier run)
   --plant NAME    add this bug to the product; the run must find it (exit code 1)
   --plants        list the names of the bugs
   --all-plants    run with each bug in turn (exit code 0 if all are found)`;
 
-const exitCodes = { kept: 0, broken: 1, usage: 2 } as const;
-const shownOfFailure = 60;
+const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
+const traceLinesOfFailure = 60;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -41,21 +42,21 @@ async function main(): Promise<number> {
   });
   if (values.help) {
     log(usage);
-    return exitCodes.kept;
+    return exitCodes.ok;
   }
   if (values.plants) {
     for (const { name } of allPlants) log(name);
-    return exitCodes.kept;
+    return exitCodes.ok;
   }
-  if (values['all-plants']) return (await tryPlants(allPlants, log)) ? exitCodes.kept : exitCodes.broken;
+  if (values['all-plants']) return (await tryPlants(allPlants, log)) ? exitCodes.ok : exitCodes.failed;
   const plant = allPlants.find(({ name }) => name === values.plant) ?? null;
   if (plant === null && values.plant !== undefined)
     throw new Error(`unknown plant "${values.plant}": --plants lists all names`);
-  // Install the changes before any module of the product is loaded.
+  // Add the planted bug before any module of the product is loaded.
   install(plant);
   if (values.pools || plant?.world === 'pools') {
     const { runPoolSeeds } = await import('./pools/run-pool-seeds.ts');
-    const isKept = await runPoolSeeds({
+    const keepsInvariants = await runPoolSeeds({
       from: wholeNumber(values.seed ?? values.from ?? '1'),
       seeds: values.seed === undefined ? wholeNumber(values.seeds ?? '20') : 1,
       jobs: wholeNumber(values.jobs ?? '40'),
@@ -63,19 +64,19 @@ async function main(): Promise<number> {
       plant: plant?.name ?? null,
       log,
     });
-    return isKept ? exitCodes.kept : exitCodes.broken;
+    return keepsInvariants ? exitCodes.ok : exitCodes.failed;
   }
   const { runSeeds } = await import('./run-seeds.ts');
-  const isKept = await runSeeds({
+  const keepsInvariants = await runSeeds({
     from: wholeNumber(values.seed ?? values.from ?? '1'),
     seeds: values.seed === undefined ? wholeNumber(values.seeds ?? '500') : 1,
-    traceLines: shownOfFailure,
+    traceLines: traceLinesOfFailure,
     plant: plant?.name ?? null,
     showsTrace: values.trace ?? false,
     hash: values.hash ?? null,
     log,
   });
-  return isKept ? exitCodes.kept : exitCodes.broken;
+  return keepsInvariants ? exitCodes.ok : exitCodes.failed;
 }
 
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
