@@ -19,17 +19,17 @@ const endedWith = (condition: string): string => `SELECT * FROM (
   SELECT ${columns} FROM attempts a INDEXED BY attempts_ended
   WHERE a.ended_at IS NOT NULL AND a.ended_at > @from AND a.offered_at < @to AND ${condition} AND ${isOwn}
   ORDER BY a.ended_at DESC LIMIT @limit)`;
-/** The attempts on several workers in which this worker is not the first one. */
+/** The attempts on several workers in which this worker is not the first one. CROSS JOIN makes SQLite read the left table first. */
 const asNode = `SELECT ${columns} FROM attempt_nodes n INDEXED BY attempt_nodes_worker
   CROSS JOIN attempts a ON a.id = n.attempt_id
   WHERE n.worker_id = @id AND n.rank > 0 AND ${isWithin} AND ${isOwn}`;
 
 /** Live attempts come first, then the newest ones. */
 const order = 'ORDER BY is_live DESC, ended_at DESC, offered_at DESC';
-const withJob = (found: string): string => `
+const withJob = (attempts: string): string => `
   SELECT f.*, j.name, j.config_name, j.status, j.approval, j.user,
     EXISTS (SELECT 1 FROM attempt_nodes WHERE attempt_id = f.id) AS is_shared
-  FROM (SELECT * FROM (${found}) ${order} LIMIT @limit) f CROSS JOIN jobs j ON j.id = f.job_id ${order}`;
+  FROM (SELECT * FROM (${attempts}) ${order} LIMIT @limit) f CROSS JOIN jobs j ON j.id = f.job_id ${order}`;
 
 /** The statements by what they filter for. @internal */
 export const timelineSql = {
