@@ -21,7 +21,7 @@ export interface Stored {
   /** The result of SQLite's integrity check; `ok` when the file is intact. */
   readonly integrity: string;
   /** The names of indexes and triggers. */
-  readonly guards: readonly string[];
+  readonly indexesAndTriggers: readonly string[];
 }
 
 /** Describes one transition as text, so that events and audit rows can be compared. */
@@ -56,7 +56,7 @@ export function readStored(databaseFile: string): Stored {
         .all()
         .map(({ type, id, attempt }) => transition(type, id, attempt)),
       integrity: String(db.pragma('integrity_check', { simple: true })),
-      guards: db
+      indexesAndTriggers: db
         .prepare<[], string>("SELECT name FROM sqlite_master WHERE type IN ('index', 'trigger')")
         .pluck()
         .all(),

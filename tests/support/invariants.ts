@@ -116,9 +116,13 @@ function submitsSurvive({ accepted, statuses, stored }: Evidence): readonly stri
 
 const isUpdate = (type: string): boolean => jobUpdates.some(update => update === type);
 
-const neededGuards = ['one_live_attempt_per_job', 'one_live_attempt_per_worker', 'ended_jobs_stay'];
+const requiredIndexesAndTriggers = [
+  'one_live_attempt_per_job',
+  'one_live_attempt_per_worker',
+  'ended_jobs_stay',
+];
 
-function oneLiveAttempt({ attempts, guards, integrity }: Stored): readonly string[] {
+function oneLiveAttempt({ attempts, indexesAndTriggers, integrity }: Stored): readonly string[] {
   const open = attempts.filter(({ ended_at }) => ended_at === null);
   const twice = (idField: 'job_id' | 'worker_id'): readonly string[] =>
     [...Map.groupBy(open, attempt => attempt[idField])]
@@ -126,7 +130,9 @@ function oneLiveAttempt({ attempts, guards, integrity }: Stored): readonly strin
       .map(([id]) => `I2 ${id} has several live attempts in the database`);
   return [
     ...(integrity === 'ok' ? [] : [`I2 the database is damaged: ${integrity}`]),
-    ...neededGuards.filter(name => !guards.includes(name)).map(name => `I2 the schema lacks ${name}`),
+    ...requiredIndexesAndTriggers
+      .filter(name => !indexesAndTriggers.includes(name))
+      .map(name => `I2 the schema lacks ${name}`),
     ...twice('job_id'),
     ...twice('worker_id'),
   ];

@@ -134,7 +134,7 @@ describe('sharing on the network', () => {
     expect(await isLive(networkHttpUrl(server))).toBe(true);
     expect(await isLive(server.url)).toBe(true);
     await server.createWorker({ name: 'rig-1' });
-    await server.watch.until('an event on the stream that was open before the change', event =>
+    await server.watch.until('an event on a stream that was opened before the change', event =>
       event.kind === 'worker' ? event : null,
     );
     expect(localStream.isOver()).toBe(false);
@@ -215,7 +215,7 @@ describe('sharing on the network', () => {
     expect(server.log.filter(line => line.includes('server.exposed'))).toHaveLength(1);
   });
 
-  test('requires a new sign-in at the network address, and accepts only its own pages', async () => {
+  test('lets people sign in at the network address, and accepts only pages from there', async () => {
     const server = await openServer();
     await patchSettings(server, { host: networkHost });
     const signIn = (url: string, origin: string) =>
@@ -315,7 +315,7 @@ test('applies concurrent changes one after the other', async () => {
   expect(await listSettingsRows(server)).toHaveLength(3);
 });
 
-test('serves API clients on the network address', async () => {
+test('answers the typed API client on the network address', async () => {
   const server = await openServer();
   await patchSettings(server, { host: networkHost });
   const client = adminClient(networkHttpUrl(server), server.adminToken);

@@ -72,7 +72,7 @@ function evidence(changes: Partial<Evidence> = {}, history = goodHistory): Evide
       ],
       transitions: toAuditRows(events),
       integrity: 'ok',
-      guards: ['one_live_attempt_per_job', 'one_live_attempt_per_worker', 'ended_jobs_stay'],
+      indexesAndTriggers: ['one_live_attempt_per_job', 'one_live_attempt_per_worker', 'ended_jobs_stay'],
     },
     runs: runsOf(lines),
     mayOverlap: new Set(),
@@ -126,7 +126,11 @@ const brokenRuns: readonly (readonly [id: string, title: string, evidence: Evide
     evidence({ statuses: new Map([['j_1', 'failed']]) }),
   ],
   ['I2', 'the database is damaged', stored({ integrity: 'row 3 missing from index' })],
-  ['I2', 'the schema lacks a guard', stored({ guards: evidence().stored.guards.slice(1) })],
+  [
+    'I2',
+    'the schema lacks an index',
+    stored({ indexesAndTriggers: evidence().stored.indexesAndTriggers.slice(1) }),
+  ],
   [
     'I2',
     'a job has two live attempts',
