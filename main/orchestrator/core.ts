@@ -258,9 +258,9 @@ export function noteRefusedReport(
  * audit trail.
  */
 function noteInLog(core: Core, tx: Tx, event: AuditType, fields: Details): void {
-  const known: Record<string, unknown> = {};
-  for (const key of Object.keys(fields)) if (fields[key] !== null) known[key] = fields[key];
-  tx.afterCommit(() => core.log.info(event, known));
+  const loggedFields: Record<string, unknown> = {};
+  for (const key of Object.keys(fields)) if (fields[key] !== null) loggedFields[key] = fields[key];
+  tx.afterCommit(() => core.log.info(event, loggedFields));
 }
 
 const nameOf = (actor: Actor): string => (actor.type === 'system' ? actor.type : actor.id);

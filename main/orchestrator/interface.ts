@@ -139,7 +139,7 @@ export function queueOf(core: Core) {
     order: figures.order,
     waiting: figures.waiting,
     jobsOf: figures.jobsOf,
-    configValues: (wanted: ValuesWanted) => readConfigValues(core, wanted),
+    configValues: (request: ValuesWanted) => readConfigValues(core, request),
     timeline: createTimeline(core),
     usage: createUsage(core).usageByDay,
     figures: () => fleetFigures(core),

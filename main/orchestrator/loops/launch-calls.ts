@@ -33,12 +33,12 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
     submitting.add(id);
     try {
       const order = await core.store.write(tx => {
-        const now = tx.launch(id);
+        const launch = tx.launch(id);
         const worker = tx.worker(workerId);
         const pool = tx.pool(poolId);
-        if (now?.state !== 'wanted' || worker === null || pool === null) return null;
+        if (launch?.state !== 'wanted' || worker === null || pool === null) return null;
         // Hours, budget and pauses may have changed since the launch was planned.
-        if (!maySubmit(core, tx, pool, contactOf, now)) return null;
+        if (!maySubmit(core, tx, pool, contactOf, launch)) return null;
         const { token, hash } = core.ids.joinToken();
         tx.setJoinToken(hash, { workerId, expiresAt: core.clock.wall() + maxTokenMs, usedFor: null });
         applyLaunchEvent(core, tx, id, { type: 'submit' });
@@ -76,8 +76,8 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
     const open = core.store.openLaunches();
     forgetOthers(open, endCalls.endings, notified);
     for (const pool of core.store.pools()) {
-      const own = open.filter(({ poolId }) => poolId === pool.id);
-      for (const launch of own) {
+      const launchesOfPool = open.filter(({ poolId }) => poolId === pool.id);
+      for (const launch of launchesOfPool) {
         if (launch.state === 'joined' || launch.state === 'ending') notify(launch);
         if (submitting.has(launch.id)) continue;
         if (launch.state === 'wanted' && maySubmit(core, core.store, pool, contactOf, launch))
@@ -87,7 +87,7 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
       // The engine may not know a launch yet whose order it has not answered.
       endCalls.end(
         pool,
-        own.filter(({ id, state }) => state === 'ending' && !submitting.has(id)),
+        launchesOfPool.filter(({ id, state }) => state === 'ending' && !submitting.has(id)),
       );
     }
   };
@@ -118,10 +118,10 @@ function createEndCalls(core: Core, engineOf: EngineOf, apply: Apply) {
     const now = core.clock.mono();
     for (const how of ['ask', 'now'] as const) {
       const ids = launches.flatMap(launch => {
-        const known = endings.get(launch.id) ?? { since: now, askedAt: null };
-        endings.set(launch.id, known);
-        if (known.askedAt !== null && now - known.askedAt < endAgainMs) return [];
-        return howToEnd(pool, launch, known.since) === how ? [launch.id] : [];
+        const ending = endings.get(launch.id) ?? { since: now, askedAt: null };
+        endings.set(launch.id, ending);
+        if (ending.askedAt !== null && now - ending.askedAt < endAgainMs) return [];
+        return howToEnd(pool, launch, ending.since) === how ? [launch.id] : [];
       });
       if (ids.length === 0) continue;
       for (const id of ids) endings.set(id, { since: endings.get(id)?.since ?? now, askedAt: now });

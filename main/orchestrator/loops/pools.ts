@@ -57,8 +57,8 @@ export function createPoolLoop(core: Core, engineOf: EngineOf, takeLongPause: ()
     cancelAlarm();
     cancelAlarm = core.clock.after(lookMs, look);
     const pools = core.store.pools();
-    const known = new Set(pools.map(({ id }) => id));
-    for (const id of watches.keys()) if (!known.has(id)) watches.delete(id);
+    const poolIds = new Set(pools.map(({ id }) => id));
+    for (const id of watches.keys()) if (!poolIds.has(id)) watches.delete(id);
     if (pools.length === 0) return;
     const open = new Set(core.store.openLaunches().map(({ poolId }) => poolId));
     for (const pool of pools) if (isDue(core, watchOf(pool.id), open.has(pool.id))) void list(pool);
@@ -139,12 +139,12 @@ function endOrphans(
     const launch = core.store.launch(id);
     return launch === null || launch.state === 'ended';
   };
-  const seen = [...sightings]
+  const orphansSeen = [...sightings]
     .filter(([id, { state }]) => state !== 'ended' && isOrphan(id))
     .map(([id]) => id);
-  for (const id of orphans.keys()) if (!seen.includes(id)) orphans.delete(id);
-  for (const id of seen) orphans.set(id, (orphans.get(id) ?? 0) + 1);
-  const confirmed = seen.filter(id => (orphans.get(id) ?? 0) >= maxOrphanSightings);
+  for (const id of orphans.keys()) if (!orphansSeen.includes(id)) orphans.delete(id);
+  for (const id of orphansSeen) orphans.set(id, (orphans.get(id) ?? 0) + 1);
+  const confirmed = orphansSeen.filter(id => (orphans.get(id) ?? 0) >= maxOrphanSightings);
   if (confirmed.length === 0) return;
   core.log.warn('pool.orphans_ended', { pool: pool.name, launch_ids: confirmed });
   engineOf(pool)

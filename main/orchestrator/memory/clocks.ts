@@ -140,9 +140,9 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
     },
     takeLongPause() {
       notice();
-      const found = longPause;
+      const hadLongPause = longPause;
       longPause = false;
-      return found;
+      return hadLongPause;
     },
   };
 }

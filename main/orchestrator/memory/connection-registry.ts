@@ -136,9 +136,9 @@ const freshEntry = (now: MonoMs): Entry => ({
 /** Calls `onChange` when a worker's stream opens or ends, and when its cooldown starts. */
 export function createConnectionRegistry(onChange: (worker: WorkerId) => void): ConnectionRegistry {
   const entries = new Map<WorkerId, Entry>();
-  const entry = (worker: WorkerId, now: MonoMs): Entry => {
-    const known = entries.get(worker);
-    if (known !== undefined) return known;
+  const entryOf = (worker: WorkerId, now: MonoMs): Entry => {
+    const entry = entries.get(worker);
+    if (entry !== undefined) return entry;
     const fresh = freshEntry(now);
     entries.set(worker, fresh);
     return fresh;
@@ -149,59 +149,59 @@ export function createConnectionRegistry(onChange: (worker: WorkerId) => void): 
     return stream !== null;
   };
   const hangUp = (worker: WorkerId): boolean => {
-    const known = entries.get(worker);
-    if (known === undefined || known.stream === null) return false;
-    known.stream.end();
-    known.stream = null;
+    const entry = entries.get(worker);
+    if (entry === undefined || entry.stream === null) return false;
+    entry.stream.end();
+    entry.stream = null;
     onChange(worker);
     return true;
   };
   return {
     of(worker) {
-      const known = entries.get(worker);
-      if (known === undefined) return null;
-      return { contactAt: known.contactAt, settledAt: known.settledAt, streaming: known.stream !== null };
+      const entry = entries.get(worker);
+      if (entry === undefined) return null;
+      return { contactAt: entry.contactAt, settledAt: entry.settledAt, streaming: entry.stream !== null };
     },
     all: () => [...entries.keys()],
     streaming: () => [...entries].filter(([, { stream }]) => stream !== null).map(([worker]) => worker),
     heard(worker, now) {
-      const known = entry(worker, now);
-      known.contactAt = now;
-      known.met = true;
+      const entry = entryOf(worker, now);
+      entry.contactAt = now;
+      entry.met = true;
     },
     grant(worker, now) {
-      entry(worker, now).contactAt = now;
+      entryOf(worker, now).contactAt = now;
     },
     metAt(worker) {
-      const known = entries.get(worker);
-      return known?.met === true ? known.contactAt : null;
+      const entry = entries.get(worker);
+      return entry?.met === true ? entry.contactAt : null;
     },
     open(worker, stream, now) {
       hangUp(worker);
-      const known = entry(worker, now);
-      known.stream = stream;
-      known.lostStreamAt = null;
+      const entry = entryOf(worker, now);
+      entry.stream = stream;
+      entry.lostStreamAt = null;
       onChange(worker);
     },
     lostStreamAt: worker => entries.get(worker)?.lostStreamAt ?? null,
     closed(worker, stream, now) {
-      const known = entries.get(worker);
-      if (known?.stream !== stream) return false;
-      known.stream = null;
-      known.lostStreamAt = now;
+      const entry = entries.get(worker);
+      if (entry?.stream !== stream) return false;
+      entry.stream = null;
+      entry.lostStreamAt = now;
       onChange(worker);
       return true;
     },
     hangUp,
     settle(worker, until) {
-      const known = entries.get(worker);
-      if (known === undefined) return;
-      known.settledAt = Math.max(known.settledAt, until);
+      const entry = entries.get(worker);
+      if (entry === undefined) return;
+      entry.settledAt = Math.max(entry.settledAt, until);
       onChange(worker);
     },
     send,
-    ...offerCalls(entries, entry, send),
-    ...noteCalls(entries, entry),
+    ...offerCalls(entries, entryOf, send),
+    ...noteCalls(entries, entryOf),
     forget(worker) {
       hangUp(worker);
       entries.delete(worker);
@@ -211,7 +211,7 @@ export function createConnectionRegistry(onChange: (worker: WorkerId) => void): 
 
 function offerCalls(
   entries: ReadonlyMap<WorkerId, Entry>,
-  entry: (worker: WorkerId, now: MonoMs) => Entry,
+  entryOf: (worker: WorkerId, now: MonoMs) => Entry,
   send: ConnectionRegistry['send'],
 ): Pick<
   ConnectionRegistry,
@@ -220,38 +220,38 @@ function offerCalls(
   return {
     offerOf: worker => entries.get(worker)?.offer ?? null,
     openOffer(worker, offer, now, giveUpAt) {
-      const known = entry(worker, now);
-      if (known.offer?.attemptId !== offer.attemptId)
-        known.offer = { ...offer, firstSentAt: now, sent: 0, giveUpAt };
+      const entry = entryOf(worker, now);
+      if (entry.offer?.attemptId !== offer.attemptId)
+        entry.offer = { ...offer, firstSentAt: now, sent: 0, giveUpAt };
     },
     sendOffer(worker, command, now, giveUpAt) {
-      const known = entry(worker, now);
-      const tracked = known.offer?.attemptId === command.attempt_id ? known.offer : null;
+      const entry = entryOf(worker, now);
+      const tracked = entry.offer?.attemptId === command.attempt_id ? entry.offer : null;
       const wasSent = send(worker, command);
       if (tracked !== null && tracked.sent > 0) {
-        known.offer = { ...tracked, sent: tracked.sent + 1 };
+        entry.offer = { ...tracked, sent: tracked.sent + 1 };
         return;
       }
       const { job_id: jobId, attempt_id: attemptId } = command;
-      known.offer = wasSent
+      entry.offer = wasSent
         ? { jobId, attemptId, firstSentAt: now, sent: 1, giveUpAt }
         : { jobId, attemptId, firstSentAt: now, sent: 0, giveUpAt: tracked?.giveUpAt ?? giveUpAt };
     },
     offerSettled(worker, job) {
-      const known = entries.get(worker);
-      if (known?.offer?.jobId === job) known.offer = null;
+      const entry = entries.get(worker);
+      if (entry?.offer?.jobId === job) entry.offer = null;
     },
     missedOf: worker => entries.get(worker)?.missed ?? 0,
     noteMissed(worker, missed) {
-      const known = entries.get(worker);
-      if (known !== undefined) known.missed = missed;
+      const entry = entries.get(worker);
+      if (entry !== undefined) entry.missed = missed;
     },
   };
 }
 
 function noteCalls(
   entries: ReadonlyMap<WorkerId, Entry>,
-  entry: (worker: WorkerId, now: MonoMs) => Entry,
+  entryOf: (worker: WorkerId, now: MonoMs) => Entry,
 ): Pick<
   ConnectionRegistry,
   | 'unmeet'
@@ -266,31 +266,31 @@ function noteCalls(
 > {
   return {
     unmeet(worker) {
-      const known = entries.get(worker);
-      if (known !== undefined) known.met = false;
+      const entry = entries.get(worker);
+      if (entry !== undefined) entry.met = false;
     },
     loadOf: worker => entries.get(worker)?.load ?? unknownLoad,
     noteLoad(worker, load) {
-      const known = entries.get(worker);
-      if (known !== undefined) known.load = load;
+      const entry = entries.get(worker);
+      if (entry !== undefined) entry.load = load;
     },
     noteAbsence(worker, now) {
-      const known = entry(worker, now);
-      known.absentSince ??= now;
-      return known.absentSince;
+      const entry = entryOf(worker, now);
+      entry.absentSince ??= now;
+      return entry.absentSince;
     },
     clearAbsence(worker) {
-      const known = entries.get(worker);
-      if (known !== undefined) known.absentSince = null;
+      const entry = entries.get(worker);
+      if (entry !== undefined) entry.absentSince = null;
     },
     doubtedOf: worker => entries.get(worker)?.doubted ?? noDoubts,
     noteDoubted(worker, doubted) {
-      const known = entries.get(worker);
-      if (known !== undefined) known.doubted = doubted;
+      const entry = entries.get(worker);
+      if (entry !== undefined) entry.doubted = doubted;
     },
     noteDuplicate(worker, duplicate) {
-      const known = entries.get(worker);
-      if (known !== undefined) known.duplicate = duplicate;
+      const entry = entries.get(worker);
+      if (entry !== undefined) entry.duplicate = duplicate;
     },
     duplicateOf: worker => entries.get(worker)?.duplicate ?? null,
   };

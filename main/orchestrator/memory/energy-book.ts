@@ -52,8 +52,8 @@ export function createEnergyBook(maxGapMs: number, onFirst: () => void): EnergyB
     workers.set(key, { ...worker, joules: worker.joules + (workers.get(key)?.joules ?? 0) });
   };
   const addToAttempt = (attempt: AttemptEnergy): void => {
-    const known = attempts.get(attempt.attemptId)?.joules ?? 0;
-    attempts.set(attempt.attemptId, { ...attempt, joules: attempt.joules + known });
+    const earlier = attempts.get(attempt.attemptId)?.joules ?? 0;
+    attempts.set(attempt.attemptId, { ...attempt, joules: attempt.joules + earlier });
   };
   const waiting = (): EnergyPortion => ({
     workers: [...workers.values()],
@@ -115,10 +115,13 @@ export function notePower(
   const jobId = live?.id ?? node?.jobId ?? null;
   const attemptId = live?.attempt.id ?? node?.attemptId ?? null;
   const spec = live?.spec ?? (jobId === null ? undefined : core.store.job(jobId)?.spec);
-  // A job numbers the GPUs by their places in the worker's list. One that does not say how many it needs may use all.
+  // A job numbers the GPUs by their positions in the worker's list. One that does not say how many it needs may use all.
   const listed = agent?.capabilities.gpus ?? [];
-  const places = spec === undefined ? [] : gpusFor(spec);
-  const gpus = places.length === 0 ? [...watts.keys()] : places.map(place => listed[place]?.index ?? place);
+  const positions = spec === undefined ? [] : gpusFor(spec);
+  const gpus =
+    positions.length === 0
+      ? [...watts.keys()]
+      : positions.map(position => listed[position]?.index ?? position);
   core.energy.note({
     workerId,
     watts,

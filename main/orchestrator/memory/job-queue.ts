@@ -133,20 +133,20 @@ function isBarred(context: EligibilityContext, read: Read, { jobId, workerId, ot
  * repeated only after a while.
  */
 function createGathering() {
-  const known = new Map<string, { readonly at: MonoMs; readonly isEnough: boolean }>();
+  const results = new Map<string, { readonly at: MonoMs; readonly isEnough: boolean }>();
   return (context: EligibilityContext, read: Read): CanGather =>
     ({ key, nodes, matcher }) => {
       const now = context.clock.mono();
-      const last = known.get(key);
+      const last = results.get(key);
       if (last !== undefined && now - last.at < lookAgainMs) return last.isEnough;
-      for (const [other, { at }] of known) if (now - at >= lookAgainMs) known.delete(other);
+      for (const [otherKey, { at }] of results) if (now - at >= lookAgainMs) results.delete(otherKey);
       const all = withBatchedReads(read);
       const fitting = all.workers().filter(worker => {
         const offering = offeringIn(all, worker);
         if (!offering.isMultiNode || matcher(offering).length > 0) return false;
         return candidacyOf(context, all, worker).ineligibilityReasons.every(isPassing);
       });
-      known.set(key, { at: now, isEnough: fitting.length >= nodes });
+      results.set(key, { at: now, isEnough: fitting.length >= nodes });
       return fitting.length >= nodes;
     };
 }

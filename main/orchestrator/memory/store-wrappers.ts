@@ -12,9 +12,9 @@ export interface ChangeListener {
 export function watchStore(store: Store, listener: ChangeListener): Store {
   const txs = new WeakMap<Tx, Tx>();
   const watched = (tx: Tx): Tx => {
-    const known = txs.get(tx) ?? watchTx(tx, listener);
-    txs.set(tx, known);
-    return known;
+    const watchedTx = txs.get(tx) ?? watchTx(tx, listener);
+    txs.set(tx, watchedTx);
+    return watchedTx;
   };
   return { ...store, write: command => store.write(tx => command(watched(tx))) };
 }
@@ -63,8 +63,8 @@ function watchTx(tx: Tx, { noteJob, noteWorker, noteQueue }: ChangeListener): Tx
  * Use it only within this turn of the event loop: later, its jobs are outdated.
  */
 export function withBatchedReads(read: Read): Read {
-  let known: ReadonlyMap<WorkerId, LiveJob> | null = null;
+  let liveJobs: ReadonlyMap<WorkerId, LiveJob> | null = null;
   const jobs = (): ReadonlyMap<WorkerId, LiveJob> =>
-    (known ??= new Map(read.liveJobs().map(job => [job.attempt.workerId, job])));
+    (liveJobs ??= new Map(read.liveJobs().map(job => [job.attempt.workerId, job])));
   return { ...read, liveJobOf: worker => jobs().get(worker) ?? null };
 }

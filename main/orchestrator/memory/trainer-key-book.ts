@@ -48,7 +48,7 @@ export function createTrainerKeyBook(): TrainerKeyBook {
   };
   return {
     keysToRequest(offers, now) {
-      const wanted: string[] = [];
+      const names: string[] = [];
       for (const { name, version: reported } of offers) {
         if (!withKeys.has(name)) continue;
         const version = reported ?? '';
@@ -56,9 +56,9 @@ export function createTrainerKeyBook(): TrainerKeyBook {
         const lastAskedAt = askedAt.get(version) ?? Number.NEGATIVE_INFINITY;
         if (lists.has(version) || now - lastAskedAt < askAgainMs) continue;
         putLast(askedAt, version, now);
-        wanted.push(name);
+        names.push(name);
       }
-      return wanted;
+      return names;
     },
     keep({ name, version }, keys) {
       const book = bookOf(name);

@@ -113,7 +113,7 @@ export interface NotificationWrites {
   insertDelivery(delivery: Delivery): void;
   updateDelivery(delivery: Delivery): void;
   /** Keeps the newest ended deliveries, and removes all others that have ended. */
-  trimDeliveries(kept: number): void;
+  trimDeliveries(maxDeliveries: number): void;
 }
 
 /** The result of one try. `temporary` failures are worth another try; after `gone`, the receiver gets nothing any more. */

@@ -66,8 +66,8 @@ export function rendezvousOf(
 ): { readonly address: string; readonly port: number } | null {
   if (!nodes.every(({ state }) => state === 'ready' || state === 'running')) return null;
   const first = nodes.find(({ rank }) => rank === 0)?.rendezvous;
-  const known = first?.address ?? address;
-  return first && known !== null ? { address: known, port: first.port } : null;
+  const usedAddress = first?.address ?? address;
+  return first && usedAddress !== null ? { address: usedAddress, port: first.port } : null;
 }
 
 /** A node ends all others of its attempt, unless it has completed its part or was told to stop. */

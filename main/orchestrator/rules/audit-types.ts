@@ -47,7 +47,7 @@ export function typeFilter(asked: string | null): Pick<AuditFilter, 'type' | 'ty
     ([name]) => name === asked,
   )?.[1];
   // A type that is recorded under this name needs no alias.
-  if (types === undefined || auditTypes.some(known => known === asked)) return { type: asked };
+  if (types === undefined || auditTypes.some(type => type === asked)) return { type: asked };
   return asked === 'job.rejected' ? { type: null, types, cause: 'rejected' } : { type: null, types };
 }
 

@@ -37,17 +37,17 @@ export const completes = (key: string): boolean => {
  * cannot continue from those.
  */
 export function checkpointsIn(artifacts: readonly Artifact[]): readonly Checkpoint[] {
-  const found = new Map<string, { readonly name: CheckpointName; readonly files: Artifact[] }>();
+  const byName = new Map<string, { readonly name: CheckpointName; readonly files: Artifact[] }>();
   for (const artifact of artifacts) {
     const name = checkpointOf(artifact.key);
     if (name === null) continue;
     // A folder and a file may have the same name.
     const key = `${name.isFile} ${name.name}`;
-    const known = found.get(key);
-    if (known === undefined) found.set(key, { name, files: [artifact] });
-    else known.files.push(artifact);
+    const checkpoint = byName.get(key);
+    if (checkpoint === undefined) byName.set(key, { name, files: [artifact] });
+    else checkpoint.files.push(artifact);
   }
-  return [...found.values()].map(({ name, files }) => toCheckpoint(name, files)).toSorted(newestFirst);
+  return [...byName.values()].map(({ name, files }) => toCheckpoint(name, files)).toSorted(newestFirst);
 }
 
 function toCheckpoint(name: CheckpointName, files: readonly Artifact[]): Checkpoint {
@@ -120,11 +120,11 @@ export function judge(
 export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number): readonly Checkpoint[] {
   if (keep === 0) return [];
   const whole = checkpoints.filter(({ isComplete }) => isComplete);
-  const kept = new Set([...new Set(whole.map(stepKeyOf))].slice(0, keep));
+  const keptSteps = new Set([...new Set(whole.map(stepKeyOf))].slice(0, keep));
   const [newest] = whole;
   return checkpoints.filter(each =>
     each.isComplete
-      ? !kept.has(stepKeyOf(each)) && !each.isBest && !each.isNewest
+      ? !keptSteps.has(stepKeyOf(each)) && !each.isBest && !each.isNewest
       : newest !== undefined && each.attempt < newest.attempt,
   );
 }

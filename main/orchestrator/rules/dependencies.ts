@@ -80,9 +80,9 @@ export function describeParents(parents: readonly AwaitedParent[]): string {
   const [only] = sorted;
   const advice = failed.length === 0 ? '' : `. ${adviceFor(failed)}`;
   if (only !== undefined && sorted.length === 1) return `Waits for ${toPhrase(only)}${advice}`;
-  const named = sorted.slice(0, maxNamed).map(toPhrase).join(', ');
+  const firstParents = sorted.slice(0, maxNamed).map(toPhrase).join(', ');
   const more = sorted.length > maxNamed ? ` and ${sorted.length - maxNamed} more` : '';
-  return `Waits for ${sorted.length} jobs: ${named}${more}${advice}`;
+  return `Waits for ${sorted.length} jobs: ${firstParents}${more}${advice}`;
 }
 
 function adviceFor(failed: readonly AwaitedParent[]): string {
@@ -128,7 +128,7 @@ function toRemaining(ms: number): string {
 /** The same for programs, with the parent that needs an action first. */
 export function waitForParents(parents: readonly AwaitedParent[]): JobWait {
   const [first] = byUrgency(parents);
-  const known =
+  const params =
     first === undefined
       ? {}
       : {
@@ -139,5 +139,5 @@ export function waitForParents(parents: readonly AwaitedParent[]): JobWait {
           ...(first.trouble !== null && { files: first.trouble.kind, detail: first.trouble.text }),
           ...(first.trouble?.input && { input: first.trouble.input.name, file: first.trouble.input.file }),
         };
-  return { code: 'after', params: { count: parents.length, ...known }, workers: [] };
+  return { code: 'after', params: { count: parents.length, ...params }, workers: [] };
 }

@@ -48,8 +48,8 @@ export function draftOf(request: SubmitRequest, { config, dataloader, files }: B
   const trainer = trainerFor(config);
   const problem = trainer.problem(config);
   if (problem !== null) return refuse('config_invalid', `The config cannot be used: ${problem}`);
-  const wanted = gpusWanted(request, config);
-  if (!wanted.ok) return wanted;
+  const gpus = gpusWanted(request, config);
+  if (!gpus.ok) return gpus;
   const requests = requestsOf(config);
   if (!requests.ok) return refuse('config_invalid', requests.reason);
   const { inputs = [] } = request;
@@ -65,7 +65,7 @@ export function draftOf(request: SubmitRequest, { config, dataloader, files }: B
       `${resumeKey} in the config must be an input of the job, such as {{inputs.base}}`,
     );
   const nodes = request.num_nodes ?? 1;
-  const likeness = likenessOf(trainer.name, config, wanted.value.count * nodes);
+  const likeness = likenessOf(trainer.name, config, gpus.value.count * nodes);
   const spec: JobSpec = {
     configName: request.config_name ?? 'inline',
     about: {
@@ -78,8 +78,8 @@ export function draftOf(request: SubmitRequest, { config, dataloader, files }: B
     requirements: {
       target: request.target,
       ...(nodes > 1 && { nodes }),
-      gpuCount: wanted.value.count,
-      ...usedOf(wanted.value),
+      gpuCount: gpus.value.count,
+      ...usedOf(gpus.value),
       vramGb: request.gpu_vram_gb,
       accelerator: request.accelerator ?? null,
       guarded: request.on_lost_contact === 'stop',
@@ -88,7 +88,7 @@ export function draftOf(request: SubmitRequest, { config, dataloader, files }: B
       ...(inputs.length > 0 && { inputs: true }),
       labels: request.worker_labels,
     },
-    devices: wanted.value.devices,
+    devices: gpus.value.devices,
     maxRetries: request.max_retries,
     retryOn: request.retry_on,
     onLostContact: request.on_lost_contact,
@@ -144,17 +144,17 @@ export function gpusWanted(
       `num_processes in the config must be a whole number from 0 to ${maxGpus}`,
     );
   }
-  const named = request.any_gpu ? null : (read(config, devicesKey) ?? null);
-  if (named === null) return accept({ count, devices: null });
-  const devices = Array.isArray(named) ? named : [named];
-  const known = devices.map(wholeNumber).filter(device => device !== null);
-  if (known.length < devices.length || known.length === 0) {
+  const devicesInConfig = request.any_gpu ? null : (read(config, devicesKey) ?? null);
+  if (devicesInConfig === null) return accept({ count, devices: null });
+  const devices = Array.isArray(devicesInConfig) ? devicesInConfig : [devicesInConfig];
+  const valid = devices.map(wholeNumber).filter(device => device !== null);
+  if (valid.length < devices.length || valid.length === 0) {
     return refuse(
       'config_invalid',
       `${devicesKey} in the config must be a list of GPU numbers, such as [0, 1]`,
     );
   }
-  return accept({ count: Math.max(count, ...known.map(device => device + 1)), devices: known });
+  return accept({ count: Math.max(count, ...valid.map(device => device + 1)), devices: valid });
 }
 
 function wholeNumber(stated: unknown): number | null {

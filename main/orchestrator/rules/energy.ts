@@ -58,6 +58,6 @@ export const toKwh = (joules: number): number => joules / joulesPerKwh;
 
 /** Adds costs. A cost is null when its price is unknown. Returns null if all are. */
 export function sumCosts(costs: readonly (number | null)[]): number | null {
-  const known = costs.filter(cost => cost !== null);
-  return known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0);
+  const knownCosts = costs.filter(cost => cost !== null);
+  return knownCosts.length === 0 ? null : knownCosts.reduce((sum, cost) => sum + cost, 0);
 }

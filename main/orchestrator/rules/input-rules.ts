@@ -22,15 +22,15 @@ export interface FoundInput {
 }
 
 /** Finds an input among the files of a job. If there is none, returns why, as the end of a sentence about the job: "has no ...". */
-export function findInput(wanted: InputFile, files: JobFiles): FoundInput | string {
-  const found = find(wanted, files);
+export function findInput(input: InputFile, files: JobFiles): FoundInput | string {
+  const found = find(input, files);
   return typeof found !== 'string' && found.files.length > maxInputFiles
     ? `has more than ${maxInputFiles} files in ${found.key}`
     : found;
 }
 
-function find(wanted: InputFile, files: JobFiles): FoundInput | string {
-  switch (wanted.kind) {
+function find(input: InputFile, files: JobFiles): FoundInput | string {
+  switch (input.kind) {
     case 'result':
       return resultIn(files.models());
     case 'checkpoint': {
@@ -38,7 +38,7 @@ function find(wanted: InputFile, files: JobFiles): FoundInput | string {
       return wanted.continues === true ? stateIn(complete, wanted) : weightsIn(complete, wanted, files);
     }
     case 'path':
-      return atPath(wanted.path, files);
+      return atPath(input.path, files);
   }
 }
 
@@ -117,8 +117,8 @@ function namedBest(models: readonly Artifact[]): FoundInput | null {
     const names = key.split('/');
     const at = names.findIndex(name => bestName.test(name));
     if (at === -1) continue;
-    const named = names.slice(0, at + 1).join('/');
-    return { key: named, step: null, files: models.filter(file => isAtOrBelow(file.key, named)) };
+    const path = names.slice(0, at + 1).join('/');
+    return { key: path, step: null, files: models.filter(file => isAtOrBelow(file.key, path)) };
   }
   return null;
 }

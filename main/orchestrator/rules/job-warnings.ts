@@ -30,12 +30,12 @@ export function configWarnings(
   { requirements }: Pick<JobSpec, 'requirements'>,
   config: () => JobPayload['config'] | null,
 ): readonly JobWarning[] {
-  const known = requirements.trainer === undefined ? null : trainerKeys.known(requirements.trainer);
-  const given = known === null ? null : config();
-  if (known === null || given === null) return [];
-  const trainer = trainerFor(given);
+  const knownKeys = requirements.trainer === undefined ? null : trainerKeys.known(requirements.trainer);
+  const givenConfig = knownKeys === null ? null : config();
+  if (knownKeys === null || givenConfig === null) return [];
+  const trainer = trainerFor(givenConfig);
   const isRefused = trainer.keys?.unknown === 'refused';
-  return unknownKeys(trainer, given, known)
+  return unknownKeys(trainer, givenConfig, knownKeys)
     .slice(0, maxShown)
     .map(unknown => warningOf(trainer, isRefused, unknown));
 }

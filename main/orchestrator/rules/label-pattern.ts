@@ -80,9 +80,9 @@ function plainToken(character: string): Token {
 }
 
 const literal =
-  (wanted: string) =>
+  (expected: string) =>
   (character: string): boolean =>
-    character === wanted;
+    character === expected;
 
 /** Reads one character. A backslash makes the next character literal. */
 function readCharacter(

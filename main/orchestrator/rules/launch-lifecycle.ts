@@ -96,7 +96,7 @@ const exitDetail = ({ exit, engineId }: Sighting): string | null =>
 /** Adds the facts that the engine reports. Times that it no longer reports keep their last value. */
 function withSighting(launch: Launch, { sighting }: EventOf<'sight'>, now: WallMs): Launch {
   const { engineId, reason, expectedStart, nodes } = sighting;
-  const known: Launch = {
+  const sighted: Launch = {
     ...launch,
     engineId,
     // The engine has it, even if an earlier list did not contain it.
@@ -107,16 +107,16 @@ function withSighting(launch: Launch, { sighting }: EventOf<'sight'>, now: WallM
     machines: nodes.length > 0 ? nodes : launch.machines,
     missing: 0,
   };
-  if (sighting.state === 'waiting') return { ...known, reason, expectedStart };
-  return { ...known, reason: null, expectedStart: null, startedAt: known.startedAt ?? now };
+  if (sighting.state === 'waiting') return { ...sighted, reason, expectedStart };
+  return { ...sighted, reason: null, expectedStart: null, startedAt: sighted.startedAt ?? now };
 }
 
 const sight: Rule<'sight'> = (launch, event, now) => {
   const { sighting } = event;
-  const known = withSighting(launch, event, now);
+  const sighted = withSighting(launch, event, now);
   if (sighting.state === 'ended')
-    return end(known, outcomeOfExit(known, sighting), now, exitDetail(sighting) ?? known.detail);
-  return { ...known, state: sighting.state };
+    return end(sighted, outcomeOfExit(sighted, sighting), now, exitDetail(sighting) ?? sighted.detail);
+  return { ...sighted, state: sighting.state };
 };
 
 /** Keeps the state: the engine may report an earlier one than the worker's registration proves. */
@@ -126,9 +126,9 @@ const sightJoined: Rule<'sight'> = (launch, event, now) => {
 };
 
 const sightEnding: Rule<'sight'> = (launch, event, now) => {
-  const known = withSighting(launch, event, now);
-  if (event.sighting.state !== 'ended') return known;
-  return end(known, endingOutcome(known, event.sighting), now);
+  const sighted = withSighting(launch, event, now);
+  if (event.sighting.state !== 'ended') return sighted;
+  return end(sighted, endingOutcome(sighted, event.sighting), now);
 };
 
 /** The reason for its end decides, unless the engine took the machine away first. */

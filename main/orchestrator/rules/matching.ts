@@ -101,25 +101,27 @@ export function compileMatcher(needs: Requirements): Matcher {
 
 const machineNames = { local: 'this machine', worker: 'a remote worker' } as const;
 
-function target(wanted: Requirements['target'], isLocal: boolean): readonly Mismatch[] {
+function target(required: Requirements['target'], isLocal: boolean): readonly Mismatch[] {
   const offered = isLocal ? 'local' : 'worker';
-  if (wanted === 'auto' || wanted === offered) return [];
-  return [{ code: 'target', wanted: machineNames[wanted], offered: machineNames[offered] }];
+  if (required === 'auto' || required === offered) return [];
+  return [{ code: 'target', wanted: machineNames[required], offered: machineNames[offered] }];
 }
 
 /** A worker with several machines cannot leave some of them idle. Workers with one machine can train a job together. */
 const nodes = (
-  wanted: number,
+  required: number,
   { nodes: offered, isMultiNode }: Pick<Offering, 'nodes' | 'isMultiNode'>,
 ): readonly Mismatch[] =>
-  wanted === offered || isMultiNode
+  required === offered || isMultiNode
     ? []
-    : [{ code: 'nodes', wanted: String(wanted), offered: String(offered) }];
+    : [{ code: 'nodes', wanted: String(required), offered: String(offered) }];
 
-function trainer({ trainer: wanted }: Requirements, { trainers }: Offering): readonly Mismatch[] {
-  if (wanted === undefined || trainers === null || trainers.includes(wanted) || trainers.includes('any'))
+function trainer({ trainer: required }: Requirements, { trainers }: Offering): readonly Mismatch[] {
+  if (required === undefined || trainers === null || trainers.includes(required) || trainers.includes('any'))
     return [];
-  return [{ code: 'trainer', wanted, offered: trainers.length === 0 ? 'none' : trainers.join(', ') }];
+  return [
+    { code: 'trainer', wanted: required, offered: trainers.length === 0 ? 'none' : trainers.join(', ') },
+  ];
 }
 
 function data({ data: versions }: Requirements, offering: Offering): readonly Mismatch[] {
@@ -133,9 +135,11 @@ const inputs = (needs: Requirements, { fetchesInputs }: Offering): readonly Mism
     : [{ code: 'inputs', wanted: 'a worker that fetches files of other jobs', offered: 'none' }];
 
 /** Config keys that the worker replaces. A program that takes every config gets it unchanged. */
-const replacedBy = ({ trainer: wanted }: Requirements, offering: Offering): readonly string[] =>
-  wanted !== undefined && offering.replacesOutputs && offering.trainers?.includes(wanted) === true
-    ? (trainerNamed(wanted)?.replacedKeys ?? [])
+const replacedBy = ({ trainer: requiredTrainer }: Requirements, offering: Offering): readonly string[] =>
+  requiredTrainer !== undefined &&
+  offering.replacesOutputs &&
+  offering.trainers?.includes(requiredTrainer) === true
+    ? (trainerNamed(requiredTrainer)?.replacedKeys ?? [])
     : [];
 
 function configKeys(needs: Requirements, offering: Offering): readonly Mismatch[] {

@@ -51,9 +51,9 @@ export function samplesByKey(
     now = Math.max(now, elapsed);
     const all = epoch === undefined ? values : { epoch, ...values };
     for (const [key, value] of Object.entries(all)) {
-      const known = samples.get(key);
-      if (known === undefined) samples.set(key, [{ step, ms: now, value }]);
-      else known.push({ step, ms: now, value });
+      const series = samples.get(key);
+      if (series === undefined) samples.set(key, [{ step, ms: now, value }]);
+      else series.push({ step, ms: now, value });
     }
   }
   return samples;
@@ -71,8 +71,8 @@ export function pointOf(
   const { step, epoch, metrics = {} } = progress;
   if (step !== undefined && step === lastStep) return null;
   const { loss, learning_rate, steps_per_second } = progress;
-  const given = { loss, learning_rate, steps_per_second, ...metrics };
-  const values = Object.entries(given).flatMap(([name, value]) => {
+  const reported = { loss, learning_rate, steps_per_second, ...metrics };
+  const values = Object.entries(reported).flatMap(([name, value]) => {
     const key = metricKeyOf(name);
     return key === null || value === undefined ? [] : [[key, value] as const];
   });

@@ -126,9 +126,9 @@ export function blockersOfKind(
   if (nodes > settings.nodes) blockers.push({ code: 'nodes', wanted: nodes, max: settings.nodes });
   const refused = impossible.find(entry => entry.nodes === nodes && entry.gpus === gpus);
   if (refused !== undefined) blockers.push({ code: 'impossible', message: refused.message });
-  const wanted = load.gpus + nodes * gpus;
-  if (settings.max_gpus !== null && wanted > settings.max_gpus)
-    blockers.push({ code: 'gpus', wanted, max: settings.max_gpus });
+  const gpusAfter = load.gpus + nodes * gpus;
+  if (settings.max_gpus !== null && gpusAfter > settings.max_gpus)
+    blockers.push({ code: 'gpus', wanted: gpusAfter, max: settings.max_gpus });
   return blockers;
 }
 

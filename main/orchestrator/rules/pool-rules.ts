@@ -66,11 +66,11 @@ function localTime(now: WallMs, timeZone: string): { readonly day: string; reado
 }
 
 /** Whether a time lies within the hours. The day is the one on which the hours began. */
-export function isWithin({ from, to, days: wanted, time_zone: zone }: Hours, now: WallMs): boolean {
+export function isWithin({ from, to, days: openDays, time_zone: zone }: Hours, now: WallMs): boolean {
   const { day, minutes } = localTime(now, zone);
   const [start, end] = [minutesOf(from), minutesOf(to)];
-  const isOn = (one: string | undefined): boolean =>
-    wanted === undefined || wanted.some(each => each === one);
+  const isOn = (dayOfWeek: string | undefined): boolean =>
+    openDays === undefined || openDays.some(openDay => openDay === dayOfWeek);
   if (start < end) return isOn(day) && minutes >= start && minutes < end;
   const yesterday = days.at(days.indexOf(day) - 1);
   return (isOn(day) && minutes >= start) || (isOn(yesterday) && minutes < end);

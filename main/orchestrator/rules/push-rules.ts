@@ -9,14 +9,15 @@ const authorities: Partial<Record<NotificationEvent, Authority>> = {
 };
 
 /** Returns the events that a person with these permissions may subscribe to. A push message shows no more than the panel. */
-export const pushEventsFor = (held: readonly Permission[]): readonly NotificationEvent[] =>
+export const pushEventsFor = (permissions: readonly Permission[]): readonly NotificationEvent[] =>
   notificationEvents.filter(event => {
     const authority = authorities[event];
     const access = authority === undefined ? viewJobs : { authority };
-    return reachOf(held, access) !== 'none';
+    return reachOf(permissions, access) !== 'none';
   });
 
 const viewJobs = { authority: 'queue.view', own: 'filtered' } as const;
 
 /** Returns true if the person sees only own jobs, so that a subscription covers no others. */
-export const seesOnlyOwnJobs = (held: readonly Permission[]): boolean => reachOf(held, viewJobs) === 'own';
+export const seesOnlyOwnJobs = (permissions: readonly Permission[]): boolean =>
+  reachOf(permissions, viewJobs) === 'own';

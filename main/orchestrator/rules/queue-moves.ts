@@ -53,7 +53,7 @@ export function boundaryBetween(job: Rank, target: Rank): Boundary | null {
   return job.level === target.level ? null : 'priority';
 }
 
-/** The rank of a job after its move next to another. Among jobs at the top, it joins the place of the other job. */
+/** The rank of a job after its move next to another. Among jobs at the top, it joins the position of the other job. */
 export const rankBeside = (rank: Rank, { top, level }: Rank, turn: number): Rank => ({
   ...rank,
   top,

@@ -73,8 +73,8 @@ export function teamLimitOf(
   team: string,
 ): number | null {
   if (!fairShare) return null;
-  const own = Object.hasOwn(teamLimits, team) ? teamLimits[team] : undefined;
-  return own === undefined ? maxRunningPerTeam : own;
+  const limitOfTeam = Object.hasOwn(teamLimits, team) ? teamLimits[team] : undefined;
+  return limitOfTeam === undefined ? maxRunningPerTeam : limitOfTeam;
 }
 
 /** Blockers of this team's jobs, while this many of them run. Jobs without a team have no limit. */

@@ -33,9 +33,9 @@ export function isUpdateAvailable(worker: Worker, offered: OfferedPrograms): boo
   if (local || agent === null || agent.protocol === 1) return false;
   const order = compareVersions(agent.agentVersion ?? '', offered.version);
   if (order === 'older') return true;
-  const own = agent.program?.sha256 ?? null;
+  const installed = agent.program?.sha256 ?? null;
   const target = offeredFor(worker, offered);
-  return order === 'same' && own !== null && target !== undefined && target.sha256 !== own;
+  return order === 'same' && installed !== null && target !== undefined && target.sha256 !== installed;
 }
 
 /** Whether the worker was told to install its program, and has not finished. */

@@ -138,10 +138,10 @@ const maxNamed = 3;
 function describeReasons(all: readonly NamedReason[]): readonly string[] {
   const groups = Map.groupBy(all, ({ reason }) => wordFor(reason));
   return [...groups].map(([word, members]) => {
-    const named = members.flatMap(({ name, reason }) =>
+    const troubles = members.flatMap(({ name, reason }) =>
       reason.code === 'gpu_trouble' ? [`${name}: ${shortly(reason.troubles)}`] : [],
     );
-    const who = named.length === 0 ? '' : ` (${named.slice(0, maxNamed).join('; ')})`;
+    const who = troubles.length === 0 ? '' : ` (${troubles.slice(0, maxNamed).join('; ')})`;
     return `${members.length} ${word}${who}`;
   });
 }

@@ -138,22 +138,22 @@ const byGpu = (a: GpuTrouble, b: GpuTrouble): number => a.gpu - b.gpu || (a.kind
  * name.
  */
 export function planTroubles(
-  known: readonly GpuTrouble[],
+  before: readonly GpuTrouble[],
   reported: readonly GpuTrouble[],
   doubted: ReadonlySet<string>,
 ): TroublePlan {
-  const named = new Map(reported.map(trouble => [keyOf(trouble), trouble]));
-  const wasKnown = new Set(known.map(keyOf));
-  const started = [...named.values()].filter(trouble => !wasKnown.has(keyOf(trouble)));
-  const unnamed = known.filter(trouble => !named.has(keyOf(trouble)));
+  const byKey = new Map(reported.map(trouble => [keyOf(trouble), trouble]));
+  const wasKnown = new Set(before.map(keyOf));
+  const started = [...byKey.values()].filter(trouble => !wasKnown.has(keyOf(trouble)));
+  const unnamed = before.filter(trouble => !byKey.has(keyOf(trouble)));
   const ended = unnamed.filter(trouble => doubted.has(keyOf(trouble)));
   const stillDoubted = unnamed.filter(trouble => !doubted.has(keyOf(trouble)));
-  const isReworded = known.some(trouble => {
-    const now = named.get(keyOf(trouble));
-    return now !== undefined && now.detail !== trouble.detail;
+  const isReworded = before.some(trouble => {
+    const reportedAgain = byKey.get(keyOf(trouble));
+    return reportedAgain !== undefined && reportedAgain.detail !== trouble.detail;
   });
   return {
-    troubles: [...named.values(), ...stillDoubted].toSorted(byGpu),
+    troubles: [...byKey.values(), ...stillDoubted].toSorted(byGpu),
     started,
     ended,
     doubted: new Set(stillDoubted.map(keyOf)),
@@ -171,7 +171,7 @@ export type JoinVerdict = 'join' | 'repeated' | 'used' | 'expired';
  * A repeat changes nothing, and is accepted even after the expiry: an agent that was killed before it got the response
  * may be started again days later, and its token is valid.
  */
-export function judgeJoin(known: JoinToken, tokenHash: string, now: WallMs): JoinVerdict {
-  if (known.usedFor !== null) return known.usedFor === tokenHash ? 'repeated' : 'used';
-  return now < known.expiresAt ? 'join' : 'expired';
+export function judgeJoin(joinToken: JoinToken, tokenHash: string, now: WallMs): JoinVerdict {
+  if (joinToken.usedFor !== null) return joinToken.usedFor === tokenHash ? 'repeated' : 'used';
+  return now < joinToken.expiresAt ? 'join' : 'expired';
 }

@@ -22,8 +22,8 @@ export function newestCheckpoint(read: Read, { id, spec }: Pick<Job, 'id' | 'spe
  * checkpoint.
  */
 function continuationIn({ requirements: { trainer = '' } }: JobSpec): (checkpoint: Checkpoint) => boolean {
-  const known = trainerNamed(trainer);
-  return checkpoint => known === null || known.canResumeFrom(checkpoint);
+  const knownTrainer = trainerNamed(trainer);
+  return checkpoint => knownTrainer === null || knownTrainer.canResumeFrom(checkpoint);
 }
 
 /** Returns the checkpoints of a job with their losses, newest first. */

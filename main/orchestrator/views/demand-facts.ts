@@ -42,13 +42,13 @@ function poolFacts(core: Core, read: Read, contactOf: ContactOf): readonly PoolF
   const gpuMs = read.gpuMsOfPools(startOfDay(now), now);
   const open = Map.groupBy(read.openLaunches(), ({ poolId }) => poolId);
   return read.pools().map(pool => {
-    const own = open.get(pool.id) ?? [];
+    const ofPool = open.get(pool.id) ?? [];
     const facts = orderFacts(pool, contactOf, gpuMs.get(pool.id) ?? 0, now);
     return {
       ...facts,
-      open: own,
-      coming: own.filter(launch => isComing(core, read, facts, launch, now)),
-      idle: own.filter(launch => isIdle(core, read, launch)).length,
+      open: ofPool,
+      coming: ofPool.filter(launch => isComing(core, read, facts, launch, now)),
+      idle: ofPool.filter(launch => isIdle(core, read, launch)).length,
     };
   });
 }
@@ -124,15 +124,15 @@ export const demandJobOf = (job: Job, now: WallMs, kind = kindOf(job)): DemandJo
 
 function demandJobs(core: Core, read: Read, now: WallMs, limit: number): readonly DemandJob[] {
   const kinds = new Map<string, DemandKind>();
-  const found: DemandJob[] = [];
+  const jobs: DemandJob[] = [];
   for (const { id, shape } of core.jobQueue.waiting(core, read, limit)) {
     const job = read.job(id);
     if (job === null || job.status !== 'pending' || job.spec.requirements.target === 'local') continue;
     const kind = kinds.get(shape) ?? kindOf(job);
     kinds.set(shape, kind);
-    found.push(demandJobOf(job, now, kind));
+    jobs.push(demandJobOf(job, now, kind));
   }
-  return found;
+  return jobs;
 }
 
 /** Returns how many more jobs the limits of the queue allow to start. */

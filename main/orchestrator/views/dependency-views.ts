@@ -10,10 +10,10 @@ import { nameOfJob, shownStatus } from './shown-status.ts';
  * wait for any end.
  */
 function currentOf(read: Read, { id, root }: Parent, on: AfterOn): Job | null {
-  const named = read.job(id);
-  if (on === 'end') return named;
-  if (named !== null && !('endedAt' in named && named.status !== 'completed')) return named;
-  return read.newestRetry(root) ?? named;
+  const parent = read.job(id);
+  if (on === 'end') return parent;
+  if (parent !== null && !('endedAt' in parent && parent.status !== 'completed')) return parent;
+  return read.newestRetry(root) ?? parent;
 }
 
 /** The jobs that a job waits for; null for none. */
@@ -23,12 +23,12 @@ export function parentsView(read: Read, job: Job): JobParents | null {
   return {
     on,
     parents: parents.map(parent => {
-      const named = read.job(parent.id);
+      const parentJob = read.job(parent.id);
       const current = currentOf(read, parent, on);
       const trouble = current === null ? null : troubleOf(read, job, parent, current);
       return {
         job_id: parent.id,
-        name: named === null ? null : nameOfJob(named),
+        name: parentJob === null ? null : nameOfJob(parentJob),
         status: current === null ? null : shownStatus(current),
         retry_id: current === null || current.id === parent.id ? null : current.id,
         done: parent.isDone,

@@ -15,8 +15,8 @@ const isMemory = /^gpu\.\d+\.memory_mb$/;
 export function createEarlierRuns() {
   const peaks = new Map<AttemptId, number | null>();
   const peakOf = (read: Read, attempt: AttemptId): number | null => {
-    const known = peaks.get(attempt);
-    if (known !== undefined) return known;
+    const cached = peaks.get(attempt);
+    if (cached !== undefined) return cached;
     const keys = read.seriesKeys(attempt).filter(key => isMemory.test(key));
     const highest = keys
       .slice(0, maxGpus)

@@ -117,8 +117,8 @@ export function createExplainer(core: Core, read: Read): Explainer {
     offlineTakers: needs => offlineTakers(verdictOf(needs).judged),
     explain(job) {
       if (job.status !== 'pending') return { ...notWaiting, job_id: job.id, status: job.status };
-      const known = knownAbout(job);
-      const { verdict, reasons } = known;
+      const facts = knownAbout(job);
+      const { verdict, reasons } = facts;
       return {
         job_id: job.id,
         status: shownStatus(job),
@@ -128,7 +128,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
         reasons: reasons.map(({ code, wait: { params }, detail }) => ({ code, params, detail })),
         workers: verdict.map(judged => workerLine(judged, job)),
         pools: [...pools.linesOf(job)],
-        ...forecast(core, read, known),
+        ...forecast(core, read, facts),
       };
     },
   };

@@ -44,8 +44,8 @@ export interface PredictedStart {
 }
 
 /** Estimates when a job will start, from the jobs ahead of it, or says why there is no estimate. */
-export function forecast(core: Core, read: Read, known: Known): Forecast {
-  const { start, why } = predictStart(core, read, known);
+export function forecast(core: Core, read: Read, facts: Known): Forecast {
+  const { start, why } = predictStart(core, read, facts);
   if (start === null) return { predicted_start: null, no_prediction: why };
   const { inMs, basis } = start;
   const at = core.clock.iso(core.clock.wall() + inMs);
@@ -60,8 +60,8 @@ export type Prediction =
   | { readonly start: null; readonly why: string };
 
 /** Estimates when and where a job will start, or says why there is no estimate. */
-export function predictStart(core: Core, read: Read, known: Known): Prediction {
-  const { job, verdict, reasons, parentsInMs, ahead } = known;
+export function predictStart(core: Core, read: Read, facts: Known): Prediction {
+  const { job, verdict, reasons, parentsInMs, ahead } = facts;
   const isPassed = ({ code }: Pick<WaitReason, 'code'>): boolean =>
     code === 'backoff' || code === 'ahead' || (code === 'after' && parentsInMs !== null);
   const barred = reasons.find(reason => !isPassed(reason));
@@ -87,8 +87,8 @@ export function predictStart(core: Core, read: Read, known: Known): Prediction {
   const rivals = ahead
     .map(other => ({ fits: fitsWith(other.judged), count: countFor(other.judged, other.nodes) }))
     .filter(other => takers.some(other.fits));
-  const own = { fits, count: countFor(verdict, nodes) };
-  const placement = predictPlacement({ workers: takers, job: own, ahead: rivals, runMs });
+  const thisJob = { fits, count: countFor(verdict, nodes) };
+  const placement = predictPlacement({ workers: takers, job: thisJob, ahead: rivals, runMs });
   if (placement === null) return unknown(whyUnknown(verdict));
   const { inMs: freeMs, workers } = placement;
   const inMs = Math.max(freeMs, isHeldBack ? backoffMs : 0, parentsInMs ?? 0);

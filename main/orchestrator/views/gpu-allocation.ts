@@ -22,7 +22,7 @@ interface GpuAllocation {
 function allocationOf(core: Core, read: Read, worker: Worker): GpuAllocation {
   const job = liveJobAt(read, worker.id);
   const total = worker.agent?.capabilities.gpuCount ?? 0;
-  const held = new Set(job === null ? [] : gpusFor(job.spec));
+  const inUse = new Set(job === null ? [] : gpusFor(job.spec));
   const all = Array.from({ length: total }, (_, n) => n);
   // Dispatch uses the same facts.
   const isFree = candidacyOf(core, read, worker).ineligibilityReasons.length === 0;
@@ -30,7 +30,7 @@ function allocationOf(core: Core, read: Read, worker: Worker): GpuAllocation {
     worker,
     jobId: job?.id ?? null,
     total,
-    allocated: all.filter(gpu => held.has(gpu)),
+    allocated: all.filter(gpu => inUse.has(gpu)),
     available: isFree ? all : [],
   };
 }
@@ -100,7 +100,7 @@ export function createGpuAllocations(core: Core) {
       .workers()
       .filter(({ local }) => !local)
       .map(worker => statusOf(core, read, worker).status);
-    const countOf = (wanted: string): number => statuses.filter(status => status === wanted).length;
+    const countOf = (status: string): number => statuses.filter(each => each === status).length;
     return {
       total_workers: statuses.length,
       idle_workers: countOf('idle'),

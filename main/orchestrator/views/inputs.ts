@@ -22,9 +22,9 @@ type Source = { readonly kind: 'source'; readonly job: Job } | InputTrouble;
 
 /** Whose files count: the newest completed job of the parent's retries, or, for children of any end, the parent itself. */
 function sourceOf(read: Read, { dependencies, parent, user }: Asked): Source {
-  const named = read.job(parent.id);
+  const parentJob = read.job(parent.id);
   const completed = read.completedIn(parent.root).flatMap(id => read.job(id) ?? []);
-  const all = dependencies.on === 'end' && named !== null ? [...completed, named] : completed;
+  const all = dependencies.on === 'end' && parentJob !== null ? [...completed, parentJob] : completed;
   const seesAll = seesAllJobs(read, user);
   const readable = all.filter(job => seesAll || job.user === user);
   const isUploading = (job: Job): boolean => read.outstanding(job.id)?.state === 'pending';
@@ -50,14 +50,17 @@ function filesOf(read: Read, id: Job['id']): JobFiles {
 }
 
 function findIn(files: JobFiles, file: string): FoundInput | string {
-  const wanted = readInputFile(file);
-  if (wanted === null) return `has no file ${file}`;
-  const found = findInput(wanted, files);
-  if (typeof found === 'string') return found;
-  if (!isSafeInConfig(pathIn(found, found.key))) return `has ${found.key}, whose name a trainer could expand`;
-  return found.files.every(({ key }) => ArtifactPath.safeParse(`name/${pathIn(found, key)}`).success)
-    ? found
-    : `has a path in ${found.key} that is too long`;
+  const input = readInputFile(file);
+  if (input === null) return `has no file ${file}`;
+  const foundInput = findInput(input, files);
+  if (typeof foundInput === 'string') return foundInput;
+  if (!isSafeInConfig(pathIn(foundInput, foundInput.key)))
+    return `has ${foundInput.key}, whose name a trainer could expand`;
+  return foundInput.files.every(
+    ({ key }) => ArtifactPath.safeParse(`name/${pathIn(foundInput, key)}`).success,
+  )
+    ? foundInput
+    : `has a path in ${foundInput.key} that is too long`;
 }
 
 const toInput = (name: string, jobId: Job['id'], { key, step, files }: FoundInput): AttemptInput => ({
@@ -70,8 +73,8 @@ const toInput = (name: string, jobId: Job['id'], { key, step, files }: FoundInpu
 
 /** The files of one parent that a job takes, or why it cannot. */
 function inputsFrom(read: Read, asked: Asked): readonly AttemptInput[] | InputTrouble {
-  const wanted = wantedFrom(asked);
-  if (wanted.length === 0) return [];
+  const inputsOfParent = wantedFrom(asked);
+  if (inputsOfParent.length === 0) return [];
   const source = sourceOf(read, asked);
   if (source.kind !== 'source') return source;
   const files = filesOf(read, source.job.id);
@@ -102,9 +105,9 @@ export function inputsFor(read: Read, job: Job): Outcome<readonly AttemptInput[]
   if (before?.every(input => isIntact(read, user, input))) return accept(before);
   const inputs: AttemptInput[] = [];
   for (const parent of dependencies.parents) {
-    const found = inputsFrom(read, { dependencies, parent, user });
-    if ('kind' in found) return refuse('artifact_not_found', troubleText(read, parent, found));
-    inputs.push(...found);
+    const taken = inputsFrom(read, { dependencies, parent, user });
+    if ('kind' in taken) return refuse('artifact_not_found', troubleText(read, parent, taken));
+    inputs.push(...taken);
   }
   const count = inputs.reduce((sum, { files }) => sum + files.length, 0);
   return count > maxInputFiles

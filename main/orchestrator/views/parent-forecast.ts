@@ -44,8 +44,8 @@ export function createParentForecast(
     return start === null || start.runMs === null ? null : start.inMs + start.runMs;
   };
   const endOf = (job: Job, depth: number): number | null => {
-    const known = ends.get(job.id);
-    if (known !== undefined) return known;
+    const cached = ends.get(job.id);
+    if (cached !== undefined) return cached;
     const end = estimate(job, depth);
     ends.set(job.id, end);
     return end;
@@ -53,7 +53,7 @@ export function createParentForecast(
   return (job, depth) => {
     if (unmetOf(job.dependencies) === 0) return 0;
     const all = awaitedBy(read, job).map(({ parent }) => endOf(parent, depth));
-    const known = all.filter(end => end !== null);
-    return known.length < all.length ? null : Math.max(0, ...known);
+    const knownEnds = all.filter(end => end !== null);
+    return knownEnds.length < all.length ? null : Math.max(0, ...knownEnds);
   };
 }

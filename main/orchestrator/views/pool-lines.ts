@@ -19,8 +19,8 @@ export interface PoolLines {
 
 export function createPoolLines(core: Core, read: Read): PoolLines {
   const iso = (at: WallMs): string => core.clock.iso(at);
-  let known: DemandFacts | null = null;
-  const facts = (): DemandFacts => (known ??= demandFacts(core, read, core.contactOf));
+  let cached: DemandFacts | null = null;
+  const facts = (): DemandFacts => (cached ??= demandFacts(core, read, core.contactOf));
   const hasPools = read.pools().length > 0;
 
   const requestOf = (job: PendingJob) => {
@@ -48,9 +48,9 @@ export function createPoolLines(core: Core, read: Read): PoolLines {
             detail: describeRequest(pool, request.launch, iso),
           };
         const [first] = poolBlockers({ pool, ...rest }, demandJobOf(job, now), now);
-        const other =
+        const reasonElsewhere =
           request === null ? 'The pool orders a machine for it' : 'Another pool provides its machine';
-        const detail = first === undefined ? other : describePoolBlocker(first, iso);
+        const detail = first === undefined ? reasonElsewhere : describePoolBlocker(first, iso);
         return { pool_id: id, name, launch_id: null, detail };
       });
     },

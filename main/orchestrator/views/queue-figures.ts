@@ -103,13 +103,13 @@ function stuckKinds(core: Core, only: string | null): StuckKinds {
     const [worker] = takers;
     if (worker === undefined) continue;
     const key = takers.map(({ id }) => id).join(' ');
-    const known = waitingForOffline.get(key) ?? {
+    const entry = waitingForOffline.get(key) ?? {
       worker,
       workerCount: takers.length,
       firstJob: first,
       count: 0,
     };
-    waitingForOffline.set(key, { ...known, count: known.count + count });
+    waitingForOffline.set(key, { ...entry, count: entry.count + count });
   }
   return {
     unsatisfiable: kinds.filter(({ requirements }) => isUnsatisfiable(requirements)),

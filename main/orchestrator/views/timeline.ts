@@ -39,8 +39,8 @@ function timelineWithin(
   range: TimelineRange,
 ): Timeline {
   const { store } = core;
-  const found = store.attemptsWithin({ ...range, limit: maxTimelineBars + 1 });
-  const shown = found.slice(0, maxTimelineBars);
+  const attempts = store.attemptsWithin({ ...range, limit: maxTimelineBars + 1 });
+  const shown = attempts.slice(0, maxTimelineBars);
   const bars = shown.flatMap(each => barsOf(core, each, range.workerId));
   const predicted = predictionsOf(range);
   const jobs = [
@@ -62,7 +62,7 @@ function timelineWithin(
       const { worker_name: name, worker_deleted: deleted } = workerNameOf(store, id);
       return { id, name, deleted };
     }),
-    is_cut: found.length > shown.length,
+    is_cut: attempts.length > shown.length,
     now: core.clock.iso(core.clock.wall()),
   };
 }

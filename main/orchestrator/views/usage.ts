@@ -39,12 +39,13 @@ function computeDays(core: Core, first: number, last: number): readonly UsageDay
   return Array.from({ length: last - first + 1 }, (_, at) => {
     const day = first + at;
     const used = energy.get(day);
-    const own = used === undefined || used.own === 0 || price === null ? null : toKwh(used.own) * price;
+    const electricityCost =
+      used === undefined || used.own === 0 || price === null ? null : toKwh(used.own) * price;
     return {
       day: core.clock.iso(day * dayMs).slice(0, 10),
       gpu_hours: toGpuHours(gpuMs.get(day) ?? 0),
       energy_kwh: used === undefined ? null : round(toKwh(used.joules)),
-      cost: roundOrNull(sumCosts([own, poolCosts.get(day) ?? null])),
+      cost: roundOrNull(sumCosts([electricityCost, poolCosts.get(day) ?? null])),
     };
   });
 }
@@ -52,9 +53,9 @@ function computeDays(core: Core, first: number, last: number): readonly UsageDay
 /** Returns the joules of each day, including those that are not stored yet. */
 function energyByDay({ store, energy }: Core, first: number) {
   const days = new Map<number, { joules: number; own: number }>();
-  const add = (day: number, joules: number, own: number): void => {
-    const known = days.get(day) ?? { joules: 0, own: 0 };
-    days.set(day, { joules: known.joules + joules, own: known.own + own });
+  const add = (day: number, joules: number, ownJoules: number): void => {
+    const total = days.get(day) ?? { joules: 0, own: 0 };
+    days.set(day, { joules: total.joules + joules, own: total.own + ownJoules });
   };
   for (const { day, joules, own } of store.energyByDay(first)) add(day, joules, own);
   for (const { day, joules, isOwn } of energy.waiting().workers) add(day, joules, isOwn ? joules : 0);
@@ -81,16 +82,16 @@ export function usageOfJob(core: Core, job: Job, attempts: readonly Attempt[]): 
     core.energy.waiting().attempts.map(({ attemptId, joules }) => [attemptId, joules] as const),
   );
   const gpus = gpusFor(job.spec).length * (job.spec.requirements.nodes ?? 1);
-  const each = started.map(attempt => {
+  const usages = started.map(attempt => {
     const energy = sumCosts([stored.get(attempt.id) ?? null, waiting.get(attempt.id) ?? null]);
     const hours = (gpus * runMs(core, attempt)) / hourMs;
     return { hours, energy, cost: costOf(core, attempt, hours, energy) };
   });
-  const energy = sumCosts(each.map(part => part.energy));
+  const energy = sumCosts(usages.map(part => part.energy));
   return {
-    gpu_hours: round(each.reduce((sum, { hours }) => sum + hours, 0)),
+    gpu_hours: round(usages.reduce((sum, { hours }) => sum + hours, 0)),
     energy_kwh: energy === null ? null : round(toKwh(energy)),
-    cost: roundOrNull(sumCosts(each.map(({ cost }) => cost))),
+    cost: roundOrNull(sumCosts(usages.map(({ cost }) => cost))),
     currency: core.electricity().currency,
   };
 }

@@ -70,7 +70,7 @@ export function createVerdicts(core: Core, read: Read, now: number) {
     const barred = barredFor(job);
     return barred === null
       ? judged
-      : judged.map(one => (one.candidate.id === barred ? { ...one, fits: false } : one));
+      : judged.map(verdict => (verdict.candidate.id === barred ? { ...verdict, fits: false } : verdict));
   };
 
   return { verdictOf, barredFor, judgedFor };
@@ -110,16 +110,16 @@ function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
 }
 
 function lazy<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
+  let cached: { readonly value: T } | null = null;
+  return () => (cached ??= { value: make() }).value;
 }
 
 function memoize<I, T>(keyOf: (input: I) => string, make: (input: I) => T): (input: I) => T {
-  const known = new Map<string, { readonly value: T }>();
+  const results = new Map<string, { readonly value: T }>();
   return input => {
     const key = keyOf(input);
-    const made = known.get(key) ?? { value: make(input) };
-    known.set(key, made);
-    return made.value;
+    const result = results.get(key) ?? { value: make(input) };
+    results.set(key, result);
+    return result.value;
   };
 }

@@ -116,8 +116,8 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'memory/connection-registry',
-        'if (known?.stream !== stream) return false;',
-        'if (known === undefined) return false;',
+        'if (entry?.stream !== stream) return false;',
+        'if (entry === undefined) return false;',
       ),
     ],
   },
@@ -287,7 +287,9 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'an idempotency key expires too early',
-    changes: [orchestrator('commands/jobs/submission-keys', 'known.at < keyLastsMs', 'known.at < 5_000')],
+    changes: [
+      orchestrator('commands/jobs/submission-keys', 'submission.at < keyLastsMs', 'submission.at < 5_000'),
+    ],
   },
   {
     name: 'a no-wait job is queued',

@@ -42,8 +42,8 @@ export const poolPlants: readonly Plant[] = [
   plant(
     'the GPUs of an order do not count towards the limit',
     'rules/pool-blockers',
-    'const wanted = load.gpus + nodes * gpus;',
-    'const wanted = load.gpus + nodes;',
+    'const gpusAfter = load.gpus + nodes * gpus;',
+    'const gpusAfter = load.gpus + nodes;',
   ),
   plant(
     'the budget of a pool is ignored',

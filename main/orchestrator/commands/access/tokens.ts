@@ -48,21 +48,21 @@ export function createTokenCalls(core: Core) {
 
     listTokens: (): readonly TokenView[] => store.apiTokens().map(token => viewOf(core, token)),
 
-    createToken: (wanted: NewToken, ownPermissions: readonly Permission[], by: Actor) =>
-      createToken(core, wanted, ownPermissions, by),
+    createToken: (request: NewToken, ownPermissions: readonly Permission[], by: Actor) =>
+      createToken(core, request, ownPermissions, by),
 
     /** Revokes a token. Once the promise resolves, the token and the sessions that it opened are invalid. */
     revokeToken: (id: TokenId, by: Actor): Promise<Outcome<TokenId>> =>
       store.write(tx => {
-        const known = tx.apiToken(id);
-        if (known === null) return refuse('token_not_found', `There is no token ${id}`);
+        const token = tx.apiToken(id);
+        if (token === null) return refuse('token_not_found', `There is no token ${id}`);
         for (const session of tx.sessions().filter(({ tokenId }) => tokenId === id))
           noteSession(core, tx, 'session.expired', session, by, { reason: 'token_revoked' });
         tx.removeApiToken(id);
         for (const channel of tx.channels())
           if (channel.subscriber?.tokenId === id) removeGone(core, tx, channel.id, 'token_revoked');
         tx.afterCommit(() => notedUse.delete(id));
-        noteToken(core, tx, 'token.revoked', id, by, { name: known.name });
+        noteToken(core, tx, 'token.revoked', id, by, { name: token.name });
         return accept(id);
       }),
   };
@@ -71,11 +71,11 @@ export function createTokenCalls(core: Core) {
 /** Creates a token. A caller can only grant permissions that the caller has. */
 async function createToken(
   core: Core,
-  { name, team, permissions: wanted, expires_in_s: expiresInS }: NewToken,
+  { name, team, permissions: requested, expires_in_s: expiresInS }: NewToken,
   ownPermissions: readonly Permission[],
   by: Actor,
 ): Promise<Outcome<IssuedApiToken>> {
-  const lacking = wanted.filter(permission => !mayGrant(ownPermissions, permission));
+  const lacking = requested.filter(permission => !mayGrant(ownPermissions, permission));
   if (lacking.length > 0)
     return refuse(
       'permission_missing',
@@ -87,15 +87,15 @@ async function createToken(
     id: core.ids.apiTokenId(),
     name,
     team,
-    permissions: permissions.filter(permission => wanted.includes(permission)),
+    permissions: permissions.filter(permission => requested.includes(permission)),
     createdAt: now,
     createdBy: nameOf(by),
     expiresAt: expiresInS === null ? null : now + expiresInS * 1000,
     usedAt: null,
   };
   const takenName = await core.store.write(tx => {
-    const other = findNameInUse(tx, name);
-    if (other !== null) return other;
+    const nameInUse = findNameInUse(tx, name);
+    if (nameInUse !== null) return nameInUse;
     tx.insertApiToken(created, hash);
     const details = {
       name,
@@ -114,9 +114,11 @@ async function createToken(
 
 /** Returns a name in use that is the same or looks the same; null if there is none. */
 function findNameInUse(tx: Tx, name: string): string | null {
-  const [wanted, look] = [folded(name), skeletonOf(name)];
+  const [foldedName, skeleton] = [folded(name), skeletonOf(name)];
   const inUse = [...reserved, ...tx.apiTokens().map(token => token.name)];
-  return inUse.find(other => folded(other) === wanted || skeletonOf(other) === look) ?? null;
+  return (
+    inUse.find(nameInUse => folded(nameInUse) === foldedName || skeletonOf(nameInUse) === skeleton) ?? null
+  );
 }
 
 function noteToken(

@@ -60,16 +60,16 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
      * Starts an upload. Its announced size counts towards the limit of the job, and `reserved` towards the limit of all jobs. A
      * resumable upload replaces an earlier one of the attempt with the same key.
      */
-    beginUpload: (uploader: Uploader, wanted: UploadRequest): Promise<Outcome<Upload>> =>
+    beginUpload: (uploader: Uploader, request: UploadRequest): Promise<Outcome<Upload>> =>
       store.write((tx): Outcome<Upload> => {
         const job = jobToUploadTo(core, tx, uploader);
         if (!job.ok) return job;
-        const earlier = tx.upload(uploader.attemptId, wanted.key);
-        if (earlier !== null && wanted.isResumable) removeUpload(core, tx, earlier.file);
-        const refusal = quotaRefusal(limits, tx.storedBytes(uploader.jobId), wanted.bytes);
+        const earlier = tx.upload(uploader.attemptId, request.key);
+        if (earlier !== null && request.isResumable) removeUpload(core, tx, earlier.file);
+        const refusal = quotaRefusal(limits, tx.storedBytes(uploader.jobId), request.bytes);
         if (refusal !== null) return { ok: false, refusal };
         const { jobId, attemptId } = uploader;
-        const upload = { ...wanted, jobId, attemptId, touchedAt: time.latest() };
+        const upload = { ...request, jobId, attemptId, touchedAt: time.latest() };
         tx.insertUpload(upload);
         return accept(upload);
       }),
@@ -153,11 +153,11 @@ function storeArtifact(
   const { id, attempt } = job.value;
   if (!tx.touchUpload(file, core.time.latest()))
     return refuse('upload_offset', 'This upload was dropped: start again with its first byte');
-  const known = tx.artifact(id, key);
+  const stored = tx.artifact(id, key);
   const isShared = shared !== null && tx.artifactWith(id, content)?.file === shared;
-  if (isShared && known?.file === shared) {
+  if (isShared && stored?.file === shared) {
     removeUpload(core, tx, file);
-    return accept(artifactView(core, known));
+    return accept(artifactView(core, stored));
   }
   const about = {
     jobId: id,
@@ -184,23 +184,23 @@ function createReading(core: Core) {
   const { store } = core;
   return {
     artifact(id: JobId, key: string): Outcome<Artifact> {
-      const found = store.artifact(id, key);
-      return found === null ? notFound(key, id) : accept(found);
+      const artifact = store.artifact(id, key);
+      return artifact === null ? notFound(key, id) : accept(artifact);
     },
 
     /** Returns a file of another job that the attempt takes as its input. `path`: the name of the input, and the path in it. */
     inputOfAttempt(uploader: Pick<Uploader, 'jobId' | 'attemptId'>, path: string): Outcome<Artifact> {
-      const found = fileOfInput(store, uploader, path);
-      return found === null
+      const file = fileOfInput(store, uploader, path);
+      return file === null
         ? refuse('artifact_not_found', `Job ${uploader.jobId} has no input ${path}, or its file was deleted`)
-        : accept(found);
+        : accept(file);
     },
 
     listArtifacts(id: JobId, before: number | null, limit: number): Outcome<ArtifactPage> {
       if (store.job(id) === null) return refuse('job_not_found', `There is no job ${id}`);
-      const found = store.artifacts(id, before, limit + 1);
-      const shown = found.slice(0, limit);
-      const next = found.length > shown.length ? (shown.at(-1)?.order ?? null) : null;
+      const artifacts = store.artifacts(id, before, limit + 1);
+      const shown = artifacts.slice(0, limit);
+      const next = artifacts.length > shown.length ? (shown.at(-1)?.order ?? null) : null;
       return accept({
         artifacts: shown.map(each => artifactView(core, each)),
         ...store.artifactFigures(id),
@@ -210,10 +210,10 @@ function createReading(core: Core) {
 
     removeArtifact: (id: JobId, key: string, by: Actor): Promise<Outcome<string>> =>
       store.write(tx => {
-        const found = tx.artifact(id, key);
-        if (found === null) return notFound(key, id);
+        const artifact = tx.artifact(id, key);
+        if (artifact === null) return notFound(key, id);
         removeArtifact(core, tx, id, key);
-        note(core, tx, 'artifact.deleted', id, by, { key, bytes: found.bytes, sha256: found.sha256 });
+        note(core, tx, 'artifact.deleted', id, by, { key, bytes: artifact.bytes, sha256: artifact.sha256 });
         return accept(key);
       }),
   };

@@ -99,10 +99,10 @@ function createReading(core: Core, limitBytes: number) {
 
     /** Returns a content that the worker of a job may read: a file or a manifest of one of the job's datasets. */
     contentOfJob: (job: JobId, sha256: string): Outcome<StoredContent> => {
-      const found = store.contentOfJob(job, sha256);
-      return found === null
+      const content = store.contentOfJob(job, sha256);
+      return content === null
         ? refuse('content_not_found', `Job ${job} has no data with the SHA-256 ${sha256}`)
-        : accept(found);
+        : accept(content);
     },
 
     /** Refuses if there is no room for a content of this size, in addition to the stored ones and the uploads in progress. */
@@ -149,7 +149,7 @@ function createPublishing(core: Core) {
           `${some.length - listed} files of the dataset are not stored: upload the missing files, then publish it again`,
         );
       }
-      const made = await store.write(tx => {
+      const published = await store.write(tx => {
         const earlier = sameAsNewest(tx, { owner, name }, digest, isPinned);
         if (earlier !== null) {
           tx.dropDatasetVersion(id);
@@ -160,7 +160,7 @@ function createPublishing(core: Core) {
         if (version !== null) note(core, tx, 'dataset.pushed', version, by);
         return version;
       });
-      return made === null ? unknownVersion(id) : accept(viewOf(core, made));
+      return published === null ? unknownVersion(id) : accept(viewOf(core, published));
     },
   };
 }

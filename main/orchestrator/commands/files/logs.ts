@@ -60,8 +60,8 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
     /** Returns true if no more text of this log is expected. */
     isLogOver(jobId: JobId, attempt: number, facts: LogFacts): boolean {
       const job = store.job(jobId);
-      const found = store.attempts(jobId).find(({ n }) => n === attempt) ?? null;
-      return job === null || isLogOver(job, found, facts, time.now());
+      const storedAttempt = store.attempts(jobId).find(({ n }) => n === attempt) ?? null;
+      return job === null || isLogOver(job, storedAttempt, facts, time.now());
     },
 
     /** Returns the number of the next attempt; null if there is none yet. */

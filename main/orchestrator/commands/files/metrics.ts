@@ -131,13 +131,13 @@ const replyOf = ({ next, lastStep, lastMs }: MetricRun): MetricsReply => ({
 function addPoints(core: Core, tx: Tx, run: MetricRun, points: readonly MetricPoint[]): MetricRun {
   const fresh = newPoints(points, run.next);
   const samples = samplesByKey(fresh, run.lastMs);
-  const known = new Set(tx.metricKeys(run.jobId));
+  const knownKeys = new Set(tx.metricKeys(run.jobId));
   if (hasNanLoss(samples)) noteNanLoss(core, tx, run);
   let halved = 0;
   for (const [key, added] of samples) {
     // Values of new keys beyond the limit are dropped. Known keys continue.
-    if (!known.has(key) && known.size >= metricBounds.keysOfJob) continue;
-    known.add(key);
+    if (!knownKeys.has(key) && knownKeys.size >= metricBounds.keysOfJob) continue;
+    knownKeys.add(key);
     if (addToSeries(tx, run, key, added, halved < halvedAtOnce)) halved += 1;
   }
   const next = runAfter(run, fresh);

@@ -122,9 +122,9 @@ export const createOutstandingCalls = (core: Core) => ({
   /** Stores the report. A report of 0 files ends the uploads of the attempt. */
   reportOutstanding: (uploader: Uploader, report: Report): Promise<Outcome<unknown>> =>
     core.store.write((tx): Outcome<unknown> => {
-      const found = jobToUploadTo(core, tx, uploader);
-      if (!found.ok) return found;
-      const job = found.value;
+      const uploadable = jobToUploadTo(core, tx, uploader);
+      if (!uploadable.ok) return uploadable;
+      const job = uploadable.value;
       if (job.status !== 'completed')
         return refuse('job_not_final', `Job ${job.id} is ${job.status}: report its end first`);
       const before = tx.outstanding(job.id);
@@ -177,8 +177,8 @@ function noteClosed(
 }
 
 export function outstandingView(core: Core, read: Read, job: Job): JobDetail['outstanding'] {
-  const found = job.status === 'completed' ? read.outstanding(job.id) : null;
-  if (found?.state !== 'pending') return null;
-  const { files, bytes, reason, since } = found;
+  const outstanding = job.status === 'completed' ? read.outstanding(job.id) : null;
+  if (outstanding?.state !== 'pending') return null;
+  const { files, bytes, reason, since } = outstanding;
   return { files, bytes, reason, since: core.clock.iso(since) };
 }

@@ -29,21 +29,25 @@ export interface Entered {
 }
 
 /** Names the job of a batch that was refused, as errors about its fields do. */
-export type NameRefused = <T>(outcome: Outcome<T>, place: number) => Outcome<T>;
+export type NameRefused = <T>(outcome: Outcome<T>, index: number) => Outcome<T>;
 
 /** Submits all jobs in one transaction, or none. The idempotency key stands for all of them. */
 export async function enterJobs(
   core: Core,
   entries: readonly Entry[],
-  { by, idempotency, named }: { by: Actor; idempotency: IdempotencyKey | null; named: NameRefused },
+  {
+    by,
+    idempotency,
+    nameRefused,
+  }: { by: Actor; idempotency: IdempotencyKey | null; nameRefused: NameRefused },
 ): Promise<Outcome<Entered>> {
   return command(core, (tx): Outcome<Entered> => {
-    const known = earlierJobs(core, tx, by, idempotency);
-    if (known !== null) return known.ok ? accept({ ids: known.value, isRepeat: true }) : known;
+    const earlier = earlierJobs(core, tx, by, idempotency);
+    if (earlier !== null) return earlier.ok ? accept({ ids: earlier.value, isRepeat: true }) : earlier;
     const bound: BoundDraft[] = [];
-    for (const [place, { request, draft }] of entries.entries()) {
+    for (const [index, { request, draft }] of entries.entries()) {
       // A dataset or a parent may have been removed since the drafts were made.
-      const checked = named(bindingsOf(tx, request, by), place);
+      const checked = nameRefused(bindingsOf(tx, request, by), index);
       if (!checked.ok) return checked;
       bound.push({ ...draft, dependencies: checked.value });
     }
@@ -82,8 +86,8 @@ export interface Batch {
   readonly isRepeat: boolean;
 }
 
-const refusedAt: NameRefused = (outcome, place) =>
-  outcome.ok ? outcome : refuse(outcome.refusal.code, `jobs.${place}: ${outcome.refusal.detail}`);
+const refusedAt: NameRefused = (outcome, index) =>
+  outcome.ok ? outcome : refuse(outcome.refusal.code, `jobs.${index}: ${outcome.refusal.detail}`);
 
 /** Maximum length of the named configs of a batch together, because one transaction stores a copy for each job. */
 const maxCopiedText = 32_000_000;
@@ -93,7 +97,7 @@ export function createBatches(core: Core, configs: Configs) {
   const entriesFor = async ({ jobs }: BatchRequest, by: Actor): Promise<Outcome<readonly Entry[]>> => {
     const { load, copied } = loadingOnce(configs);
     const entries: Entry[] = [];
-    for (const [place, request] of jobs.entries()) {
+    for (const [index, request] of jobs.entries()) {
       const prepared = prepare({ ...configs, load }, request);
       const draft = draftWithData(
         core.store,
@@ -102,7 +106,7 @@ export function createBatches(core: Core, configs: Configs) {
         by,
       );
       const allowed = draft.ok && request.target === 'local' && !core.runsLocally() ? noLocalRuns : draft;
-      const checked = refusedAt(allowed, place);
+      const checked = refusedAt(allowed, index);
       if (!checked.ok) return checked;
       if (copied() > maxCopiedText)
         return refuse(
@@ -114,8 +118,8 @@ export function createBatches(core: Core, configs: Configs) {
     return accept(entries);
   };
   const batchOf = (entries: readonly Entry[], ids: readonly JobId[]): Batch => ({
-    jobs: entries.map(({ draft: { spec } }, place) => ({
-      id: ids[place] ?? null,
+    jobs: entries.map(({ draft: { spec } }, index) => ({
+      id: ids[index] ?? null,
       configName: spec.configName,
       name: spec.about.name,
     })),
@@ -138,7 +142,7 @@ export function createBatches(core: Core, configs: Configs) {
       if (earlier !== null) return earlier.ok ? repeated(core, earlier.value) : earlier;
       const entries = await entriesFor(request, by);
       if (!entries.ok) return entries;
-      const entered = await enterJobs(core, entries.value, { by, idempotency, named: refusedAt });
+      const entered = await enterJobs(core, entries.value, { by, idempotency, nameRefused: refusedAt });
       if (!entered.ok) return entered;
       const { ids, isRepeat } = entered.value;
       return isRepeat ? repeated(core, ids) : accept(batchOf(entries.value, ids));
@@ -148,8 +152,8 @@ export function createBatches(core: Core, configs: Configs) {
     async dryBatch(request: BatchRequest, by: Actor): Promise<Outcome<Batch>> {
       const entries = await entriesFor(request, by);
       if (!entries.ok) return entries;
-      for (const [place, entry] of entries.value.entries()) {
-        const checked = refusedAt(bindingsOf(core.store, entry.request, by), place);
+      for (const [index, entry] of entries.value.entries()) {
+        const checked = refusedAt(bindingsOf(core.store, entry.request, by), index);
         if (!checked.ok) return checked;
       }
       return accept(batchOf(entries.value, []));
@@ -170,17 +174,17 @@ function repeated(core: Core, ids: readonly JobId[]): Outcome<Batch> {
 
 /** Reads each named config once. `copied`: total length of the configs that were asked for. */
 function loadingOnce(configs: Configs) {
-  const known = new Map<string, Loaded>();
+  const loaded = new Map<string, Loaded>();
   let total = 0;
   const read = async (name: string): Promise<Loaded> => {
     const bundle = await configs.load(name);
     return { bundle, length: bundle.ok ? JSON.stringify(bundle.value).length : 0 };
   };
   const load: Configs['load'] = async name => {
-    const found = known.get(name) ?? (await read(name));
-    known.set(name, found);
-    total += found.length;
-    return found.bundle;
+    const config = loaded.get(name) ?? (await read(name));
+    loaded.set(name, config);
+    total += config.length;
+    return config.bundle;
   };
   return { load, copied: () => total };
 }

@@ -78,8 +78,11 @@ const maxExamined = 500;
 /** Refuses to delete a job that others wait for. A failed parent stays, because a retry of it could still let them start. */
 export function refuseAwaited(read: Read, id: JobId): Outcome<never> {
   const example = read.children(id, maxExamined).find(child => read.job(child)?.status === 'pending');
-  const named = example === undefined ? '' : `, such as ${example}`;
-  return refuse('job_awaited', `Pending jobs wait for job ${id}${named}: cancel them first, then delete it`);
+  const exampleText = example === undefined ? '' : `, such as ${example}`;
+  return refuse(
+    'job_awaited',
+    `Pending jobs wait for job ${id}${exampleText}: cancel them first, then delete it`,
+  );
 }
 
 /** Maximum number of children that one transaction releases. Other commands can run in between. */

@@ -9,21 +9,24 @@ import { seesAllJobs } from '../../views/visibility.ts';
 /** The data that a submission asks for. Users may use their own datasets and, with the right to see all jobs, those of others. */
 export function dataFor(
   read: Read,
-  wanted: readonly NonNullable<SubmitRequest['data']>[number][],
+  requested: readonly NonNullable<SubmitRequest['data']>[number][],
   by: Actor,
 ): Outcome<readonly JobData[]> {
   const usable = usableBy(read, nameOf(by));
   const data: JobData[] = [];
-  for (const { path, version, is_file } of wanted) {
-    const found = read.datasetWith(version, usable);
-    if (found === null)
+  for (const { path, version, is_file } of requested) {
+    const dataset = read.datasetWith(version, usable);
+    if (dataset === null)
       return refuse(
         'dataset_not_found',
         `The data for ${path} is not stored (version ${version.slice(0, 12)}): push it with "trainyard data push", and submit the job again`,
       );
-    if (is_file && found.files !== 1)
-      return refuse('config_invalid', `The data for ${path} must be one file, but has ${found.files} files`);
-    data.push({ path, version, files: found.files, bytes: found.bytes, is_file });
+    if (is_file && dataset.files !== 1)
+      return refuse(
+        'config_invalid',
+        `The data for ${path} must be one file, but has ${dataset.files} files`,
+      );
+    data.push({ path, version, files: dataset.files, bytes: dataset.bytes, is_file });
   }
   return accept(data);
 }
@@ -37,8 +40,8 @@ function usableBy(read: Read, user: string): DatasetFilter {
 export function dataOfJob(read: Read, { id, user }: Pick<Job, 'id' | 'user'>): JobDetail['data'] {
   const usable = usableBy(read, user);
   return read.jobData(id).map(data => {
-    const found =
+    const dataset =
       read.datasetWith(data.version, { ...usable, owner: user }) ?? read.datasetWith(data.version, usable);
-    return { ...data, dataset: found === null ? null : { id: found.id, name: found.name } };
+    return { ...data, dataset: dataset === null ? null : { id: dataset.id, name: dataset.name } };
   });
 }

@@ -99,8 +99,8 @@ export function createJobCalls(core: Core) {
     job(id: JobId, onlyUser: string | null = null): Outcome<JobDetail> {
       const job = core.store.job(id);
       if (job === null) return unknown(id);
-      const found = core.store.attempts(id);
-      const attempts = found.map(attempt => attemptView(core, core.store, attempt));
+      const stored = core.store.attempts(id);
+      const attempts = stored.map(attempt => attemptView(core, core.store, attempt));
       const outstanding = outstandingView(core, core.store, job);
       const about = configWarnings(core, job.spec, () => core.store.payload(id)?.config ?? null);
       const warnings = [...about, ...warningsAbout(core.store, job.attempt?.workerId ?? null, job)];
@@ -109,7 +109,7 @@ export function createJobCalls(core: Core) {
       const notes = core.store.notesOf(id);
       const view = createJobViewer(core, core.store)(job);
       const children = childrenView(core.store, job, onlyUser);
-      const usage = usageOfJob(core, job, found);
+      const usage = usageOfJob(core, job, stored);
       return accept({ ...view, notes, attempts, outstanding, warnings, data, inputs, usage, ...children });
     },
 

@@ -25,8 +25,8 @@ export function draftWithData(
   by: Actor,
 ): Outcome<Draft> {
   if (!draft.ok || data.length === 0) return draft;
-  const found = dataFor(read, data, by);
-  return found.ok ? accept(withData(draft.value, found.value)) : found;
+  const jobData = dataFor(read, data, by);
+  return jobData.ok ? accept(withData(draft.value, jobData.value)) : jobData;
 }
 
 /** Stores the job of a draft, and records its submission. */

@@ -31,9 +31,10 @@ export function answerNode(
   jobId: JobId,
   report: StatusReport,
 ): Outcome<Accepted> | null {
-  const held = tx.heldNodeOf(worker.id);
-  const attemptId = report.attempt_id ?? held?.attemptId;
-  if (held?.jobId === jobId && held.attemptId === attemptId) return takeNodeReport(core, tx, held, report);
+  const heldNode = tx.heldNodeOf(worker.id);
+  const attemptId = report.attempt_id ?? heldNode?.attemptId;
+  if (heldNode?.jobId === jobId && heldNode.attemptId === attemptId)
+    return takeNodeReport(core, tx, heldNode, report);
   const job = tx.job(jobId);
   if (job === null || attemptId === undefined || !wantsNodes(job)) return null;
   const former = tx.nodesOf(attemptId).find(node => node.rank > 0 && node.workerId === worker.id);

@@ -169,18 +169,18 @@ function noteRefused(
   code: ProblemCode,
 ): void {
   const { status, exit_code: exitCode = null } = report;
-  const own = tx.attempts(job.id).filter(({ workerId }) => workerId === worker.id);
-  const meant = own.findLast(({ id }) => id === (report.attempt_id ?? id));
+  const attemptsOfWorker = tx.attempts(job.id).filter(({ workerId }) => workerId === worker.id);
+  const reportedAttempt = attemptsOfWorker.findLast(({ id }) => id === (report.attempt_id ?? id));
   const actor = asWorker(worker.id);
-  if (meant === undefined || code !== 'attempt_superseded') {
+  if (reportedAttempt === undefined || code !== 'attempt_superseded') {
     const attemptId = report.attempt_id ?? null;
     noteRefusedReport(core, tx, job.id, worker.id, { status, code, attemptId });
     return;
   }
-  if (!isFinal(status) || meant.late !== null) return;
-  tx.setLateResult(meant.id, { at: core.clock.wall(), status, exitCode });
+  if (!isFinal(status) || reportedAttempt.late !== null) return;
+  tx.setLateResult(reportedAttempt.id, { at: core.clock.wall(), status, exitCode });
   recordJobEvent(core, tx, 'job.late_result', job, actor, {
-    late_attempt: meant.n,
+    late_attempt: reportedAttempt.n,
     status,
     exit_code: exitCode,
   });

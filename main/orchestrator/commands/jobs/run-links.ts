@@ -14,9 +14,9 @@ export function noteLinks(core: Core, tx: Tx, id: JobId, { links, status }: Stat
   if (links === undefined) return;
   const attempt = tx.job(id)?.attempt;
   if (!attempt) return;
-  const known = attempt.links ?? [];
-  const all = addRunLinks(known, links);
-  if (all === known) return;
+  const stored = attempt.links ?? [];
+  const all = addRunLinks(stored, links);
+  if (all === stored) return;
   tx.setLinks(attempt.id, all);
   const job = tx.job(id);
   // The end of a job has its own event, which contains the links, too.

@@ -21,8 +21,10 @@ export function earlierJob(
   by: Actor,
   idempotency: IdempotencyKey | null,
 ): Outcome<JobId> | null {
-  const known = idempotency && read.submissionOf(nameOf(by), idempotency.key);
-  return known && time.earliest() - known.at < keyLastsMs ? jobOfKey(known, idempotency) : null;
+  const submission = idempotency && read.submissionOf(nameOf(by), idempotency.key);
+  return submission && time.earliest() - submission.at < keyLastsMs
+    ? jobOfKey(submission, idempotency)
+    : null;
 }
 
 /** Stores which job a key refers to. */
@@ -53,10 +55,10 @@ export function earlierJobs(
   if (idempotency === null) return null;
   const ids: JobId[] = [];
   for (let index = 0; index < maxBatchJobs; index += 1) {
-    const found = earlierJob(core, read, by, keyAt(idempotency, index));
-    if (found === null) break;
-    if (!found.ok) return found;
-    ids.push(found.value);
+    const earlier = earlierJob(core, read, by, keyAt(idempotency, index));
+    if (earlier === null) break;
+    if (!earlier.ok) return earlier;
+    ids.push(earlier.value);
   }
   return ids.length === 0 ? null : accept(ids);
 }

@@ -145,8 +145,8 @@ function createDryRun(core: Core, configs: Configs) {
     const job = newJob(core, core.store, lastOrder, bound, nameOf(by));
     const { payload, noWait } = draft.value;
     const needs = needsOf(job, payload);
-    const seen = seesAllJobs(core.store, nameOf(by)) ? null : nameOf(by);
-    const earlier = earlierRuns.figures(core.store, job, payload, seen);
+    const onlyUser = seesAllJobs(core.store, nameOf(by)) ? null : nameOf(by);
+    const earlier = earlierRuns.figures(core.store, job, payload, onlyUser);
     const checksKeys = needs.trainer !== null && core.trainerKeys.known(needs.trainer) !== null;
     return accept({ ...tryOut(core, job, payload, noWait), needs, earlier, checksKeys });
   };

@@ -63,7 +63,7 @@ interface Prepared {
   readonly submission: SubmitRequest;
 }
 
-type Prepare = (wanted: NewTemplate, by: Actor) => Promise<Outcome<Prepared>>;
+type Prepare = (request: NewTemplate, by: Actor) => Promise<Outcome<Prepared>>;
 
 function createPreparation(core: Core, configs: Configs): Prepare {
   /** Returns the submission with a copy of its config, so that the template does not change when the folder does. */
@@ -79,19 +79,19 @@ function createPreparation(core: Core, configs: Configs): Prepare {
     const bundle = await configs.load(submission.config_name);
     return bundle.ok ? accept(withBundle(submission, bundle.value)) : bundle;
   };
-  return async (wanted, by) => {
-    const whole = await selfContained(wanted);
-    const checked = whole.ok ? checkTemplate(whole.value, wanted.parameters) : whole;
+  return async (request, by) => {
+    const whole = await selfContained(request);
+    const checked = whole.ok ? checkTemplate(whole.value, request.parameters) : whole;
     if (!checked.ok) return checked;
     const submission = checked.value;
     const { config = {} } = submission;
     const now = core.time.now();
     const template: Template = {
-      name: wanted.name,
-      description: wanted.description?.trim() ? wanted.description : null,
+      name: request.name,
+      description: request.description?.trim() ? request.description : null,
       configName: submission.config_name ?? null,
       trainer: isBuiltIn(config) ? null : trainerFor(config).name,
-      parameters: wanted.parameters,
+      parameters: request.parameters,
       revision: 1,
       createdAt: now,
       createdBy: nameOf(by),
@@ -104,8 +104,8 @@ function createPreparation(core: Core, configs: Configs): Prepare {
 
 function createTemplateWrites(core: Core, prepare: Prepare) {
   return {
-    async createTemplate(wanted: NewTemplate, by: Actor): Promise<Outcome<TemplateView>> {
-      const prepared = await prepare(wanted, by);
+    async createTemplate(request: NewTemplate, by: Actor): Promise<Outcome<TemplateView>> {
+      const prepared = await prepare(request, by);
       if (!prepared.ok) return prepared;
       const { template, submission } = prepared.value;
       return core.store.write(tx => {

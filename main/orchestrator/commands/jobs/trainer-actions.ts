@@ -53,10 +53,10 @@ export function createTrainerActions(core: Core) {
       const outcome = await core.store.write(tx => {
         const job = tx.job(id);
         if (job === null) return unknown(id);
-        const held = jobForAction(core, tx, job, what);
-        if (!held.ok) return held;
-        const duplicate = recent.has(`${held.value.attempt.id} ${what}`);
-        return accept({ duplicate, sending: duplicate ? null : send(tx, held.value, what, by) });
+        const runningJob = jobForAction(core, tx, job, what);
+        if (!runningJob.ok) return runningJob;
+        const duplicate = recent.has(`${runningJob.value.attempt.id} ${what}`);
+        return accept({ duplicate, sending: duplicate ? null : send(tx, runningJob.value, what, by) });
       });
       if (!outcome.ok) return outcome;
       const { duplicate, sending } = outcome.value;
@@ -101,7 +101,7 @@ function createRecent(now: () => MonoMs) {
   return {
     has: (key: string): boolean => (sentAt.get(key) ?? Number.NEGATIVE_INFINITY) + sameForMs > now(),
     note(key: string): void {
-      for (const [other, at] of sentAt) if (at + sameForMs <= now()) sentAt.delete(other);
+      for (const [storedKey, at] of sentAt) if (at + sameForMs <= now()) sentAt.delete(storedKey);
       sentAt.set(key, now());
     },
   };

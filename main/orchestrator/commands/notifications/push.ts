@@ -20,10 +20,10 @@ interface PushCallsDeps {
 
 /** Calls of people about push messages to their own browsers. A subscription is a channel with one rule. */
 export function createPushCalls({ core, courier }: PushCallsDeps) {
-  const own = (read: Read, { tokenId }: Principal): readonly Channel[] =>
+  const subscriptionsOf = (read: Read, { tokenId }: Principal): readonly Channel[] =>
     read.channels().filter(({ subscriber }) => subscriber !== null && subscriber.tokenId === tokenId);
   const findOwn = (read: Read, id: ChannelId, caller: Principal): Channel | null =>
-    own(read, caller).find(channel => channel.id === id) ?? null;
+    subscriptionsOf(read, caller).find(channel => channel.id === id) ?? null;
 
   return {
     /** Creates the server's key at the first call. */
@@ -32,50 +32,50 @@ export function createPushCalls({ core, courier }: PushCallsDeps) {
       return {
         public_key: keys.publicKey,
         events: [...pushEventsFor(caller.permissions)],
-        subscriptions: own(core.store, caller).map(channel => viewOf(core, core.store, channel)),
+        subscriptions: subscriptionsOf(core.store, caller).map(channel => viewOf(core, core.store, channel)),
       };
     },
 
     async subscribe(
-      wanted: NewSubscription,
+      request: NewSubscription,
       caller: Principal,
       by: Actor,
     ): Promise<Outcome<SubscriptionView>> {
       const allowed = pushEventsFor(caller.permissions);
-      const hidden = wanted.events.filter(event => !allowed.includes(event));
+      const hidden = request.events.filter(event => !allowed.includes(event));
       if (hidden.length > 0)
         return refuse('permission_missing', `The token ${caller.user} may not see ${hidden.join(', ')}`);
-      const { endpoint: url, keys } = wanted;
+      const { endpoint: url, keys } = request;
       const target = { kind: 'webpush', url, ...keys, fingerprint: courier.fingerprint(url) } as const;
       const checked = await courier.check(target);
       if (!checked.ok) return checked;
       return core.store.write(tx => {
         keysOf(tx, courier);
-        const known = tx
+        const existing = tx
           .channels()
           .find(channel => channel.target.kind === 'webpush' && channel.target.url === url);
-        const isOwn = known !== undefined && findOwn(tx, known.id, caller) !== null;
+        const isOwn = existing !== undefined && findOwn(tx, existing.id, caller) !== null;
         // A browser has one user at a time: the last one who signed in and subscribed there.
-        if (known !== undefined && !isOwn) removeBrowser(core, tx, known, by);
-        const full = isOwn ? null : tooMany(tx, own(tx, caller).length);
+        if (existing !== undefined && !isOwn) removeBrowser(core, tx, existing, by);
+        const full = isOwn ? null : tooMany(tx, subscriptionsOf(tx, caller).length);
         if (full !== null) return full;
-        const subscriber = (isOwn ? known.subscriber : null) ?? {
+        const subscriber = (isOwn ? existing.subscriber : null) ?? {
           user: caller.user,
           tokenId: caller.tokenId,
           ruleId: core.ids.rule(),
         };
         const channel: Channel = {
-          id: isOwn ? known.id : core.ids.channel(),
-          name: isOwn ? known.name : freeName(tx, `${caller.user}: ${wanted.name}`),
+          id: isOwn ? existing.id : core.ids.channel(),
+          name: isOwn ? existing.name : freeName(tx, `${caller.user}: ${request.name}`),
           target,
           enabled: true,
           subscriber,
-          createdAt: isOwn ? known.createdAt : core.time.now(),
+          createdAt: isOwn ? existing.createdAt : core.time.now(),
         };
         const type = isOwn ? 'notification.channel_changed' : 'notification.channel_created';
         const refused = putChannel(core, tx, channel, type, by);
         if (refused !== null) return refused;
-        tx.putNotificationRule(ruleFor(channel, subscriber.ruleId, wanted, caller));
+        tx.putNotificationRule(ruleFor(channel, subscriber.ruleId, request, caller));
         return accept(viewOf(core, tx, channel));
       });
     },
@@ -103,8 +103,8 @@ export function createPushCalls({ core, courier }: PushCallsDeps) {
 
 /** Returns the stored keys; creates them the first time. */
 function keysOf(tx: Tx, courier: Courier) {
-  const known = tx.pushKeys();
-  if (known !== null) return known;
+  const stored = tx.pushKeys();
+  if (stored !== null) return stored;
   const keys = courier.createPushKeys();
   tx.putPushKeys(keys);
   return keys;
@@ -141,12 +141,12 @@ function freeName(tx: Tx, name: string): string {
   return free;
 }
 
-const ruleFor = (channel: Channel, id: Rule['id'], wanted: NewSubscription, caller: Principal): Rule => ({
+const ruleFor = (channel: Channel, id: Rule['id'], request: NewSubscription, caller: Principal): Rule => ({
   id,
   channelId: channel.id,
-  events: wanted.events,
-  user: wanted.only_own || seesOnlyOwnJobs(caller.permissions) ? caller.user : null,
-  tag: wanted.tag,
+  events: request.events,
+  user: request.only_own || seesOnlyOwnJobs(caller.permissions) ? caller.user : null,
+  tag: request.tag,
   stalledMinutes,
   enabled: true,
 });

@@ -11,14 +11,14 @@ const unknownRule = (id: RuleId) => refuse('rule_not_found', `There is no notifi
 
 const maxRules = 200;
 
-const ruleOf = (id: RuleId, wanted: NewRule): Rule => ({
+const ruleOf = (id: RuleId, request: NewRule): Rule => ({
   id,
-  channelId: wanted.channel_id,
-  events: wanted.events,
-  user: wanted.user,
-  tag: wanted.tag,
-  stalledMinutes: wanted.stalled_minutes,
-  enabled: wanted.enabled,
+  channelId: request.channel_id,
+  events: request.events,
+  user: request.user,
+  tag: request.tag,
+  stalledMinutes: request.stalled_minutes,
+  enabled: request.enabled,
 });
 
 /** Counts the rules of all channels except those of browsers, which have a limit of their own. */
@@ -45,17 +45,17 @@ export function createRuleCalls(core: Core) {
     listRules: (): readonly RuleView[] =>
       core.store.notificationRules().map(rule => ruleView(core.store, rule)),
 
-    createRule: (wanted: NewRule, by: Actor): Promise<Outcome<RuleView>> =>
+    createRule: (request: NewRule, by: Actor): Promise<Outcome<RuleView>> =>
       core.store.write(tx =>
         countRules(tx) >= maxRules
           ? refuse('invalid_request', `There can be at most ${maxRules} rules: delete one first`)
-          : put(tx, ruleOf(core.ids.rule(), wanted), 'notification.rule_created', by),
+          : put(tx, ruleOf(core.ids.rule(), request), 'notification.rule_created', by),
       ),
 
-    updateRule: (id: RuleId, wanted: NewRule, by: Actor): Promise<Outcome<RuleView>> =>
+    updateRule: (id: RuleId, request: NewRule, by: Actor): Promise<Outcome<RuleView>> =>
       core.store.write(tx =>
         tx.notificationRules().some(rule => rule.id === id)
-          ? put(tx, ruleOf(id, wanted), 'notification.rule_changed', by)
+          ? put(tx, ruleOf(id, request), 'notification.rule_changed', by)
           : unknownRule(id),
       ),
 

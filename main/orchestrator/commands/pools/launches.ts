@@ -23,7 +23,7 @@ export interface NewLaunch {
 }
 
 /** Stores a launch and its worker. After the transaction, the loop sends the order to the engine. */
-export function orderLaunch(core: Core, tx: Tx, pool: Pool, wanted: NewLaunch): Launch {
+export function orderLaunch(core: Core, tx: Tx, pool: Pool, order: NewLaunch): Launch {
   const id = core.ids.launch();
   const worker: Worker = {
     ...newWorker(
@@ -32,7 +32,7 @@ export function orderLaunch(core: Core, tx: Tx, pool: Pool, wanted: NewLaunch): 
       false,
     ),
     labels: { pool: pool.name, ...pool.settings.labels },
-    drain: wanted.isTest
+    drain: order.isTest
       ? { reason: `Test of pool ${pool.name}`, by: 'system', since: core.time.now(), deadlineMs: null }
       : null,
   };
@@ -42,7 +42,7 @@ export function orderLaunch(core: Core, tx: Tx, pool: Pool, wanted: NewLaunch): 
     id,
     poolId: pool.id,
     workerId: worker.id,
-    ...wanted,
+    ...order,
     state: 'wanted',
     outcome: null,
     detail: null,
@@ -65,9 +65,9 @@ export function orderLaunch(core: Core, tx: Tx, pool: Pool, wanted: NewLaunch): 
   updateLaunchBook(core, tx, pool, launch);
   recordLaunchEvent(core, tx, 'launch.ordered', launch, system, {
     pool: pool.name,
-    job_id: wanted.jobId,
-    nodes: wanted.nodes,
-    gpus: wanted.gpus,
+    job_id: order.jobId,
+    nodes: order.nodes,
+    gpus: order.gpus,
   });
   return launch;
 }

@@ -50,16 +50,16 @@ export function createPoolCalls({ core, lookNow }: PoolCallsDeps) {
     list: (): readonly PoolView[] => core.store.pools().map(pool => poolView(core, core.store, pool)),
     get: viewOf,
 
-    async create(wanted: NewPool, by: Actor): Promise<Outcome<PoolView>> {
-      const pool = newPool(core, wanted);
+    async create(request: NewPool, by: Actor): Promise<Outcome<PoolView>> {
+      const pool = newPool(core, request);
       const refused = await core.store.write(tx => insertPool(core, tx, pool, by));
       if (refused !== null) return refused;
       lookNow();
       return viewOf(pool.id);
     },
 
-    update: (id: PoolId, wanted: NewPool, by: Actor): Promise<Outcome<PoolView>> =>
-      change(id, (tx, pool) => updatePool(core, tx, pool, wanted, by)),
+    update: (id: PoolId, request: NewPool, by: Actor): Promise<Outcome<PoolView>> =>
+      change(id, (tx, pool) => updatePool(core, tx, pool, request, by)),
 
     remove: (id: PoolId, by: Actor): Promise<Outcome<{ readonly success: true }>> =>
       core.store.write(tx => {
@@ -81,8 +81,9 @@ export function createPoolCalls({ core, lookNow }: PoolCallsDeps) {
         const next = { ...pool, pause: { reason, by: nameOf(by), since: core.time.now() } };
         tx.updatePool(next);
         recordPoolEvent(core, tx, 'pool.paused', next, by, { reason });
-        const own = endLaunches ? tx.openLaunches().filter(({ poolId }) => poolId === id) : [];
-        for (const launch of own) endLaunch(core, tx, launch, 'cancelled', `${nameOf(by)} paused the pool`);
+        const launchesToEnd = endLaunches ? tx.openLaunches().filter(({ poolId }) => poolId === id) : [];
+        for (const launch of launchesToEnd)
+          endLaunch(core, tx, launch, 'cancelled', `${nameOf(by)} paused the pool`);
         return null;
       }),
 
@@ -167,8 +168,8 @@ function orderTest(core: Core, tx: Tx, pool: Pool, by: Actor): Outcome<Launch> {
       `A test of pool ${pool.name} has not ended yet: wait, or end it with "trainyard pools end ${running.id}"`,
     );
   recordPoolEvent(core, tx, 'pool.tested', pool, by);
-  const wanted = { jobId: null, nodes: 1, gpus: pool.settings.gpus, isTest: true };
-  return accept(orderLaunch(core, tx, pool, wanted));
+  const order = { jobId: null, nodes: 1, gpus: pool.settings.gpus, isTest: true };
+  return accept(orderLaunch(core, tx, pool, order));
 }
 
 /** Calls of users that query the engine of a pool, and calls about launches. */
@@ -205,8 +206,8 @@ export function createLaunchRequests({ core, engineOf, lookNow }: PoolCallsDeps)
 
     async endLaunch(id: LaunchId, by: Actor): Promise<Outcome<LaunchView>> {
       const launch = await core.store.write(tx => {
-        const known = tx.launch(id);
-        if (known !== null) endLaunch(core, tx, known, 'cancelled', `${nameOf(by)} ended it`);
+        const stored = tx.launch(id);
+        if (stored !== null) endLaunch(core, tx, stored, 'cancelled', `${nameOf(by)} ended it`);
         return tx.launch(id);
       });
       if (launch === null) return unknownLaunch(id);

@@ -16,7 +16,7 @@ import { changeJob } from '../jobs/jobs.ts';
 
 type Side = 'before' | 'after';
 
-/** The place to which a job moves: directly before or after another pending job. */
+/** The position to which a job moves: directly before or after another pending job. */
 export interface MoveTarget {
   readonly id: JobId;
   readonly side: Side;
@@ -26,15 +26,15 @@ export interface MoveTarget {
 export const createMoveCalls = (core: Core) => ({
   move: (id: JobId, to: MoveTarget, by: Actor): Promise<Outcome<JobView>> =>
     changeJob(core, id, (tx, job) => {
-      const other = tx.job(to.id);
-      if (other === null) return refuse('job_not_found', `There is no job ${to.id}`);
+      const target = tx.job(to.id);
+      if (target === null) return refuse('job_not_found', `There is no job ${to.id}`);
       if (!isInQueue(job)) return notInQueue(job);
-      if (!isInQueue(other)) return notInQueue(other);
-      if (job.id === other.id) return refuse('invalid_request', `Job ${id} cannot move next to itself`);
-      const boundary = boundaryBetween(job.rank, other.rank);
-      if (boundary !== null) return refuse('priority_boundary', describeBoundary(boundary, job, other));
-      const [next] = tx.neighbours(other, to.side, 1);
-      if (next?.id !== job.id) moveBeside(core, tx, job, other, to.side, by);
+      if (!isInQueue(target)) return notInQueue(target);
+      if (job.id === target.id) return refuse('invalid_request', `Job ${id} cannot move next to itself`);
+      const boundary = boundaryBetween(job.rank, target.rank);
+      if (boundary !== null) return refuse('priority_boundary', describeBoundary(boundary, job, target));
+      const [next] = tx.neighbours(target, to.side, 1);
+      if (next?.id !== job.id) moveBeside(core, tx, job, target, to.side, by);
       return accept(true);
     }),
 });
@@ -51,23 +51,23 @@ function notInQueue({ id, status, approval }: Job) {
   return refuse('job_not_pending', `Job ${id} waits for ${awaited}: it has no position before that`);
 }
 
-function describeBoundary(boundary: Boundary, { id }: Job, other: Job): string {
+function describeBoundary(boundary: Boundary, { id }: Job, target: Job): string {
   switch (boundary) {
     case 'target_is_top':
-      return `Job ${other.id} was moved to the top, and job ${id} was not: move job ${id} to the top, too`;
+      return `Job ${target.id} was moved to the top, and job ${id} was not: move job ${id} to the top, too`;
     case 'job_is_top':
-      return `Job ${id} was moved to the top, and job ${other.id} was not: set the priority of job ${id} first`;
+      return `Job ${id} was moved to the top, and job ${target.id} was not: set the priority of job ${id} first`;
     case 'priority':
-      return `Jobs ${id} and ${other.id} differ in priority: set the priority of job ${id} first`;
+      return `Jobs ${id} and ${target.id} differ in priority: set the priority of job ${id} first`;
   }
 }
 
-function moveBeside(core: Core, tx: Tx, job: PendingJob, other: PendingJob, side: Side, by: Actor): void {
-  const { spread, below, above } = makeRoom(tx, job, other, side);
+function moveBeside(core: Core, tx: Tx, job: PendingJob, target: PendingJob, side: Side, by: Actor): void {
+  const { spread, below, above } = makeRoom(tx, job, target, side);
   // These jobs keep their order, so there is no event.
   giveTurns(tx, below, spread.below);
   giveTurns(tx, above, spread.above);
-  const moved = { ...job, rank: rankBeside(job.rank, other.rank, spread.turn) };
+  const moved = { ...job, rank: rankBeside(job.rank, target.rank, spread.turn) };
   replace(tx, job, moved);
   const { priority, boosts, top } = moved.rank;
   const { status } = moved;
@@ -77,7 +77,7 @@ function moveBeside(core: Core, tx: Tx, job: PendingJob, other: PendingJob, side
     priority,
     boosts,
     top,
-    [side]: other.id,
+    [side]: target.id,
   });
 }
 
@@ -101,11 +101,11 @@ interface Room {
 const nearest = 8;
 
 /** Finds the turn of the moved job. Reads more neighbours until there is room for it. */
-function makeRoom(tx: Tx, job: PendingJob, other: PendingJob, side: Side, limit = nearest): Room {
+function makeRoom(tx: Tx, job: PendingJob, target: PendingJob, side: Side, limit = nearest): Room {
   const read = (of: Side) => {
-    const found = tx.neighbours(other, of, limit);
-    const jobs = of === side ? found : [other, ...found];
-    return { jobs: jobs.filter(({ id }) => id !== job.id), isAll: found.length < limit };
+    const neighbours = tx.neighbours(target, of, limit);
+    const jobs = of === side ? neighbours : [target, ...neighbours];
+    return { jobs: jobs.filter(({ id }) => id !== job.id), isAll: neighbours.length < limit };
   };
   const [before, after] = [read('before'), read('after')];
   const below = before.jobs.map(turnOf);
@@ -118,7 +118,7 @@ function makeRoom(tx: Tx, job: PendingJob, other: PendingJob, side: Side, limit 
     above: after.isAll ? [...above, last] : above,
   });
   return spread === null
-    ? makeRoom(tx, job, other, side, limit * 8)
+    ? makeRoom(tx, job, target, side, limit * 8)
     : { spread, below: before.jobs, above: after.jobs };
 }
 

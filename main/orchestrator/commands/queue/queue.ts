@@ -18,8 +18,8 @@ const dayMs = 86_400_000;
 const batchSize = 200;
 
 /** Returns the limits that a request contains. The others do not change. */
-const limitsIn = (wanted: ConcurrencyChange): Partial<Concurrency> =>
-  Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
+const limitsIn = (request: ConcurrencyChange): Partial<Concurrency> =>
+  Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined));
 
 /** Calls of users that manage the queue as a whole. */
 export function createQueueCalls(core: Core) {
@@ -60,9 +60,9 @@ export function createQueueCalls(core: Core) {
       return view();
     },
 
-    async limitQueue(wanted: ConcurrencyChange, by: Actor): Promise<Concurrency> {
+    async limitQueue(request: ConcurrencyChange, by: Actor): Promise<Concurrency> {
       const limit = (was: QueueSettings): QueueSettings => {
-        const next = { ...limitsOf(was), ...limitsIn(wanted) };
+        const next = { ...limitsOf(was), ...limitsIn(request) };
         if (JSON.stringify(next) === JSON.stringify(limitsOf(was))) return was;
         return {
           pause: was.pause,

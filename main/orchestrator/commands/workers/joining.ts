@@ -80,17 +80,17 @@ interface Joining {
 }
 
 function join(core: Core, tx: Tx, { joinHash, tokenHash, address }: Joining): Outcome<JoinReply> {
-  const known = tx.joinToken(joinHash);
-  const worker = known === null ? null : tx.worker(known.workerId);
-  if (known === null || worker === null) return unknownJoinToken;
-  const verdict = judgeJoin(known, tokenHash, core.clock.wall());
+  const joinToken = tx.joinToken(joinHash);
+  const worker = joinToken === null ? null : tx.worker(joinToken.workerId);
+  if (joinToken === null || worker === null) return unknownJoinToken;
+  const verdict = judgeJoin(joinToken, tokenHash, core.clock.wall());
   if (verdict === 'repeated') return accept(replyFor(worker));
   if (verdict !== 'join') return refusals[verdict];
   // A join token must not become a worker token, and no token may belong to two workers.
   if (tokenHash === joinHash || tx.workerByTokenHash(tokenHash) !== null) return badHash;
   tx.setTokenHash(worker.id, tokenHash, false);
   tx.startUploadGeneration(worker.id, false);
-  tx.setJoinToken(joinHash, { ...known, usedFor: tokenHash });
+  tx.setJoinToken(joinHash, { ...joinToken, usedFor: tokenHash });
   recordWorkerEvent(core, tx, 'worker.joined', worker.id, { type: 'worker', id: worker.id, address });
   // The previous machine has no valid token any more, so it is no duplicate of the machine that registers next.
   tx.afterCommit(() => {

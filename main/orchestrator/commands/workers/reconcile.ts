@@ -38,8 +38,8 @@ export function reconcileClaim(core: Core, tx: Tx, worker: Worker, reported: Cla
     return { kind: 'abandon' };
   const step = applyEvent(core, tx, job, { type: 'back' }, asWorker(worker.id));
   if (step.kind === 'refused') return { kind: 'abandon' };
-  const now = tx.liveJobOf(worker.id);
-  return now === null ? { kind: 'abandon' } : { kind: 'resume', job: now };
+  const resumedJob = tx.liveJobOf(worker.id);
+  return resumedJob === null ? { kind: 'abandon' } : { kind: 'resume', job: resumedJob };
 }
 
 /** Handles a worker that does not name its job. An offer may not have reached it, so it stays. A trainer that had started is gone. */
@@ -96,10 +96,10 @@ export function troublesAtRegistration(
   { id, agent }: Worker,
   reported: readonly GpuTrouble[] | null,
 ): TroublePlan {
-  const known = agent?.gpuTroubles ?? [];
+  const before = agent?.gpuTroubles ?? [];
   if (reported === null)
-    return { troubles: [], started: [], ended: known, doubted: new Set(), changes: true };
-  return planTroubles(known, reported, core.connections.doubtedOf(id));
+    return { troubles: [], started: [], ended: before, doubted: new Set(), changes: true };
+  return planTroubles(before, reported, core.connections.doubtedOf(id));
 }
 
 export function recordTroubles(

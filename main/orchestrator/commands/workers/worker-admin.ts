@@ -49,9 +49,9 @@ export function createWorkerAdmin(core: Core) {
   };
 
   return {
-    async createWorker(wanted: NewWorker, by: Actor): Promise<IssuedToken> {
+    async createWorker(request: NewWorker, by: Actor): Promise<IssuedToken> {
       const { token, hash } = core.ids.workerToken();
-      const worker = newWorker(core, wanted, false);
+      const worker = newWorker(core, request, false);
       await core.store.write(tx => enrol(core, tx, worker, hash, by));
       return issued(worker, token);
     },
@@ -64,15 +64,15 @@ export function createWorkerAdmin(core: Core) {
       const { token, hash } = core.ids.workerToken();
       const worker = await core.store.write(tx => {
         const workers = tx.workers();
-        const known = workers.find(({ local }) => local);
-        if (known !== undefined) {
-          replaceToken(core, tx, known.id, hash, 'now', system);
-          return known;
+        const existing = workers.find(({ local }) => local);
+        if (existing !== undefined) {
+          replaceToken(core, tx, existing.id, hash, 'now', system);
+          return existing;
         }
         const name = freeName(host, new Set(workers.map(each => each.name)));
-        const made = newWorker(core, { name, worker_type: 'persistent', labels: {} }, true);
-        enrol(core, tx, made, hash, system);
-        return made;
+        const created = newWorker(core, { name, worker_type: 'persistent', labels: {} }, true);
+        enrol(core, tx, created, hash, system);
+        return created;
       });
       return issued(worker, token);
     },
@@ -194,11 +194,11 @@ async function rotateToken(
 ): Promise<Outcome<IssuedToken>> {
   const { token, hash } = core.ids.workerToken();
   const worker = await core.store.write(tx => {
-    const known = tx.worker(id);
-    if (known === null) return null;
+    const stored = tx.worker(id);
+    if (stored === null) return null;
     const keepsOld = replaceToken(core, tx, id, hash, mode, by);
     tx.startUploadGeneration(id, keepsOld);
-    return known;
+    return stored;
   });
   return worker === null ? unknown(id) : accept(issued(worker, token));
 }

@@ -65,16 +65,16 @@ async function register(
   const duplicate = before !== null && isDuplicate(core, before, reported, address);
   if (before !== null && !duplicate) core.connections.heard(id, core.clock.mono());
   return command(core, tx => {
-    const known = tx.worker(id);
-    if (known === null) return gone;
-    if (duplicate || isReplaced(known, before)) {
-      if (isDuplicate(core, known, reported, address))
-        return rejectDuplicate(core, tx, known, reported, address);
+    const stored = tx.worker(id);
+    if (stored === null) return gone;
+    if (duplicate || isReplaced(stored, before)) {
+      if (isDuplicate(core, stored, reported, address))
+        return rejectDuplicate(core, tx, stored, reported, address);
       core.connections.heard(id, core.clock.mono());
     }
-    const order = registrationOrder(known, reported);
-    if (order === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
-    const worker = order === 'repeated' ? known : storeRegistration(core, tx, known, reported, address);
+    const order = registrationOrder(stored, reported);
+    if (order === 'outdated') return accept(registerReply(core, stored, null, { kind: 'nothing' }));
+    const worker = order === 'repeated' ? stored : storeRegistration(core, tx, stored, reported, address);
     noteJoined(core, tx, id);
     // A copy of an earlier registration cannot name a job that was offered since.
     if (order === 'next') reconcileUnnamedJob(core, tx, worker, reported);
@@ -254,11 +254,11 @@ const machineOf = (
 ): string => instanceId ?? JSON.stringify([address, host]);
 
 /** Whether another machine uses the same token. The machine that was heard recently keeps it. */
-function isDuplicate(core: Core, known: Worker, reported: Registration, address: string | null): boolean {
-  const metAt = core.connections.metAt(known.id);
-  if (known.agent === null || known.gone !== null || metAt === null) return false;
+function isDuplicate(core: Core, stored: Worker, reported: Registration, address: string | null): boolean {
+  const metAt = core.connections.metAt(stored.id);
+  if (stored.agent === null || stored.gone !== null || metAt === null) return false;
   if (core.clock.mono() - metAt >= core.times.incumbentMs) return false;
-  return machineOf(reported, address) !== machineOf(known.agent, known.agent.address);
+  return machineOf(reported, address) !== machineOf(stored.agent, stored.agent.address);
 }
 
 /**
@@ -270,9 +270,9 @@ function registrationOrder(
   { startId, registrationNo }: Registration,
 ): 'next' | 'repeated' | 'outdated' {
   if (startId === null || startId !== agent?.startId || registrationNo === null) return 'next';
-  const known = agent.registrationNo ?? 0;
-  if (registrationNo > known) return 'next';
-  return registrationNo === known && left === null ? 'repeated' : 'outdated';
+  const newest = agent.registrationNo ?? 0;
+  if (registrationNo > newest) return 'next';
+  return registrationNo === newest && left === null ? 'repeated' : 'outdated';
 }
 
 /** Whether another machine has registered as this worker since `before` was read. */
@@ -283,16 +283,16 @@ const isReplaced = ({ agent }: Worker, before: Worker | null): boolean =>
 function rejectDuplicate(
   core: Core,
   tx: Tx,
-  known: Worker,
+  stored: Worker,
   reported: Registration,
   address: string | null,
 ): ReturnType<typeof refuse> {
-  core.connections.noteDuplicate(known.id, { at: core.clock.wall(), host: reported.host, address });
-  const actor = { type: 'worker', id: known.id, address } as const;
-  recordWorkerEvent(core, tx, 'worker.duplicate', known.id, actor, { host: reported.host });
+  core.connections.noteDuplicate(stored.id, { at: core.clock.wall(), host: reported.host, address });
+  const actor = { type: 'worker', id: stored.id, address } as const;
+  recordWorkerEvent(core, tx, 'worker.duplicate', stored.id, actor, { host: reported.host });
   return refuse(
     'duplicate_registration',
-    `Another machine (${known.agent?.host ?? 'of unknown name'}) uses the token of worker ${known.name} at present: ` +
+    `Another machine (${stored.agent?.host ?? 'of unknown name'}) uses the token of worker ${stored.name} at present: ` +
       'add a separate worker for this machine',
   );
 }
@@ -351,7 +351,7 @@ const reconcileRegistered = (
 
 function registerReply(core: Core, worker: Worker, reported: JobId | null, verdict: Verdict): RegisterReply {
   const { times } = core;
-  const wanted = core.trainerKeys.keysToRequest(worker.agent?.trainers ?? [], core.clock.mono());
+  const keysToReport = core.trainerKeys.keysToRequest(worker.agent?.trainers ?? [], core.clock.mono());
   return {
     worker_id: worker.id,
     name: worker.name,
@@ -374,7 +374,7 @@ function registerReply(core: Core, worker: Worker, reported: JobId | null, verdi
     stop_grace_s: times.stopGraceMs / 1000,
     stream_silence_s: times.streamSilenceMs / 1000,
     allocation: core.launches.allocationOf(worker.id, core.time.now()),
-    ...(wanted.length > 0 && { trainer_keys_wanted: [...wanted] }),
+    ...(keysToReport.length > 0 && { trainer_keys_wanted: [...keysToReport] }),
     ...updateOrderFor(worker),
   };
 }
@@ -413,13 +413,13 @@ function heartbeatReply(core: Core, read: Read, id: Worker['id'], verdict: Verdi
 
 /** Sends what the worker may have missed when its stream opens: an offer, a cancel, or a shutdown. */
 export function greet(core: Core, tx: Tx, id: Worker['id']): void {
-  const known = tx.worker(id);
-  if (known === null) return;
-  markOnline(core, tx, known);
+  const worker = tx.worker(id);
+  if (worker === null) return;
+  markOnline(core, tx, worker);
   recordWorkerEvent(core, tx, 'worker.connected', id, asWorker(id));
   const live = tx.liveJobOf(id);
   if (live?.status === 'dispatched') repeatOffer(core, tx, live);
-  else if (live?.status === 'cancelling' && knowsNewCommands(known)) sendCancel(core, tx, live);
+  else if (live?.status === 'cancelling' && knowsNewCommands(worker)) sendCancel(core, tx, live);
   else greetHeld(core, tx, id);
 }
 

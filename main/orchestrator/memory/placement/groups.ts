@@ -4,16 +4,16 @@ import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.t
 export type CanGather = (shape: Pick<Shape, 'key' | 'nodes' | 'matcher'>) => boolean;
 
 /**
- * The idle workers that fit a shape, the one to take first in front. Omits workers that are kept for a job of the shape `kept`. A scan,
+ * The idle workers that fit a shape, the one to take first in front. Omits workers that are kept for a job of the shape `keptShape`. A scan,
  * for shapes that need several workers and while workers are kept for such a shape; other placements use the rankings.
  */
 export const idleFor = (
   idle: Iterable<Idle>,
   shape: Shape,
-  { avoided, kept }: { readonly avoided: Idle | undefined; readonly kept: Shape | null },
+  { avoided, keptShape }: { readonly avoided: Idle | undefined; readonly keptShape: Shape | null },
 ): readonly Idle[] =>
   [...idle]
-    .filter(({ group }) => group.fits.has(shape) && (kept === null || !group.fits.has(kept)))
+    .filter(({ group }) => group.fits.has(shape) && (keptShape === null || !group.fits.has(keptShape)))
     .toSorted(
       (a, b) =>
         Number(a === avoided) - Number(b === avoided) || bySpare(a.group, b.group) || a.order - b.order,

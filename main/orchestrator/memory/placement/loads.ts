@@ -10,7 +10,7 @@ export function createLoads(index: PlacementIndex) {
   const running = createTally<JobId>();
   const teams = createTally<JobId>();
   /** Teams that have had a job since the start: a team without running jobs can be at its limit, if that is 0. */
-  const known = new Set<string>();
+  const seenTeams = new Set<string>();
   let settings: QueueSettings | null = null;
 
   /** A user without running jobs is never at the limit, so a changed limit requires a check of the other users only. */
@@ -28,11 +28,11 @@ export function createLoads(index: PlacementIndex) {
     settings = settingsOf(read);
     index.setFairShare(settings.fairShare);
     for (const user of running.owners()) applyUserLimit(user);
-    for (const team of known) applyTeamLimit(team);
+    for (const team of seenTeams) applyTeamLimit(team);
     return settings;
   };
   const noteTeam = (team: string): void => {
-    known.add(team);
+    seenTeams.add(team);
     applyTeamLimit(team);
   };
   return {
@@ -46,7 +46,7 @@ export function createLoads(index: PlacementIndex) {
     drop(id: JobId): void {
       running.set(id, null);
       teams.set(id, null);
-      for (const team of known) applyTeamLimit(team);
+      for (const team of seenTeams) applyTeamLimit(team);
     },
     /** Makes the next call reload the settings. */
     forgetSettings(): void {

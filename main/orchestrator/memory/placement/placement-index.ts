@@ -69,8 +69,8 @@ export interface QueuedJob {
 }
 
 function keepFirst(heads: Map<string, Waiting>, team: string, head: Waiting): void {
-  const known = heads.get(team);
-  if (known === undefined || byTurn(head, known) < 0) heads.set(team, head);
+  const earlier = heads.get(team);
+  if (earlier === undefined || byTurn(head, earlier) < 0) heads.set(team, head);
 }
 
 /** Among the teams whose first job has the level of `first`, the one with the fewest running jobs goes first. */
@@ -87,8 +87,8 @@ function fairest(
 
 function firstFor({ open }: Shape, avoided: Idle | undefined): Idle | undefined {
   const best = open.first();
-  const found = best?.group.idle.first(avoided);
-  if (found !== undefined) return found;
+  const idle = best?.group.idle.first(avoided);
+  if (idle !== undefined) return idle;
   // The best class contains only the worker to avoid. Take a worker of the next class; if there is none, take that one.
   const inNextClass = open.first(best)?.group.idle.first();
   return inNextClass ?? best?.group.idle.first();
@@ -165,18 +165,18 @@ function createFront(
     },
     /** The first job that idle workers fit. */
     first(canGather: CanGather): Front {
-      let found: Waiting | undefined;
+      let first: Waiting | undefined;
       const ofTeams = new Map<string, Waiting>();
       const keeper = keptFor(groupHeads(), head => workersFor(head, null), canGather);
       for (const shape of matches.shapes()) {
         if (shape.open.size === 0) continue;
         const head = headOf(shape);
         if (head === undefined || !isPlaceable(shape, head, keeper)) continue;
-        if (found === undefined || byTurn(head, found) < 0) found = head;
+        if (first === undefined || byTurn(head, first) < 0) first = head;
         if (shape.team !== null) keepFirst(ofTeams, shape.team, head);
       }
-      const isShared = isFair && found !== undefined && found.queue.shape.team !== null;
-      return { job: isShared ? fairest(ofTeams, found, runningOf) : found, keeper };
+      const isShared = isFair && first !== undefined && first.queue.shape.team !== null;
+      return { job: isShared ? fairest(ofTeams, first, runningOf) : first, keeper };
     },
   };
 }
@@ -190,9 +190,9 @@ function createChoice(workers: ReadonlyMap<string, Idle>, holders: DataHolders) 
   ): readonly Idle[] => {
     const { avoid, data } = job;
     const avoided = avoid === null ? undefined : workers.get(avoid);
-    const kept = keeper !== null && isKeptFrom(job, keeper) ? keeper.queue.shape : null;
-    if (shape.nodes > 1 || kept !== null) {
-      const fitting = idleFor(workers.values(), shape, { avoided, kept });
+    const keptShape = keeper !== null && isKeptFrom(job, keeper) ? keeper.queue.shape : null;
+    if (shape.nodes > 1 || keptShape !== null) {
+      const fitting = idleFor(workers.values(), shape, { avoided, keptShape });
       return shape.nodes > 1 ? groupOf(shape, fitting) : fitting.slice(0, 1);
     }
     const first = firstFor(shape, avoided);
@@ -291,15 +291,15 @@ function createDataHolders(): DataHolders {
   return {
     add(worker) {
       for (const version of worker.datasets) {
-        const known = holders.get(version) ?? new Set();
-        holders.set(version, known.add(worker));
+        const holdersOfVersion = holders.get(version) ?? new Set();
+        holders.set(version, holdersOfVersion.add(worker));
       }
     },
     drop(worker) {
       for (const version of worker.datasets) {
-        const known = holders.get(version);
-        known?.delete(worker);
-        if (known?.size === 0) holders.delete(version);
+        const holdersOfVersion = holders.get(version);
+        holdersOfVersion?.delete(worker);
+        if (holdersOfVersion?.size === 0) holders.delete(version);
       }
     },
     countsOf(versions) {
