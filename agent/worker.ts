@@ -99,9 +99,9 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   const { log } = host;
   const signals = catchEarlySignals(host.onSignal, config.noticeSignal);
   stayYoung();
-  const given = tokenFor(config);
-  if (!given.ok) {
-    log(given.message);
+  const token = tokenFor(config);
+  if (!token.ok) {
+    log(token.message);
     return exitCodes.usage;
   }
   const fetch = openCalls(config);
@@ -138,7 +138,7 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
       if (typeof state === 'number') return state;
       try {
         const shared = { config, host, signals, state, rig, report, trainers, program, failed };
-        return await serve({ ...shared, given: given.value, fetch: fetch.value });
+        return await serve({ ...shared, given: token.value, fetch: fetch.value });
       } finally {
         state.release();
       }
@@ -397,11 +397,11 @@ async function fetchFor(
 /** Returns the given token, or else the one with which this worker has joined. */
 function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {
   if (token !== null) return openToken(token);
-  const own = openOwnTokens(stateDir).read();
-  if (!own.ok) return own;
+  const ownTokens = openOwnTokens(stateDir).read();
+  if (!ownTokens.ok) return ownTokens;
   // A join without a response may still have succeeded.
-  const kept = own.value.joined ?? own.value.pending;
-  return kept === null ? fail(tokenMissing) : openToken({ kind: 'value', token: kept.token });
+  const ownToken = ownTokens.value.joined ?? ownTokens.value.pending;
+  return ownToken === null ? fail(tokenMissing) : openToken({ kind: 'value', token: ownToken.token });
 }
 
 interface JoiningDeps extends Pick<Serving, 'config' | 'given' | 'fetch'>, Pick<Host, 'log'> {

@@ -43,10 +43,10 @@ export async function fetchCheckpoint(
 ): Promise<Fetched> {
   const fail = (why: string): Fetched => ({ kind: 'failed', message: messageOf(checkpoint, why) });
   try {
-    const wanted = await listFiles(checkpoint, deps);
+    const listed = await listFiles(checkpoint, deps);
     if (deps.signal.aborted) return { kind: 'aborted' };
-    if ('flaw' in wanted) return fail(wanted.flaw);
-    const bytes = await fetchAll(checkpoint, wanted, outputDir, deps);
+    if ('flaw' in listed) return fail(listed.flaw);
+    const bytes = await fetchAll(checkpoint, listed, outputDir, deps);
     if (deps.signal.aborted) return { kind: 'aborted' };
     if (typeof bytes === 'object') return fail(bytes.flaw);
     for (const companion of await findCompanions(checkpoint, deps))
@@ -87,13 +87,13 @@ async function listFiles(checkpoint: string, deps: CheckpointDeps): Promise<read
  * ones, because the trainer can resume without them, although less well.
  */
 async function findCompanions(checkpoint: string, deps: CheckpointDeps): Promise<readonly Wanted[]> {
-  const found: Wanted[] = [];
+  const companions: Wanted[] = [];
   for (const key of companionsOf(checkpoint)) {
     const file = await withRetries(() => deps.storage.progress(key, deps.signal), deps);
     if (file.ok && file.value !== null && file.value.sha256 !== null)
-      found.push({ key, bytes: file.value.total, sha256: file.value.sha256 });
+      companions.push({ key, bytes: file.value.total, sha256: file.value.sha256 });
   }
-  return found;
+  return companions;
 }
 
 async function readManifest(
@@ -204,9 +204,9 @@ async function openFolder(root: string, path: string): Promise<string> {
   for (const name of path.split(/[/\\]/).filter(part => part !== '.')) {
     folder = join(folder, name);
     await mkdir(folder, { mode: 0o700 }).catch(async (cause: unknown) => {
-      const found = await lstat(folder).catch(() => null);
-      if (found === null) throw cause;
-      if (!found.isDirectory()) throw new Error(`${folder} exists and is not a folder`);
+      const stats = await lstat(folder).catch(() => null);
+      if (stats === null) throw cause;
+      if (!stats.isDirectory()) throw new Error(`${folder} exists and is not a folder`);
     });
   }
   return folder;

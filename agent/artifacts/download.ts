@@ -74,9 +74,9 @@ const complete = { ok: true, value: 'all' } as const;
 
 /** Returns how many bytes of the file were downloaded before. Removes anything that cannot be its beginning. */
 async function countArrived(file: string, { bytes }: Content): Promise<number> {
-  const found = await lstat(file).catch(() => null);
-  if (found === null) return 0;
-  if (found.isFile() && found.size <= bytes) return found.size;
+  const stats = await lstat(file).catch(() => null);
+  if (stats === null) return 0;
+  if (stats.isFile() && stats.size <= bytes) return stats.size;
   await rm(file, { recursive: true, force: true });
   return 0;
 }

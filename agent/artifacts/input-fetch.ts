@@ -35,13 +35,15 @@ export async function fetchInputs(
   for (const input of inputs) {
     const { name, files } = input;
     const folder = `${inputsFolder}/${name}`;
-    const wanted = files.map(({ path, ...content }): Wanted => ({ key: `${folder}/${path}`, ...content }));
+    const filesToFetch = files.map(
+      ({ path, ...content }): Wanted => ({ key: `${folder}/${path}`, ...content }),
+    );
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     onStage(`Fetching input ${name}: ${formatBytes(bytes)}`);
     const fail = (why: string): Fetched => ({ kind: 'failed', message: messageOf(name, why) });
     try {
       await claimInputs(workDir, jobFolder);
-      const end = await fetchAll(folder, wanted, jobFolder, source);
+      const end = await fetchAll(folder, filesToFetch, jobFolder, source);
       if (signal.aborted) return { kind: 'aborted' };
       if (typeof end === 'object') return fail(end.flaw);
       fetched.push(describe(input, end));

@@ -48,9 +48,9 @@ export interface OutputBook {
 const maxNamed = 5;
 
 function describeOutdated(outputs: readonly Output[]): string {
-  const named = outputs.slice(0, maxNamed).map(({ name }) => name);
-  const more = outputs.length - named.length;
-  const names = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+  const firstNames = outputs.slice(0, maxNamed).map(({ name }) => name);
+  const more = outputs.length - firstNames.length;
+  const names = more > 0 ? `${firstNames.join(', ')} and ${more} more` : firstNames.join(', ');
   return `${names} (older than the newest checkpoint of the job on the server)`;
 }
 
@@ -75,8 +75,8 @@ export function createOutputBook(deps: OutputBookDeps): OutputBook {
     async scan(which) {
       const isBehind = which === 'all' && images !== null && (await images.scan(onFlaw));
       const { files, flaws } = await walkOutputs(root);
-      const own = images === null ? [] : [...(await walkOutputs(images.root)).files];
-      const added = own.filter(([key]) => !files.has(key));
+      const imageFiles = images === null ? [] : [...(await walkOutputs(images.root)).files];
+      const added = imageFiles.filter(([key]) => !files.has(key));
       imageKeys = new Set(added.map(([key]) => key));
       flaws.forEach(onFlaw);
       outputs = outputsOf(new Map([...files, ...added]));

@@ -50,8 +50,8 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
   let sent = 0;
 
   const digestFor = (key: string, { bytes, changedAt }: Found): RunningDigest => {
-    const known = digests.get(key);
-    if (known?.bytes === bytes && known.changedAt === changedAt) return known.digest;
+    const entry = digests.get(key);
+    if (entry?.bytes === bytes && entry.changedAt === changedAt) return entry.digest;
     const digest = createRunningDigest(pathOf(key));
     digests.set(key, { bytes, changedAt, digest });
     return digest;

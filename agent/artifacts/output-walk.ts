@@ -47,9 +47,9 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
     if (key.data !== path)
       return leaveOut(folder, `${JSON.stringify(path)} cannot be the name of an artifact`);
     if (!isFolder) {
-      const found = await lstat(join(root, path)).catch(() => null);
+      const stats = await lstat(join(root, path)).catch(() => null);
       // A file that was removed in the meantime is not a flaw.
-      if (found?.isFile()) files.set(path, { bytes: found.size, changedAt: found.mtimeMs });
+      if (stats?.isFile()) files.set(path, { bytes: stats.size, changedAt: stats.mtimeMs });
       return;
     }
     const checkpoint = checkpointOf(`${path}/file`);

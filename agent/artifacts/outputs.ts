@@ -88,8 +88,8 @@ export function recordScan(
 ): UnchangedSince {
   return new Map(
     outputs.map(({ name, mark }) => {
-      const known = unchangedSince.get(name);
-      return [name, known?.mark === mark ? known : { mark, at: now }];
+      const before = unchangedSince.get(name);
+      return [name, before?.mark === mark ? before : { mark, at: now }];
     }),
   );
 }
@@ -123,8 +123,8 @@ export function planUploads(scan: ScanResult): readonly Output[] {
     const everyMs = otherEveryMs * Math.max(1, bytes / usualOtherBytes);
     return isOver || kind !== 'other' || now - last.at >= everyMs;
   };
-  const wanted = outputs.filter(output => isIn(which, output) && isDue(output));
-  return wanted.toSorted(
+  const due = outputs.filter(output => isIn(which, output) && isDue(output));
+  return due.toSorted(
     (a, b) => order[a.kind] - order[b.kind] || (b.step ?? -1) - (a.step ?? -1) || newest(b) - newest(a),
   );
 }

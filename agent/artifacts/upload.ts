@@ -184,8 +184,8 @@ async function findResumeOffset(
   if (answer.value === null) return { ok: true, value: 0 };
   const { offset, total, sha256: whole } = answer.value;
   if (whole !== null) {
-    const own = typeof sha256 === 'string' ? sha256 : await sha256.whole(signal);
-    return { ok: true, value: whole === own ? 'uploaded' : 0 };
+    const hashHere = typeof sha256 === 'string' ? sha256 : await sha256.whole(signal);
+    return { ok: true, value: whole === hashHere ? 'uploaded' : 0 };
   }
   return { ok: true, value: total === bytes && offset < total ? offset : 0 };
 }
@@ -223,8 +223,8 @@ function readingOf({ path, bytes, changedAt, sha256 }: Source, handle: FileHandl
     }),
     trouble: () => trouble,
     async isSame() {
-      const found = await stat(path).catch(() => null);
-      return found !== null && found.size === bytes && found.mtimeMs === changedAt;
+      const stats = await stat(path).catch(() => null);
+      return stats !== null && stats.size === bytes && stats.mtimeMs === changedAt;
     },
   };
 }

@@ -56,19 +56,19 @@ const checkEveryMs = 50;
  * agent does not name them.
  */
 export async function findRun(runsDir: string, deps: LaunchDeps): Promise<Found | null> {
-  const found: { readonly run: RunFolder; readonly what: Found }[] = [];
+  const runs: { readonly run: RunFolder; readonly what: Found }[] = [];
   for (const name of namesIn(runsDir)) {
     const run = { path: join(runsDir, name) };
     // Only its log is still needed (attempt-logs.ts).
     if (acknowledgedAt(run) !== null) continue;
     const what = AttemptId.safeParse(name).success ? await inspect(run, deps) : null;
-    if (what !== null) found.push({ run, what });
+    if (what !== null) runs.push({ run, what });
     else if (hasLog(run)) acknowledgeRun(run);
     else rmSync(run.path, { recursive: true, force: true });
   }
   // There is one slot, so at most one run is expected. Others that have ended are reported after the next start.
-  const held = found.find(({ what }) => what.kind === 'running') ?? found[0];
-  for (const { run, what } of found) {
+  const held = runs.find(({ what }) => what.kind === 'running') ?? runs[0];
+  for (const { run, what } of runs) {
     // Two trainers on one GPU would both fail.
     if (run !== held?.run && what.kind === 'running')
       writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });

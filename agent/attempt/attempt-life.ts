@@ -24,14 +24,14 @@ export interface Attempts {
 const maxAttempts = 100;
 
 export function rememberAttempts(): Attempts {
-  const known = new Set<AttemptId>();
+  const ids = new Set<AttemptId>();
   return {
     add(attemptId) {
-      known.delete(attemptId);
-      known.add(attemptId);
-      for (const oldest of known) if (known.size > maxAttempts) known.delete(oldest);
+      ids.delete(attemptId);
+      ids.add(attemptId);
+      for (const oldest of ids) if (ids.size > maxAttempts) ids.delete(oldest);
     },
-    has: attemptId => known.has(attemptId),
+    has: attemptId => ids.has(attemptId),
   };
 }
 

@@ -44,13 +44,13 @@ export function writeDataloader(folder: string, dataloader: unknown): string | n
  */
 export function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, isLogTaken: LogCheck): string {
   const file = join(folder, 'trainer.log');
-  const own = join(folder, `trainer-${attemptId}.log`);
+  const fileOfAttempt = join(folder, `trainer-${attemptId}.log`);
   for (const name of readdirSync(folder)) {
     const [, log] = /^(trainer-.+\.log)(?:\.1)?$/.exec(name) ?? [];
     if (log !== undefined && !isLogTaken(join(folder, log), attemptId))
       rmSync(join(folder, name), { force: true });
   }
-  return isLogTaken(file, attemptId) ? own : file;
+  return isLogTaken(file, attemptId) ? fileOfAttempt : file;
 }
 
 /** The way to send requests to the trainer, read by `agent/attempt/trainer-actions`. It is a separate file, because some trainers reject the key in a config. */

@@ -48,14 +48,14 @@ const searchedChars = 4_096;
 const blob = /[A-Za-z0-9+/=_-]{48,}/g;
 
 /** Returns one line of plain text without secrets, short enough to show beside a bar. */
-export function shownLine(line: string, known: readonly string[]): string {
+export function shownLine(line: string, knownSecrets: readonly string[]): string {
   const plain = stripAnsi(line.slice(0, searchedChars));
-  const shown = showFrom(latin1(plain), 0, known.map(latin1)).replaceAll(blob, '[redacted]');
+  const shown = showFrom(latin1(plain), 0, knownSecrets.map(latin1)).replaceAll(blob, '[redacted]');
   return cleanLine(shown).trim().slice(0, lineChars).toWellFormed();
 }
 
-export const containsSecret = (text: string, known: readonly string[]): boolean =>
-  findSecrets(latin1(text), known.map(latin1)).length > 0;
+export const containsSecret = (text: string, knownSecrets: readonly string[]): boolean =>
+  findSecrets(latin1(text), knownSecrets.map(latin1)).length > 0;
 
 /** Converts a trainer's progress to the form in which it is sent. Returns an empty object when a field violates the contract. */
 export function wireProgress(progress: Progress): WireProgress {

@@ -75,8 +75,8 @@ async function ask(run: RunFolder, kind: RequestKind, request: string, deps: Ask
   if (task === null || trainer === null) return later(`Did not ask ${request}: it does not run`);
   // The log is in the job's folder, like all its other files (trainer.ts).
   const folder = dirname(task.logFile);
-  const kept = readFields(join(folder, requestsFile)) ?? {};
-  const requests = requestsOf(kept);
+  const stored = readFields(join(folder, requestsFile)) ?? {};
+  const requests = requestsOf(stored);
   if (!requests.ok) return never(`Can't ask ${request}: ${requests.reason}`);
   const way = requests.value[kind];
   if (way !== undefined) {
@@ -84,9 +84,16 @@ async function ask(run: RunFolder, kind: RequestKind, request: string, deps: Ask
     return sendRequest(way, { trainer: first, outputDir: join(folder, 'output'), request }, deps);
   }
   if (!(await isRunning(deps.processes, trainer))) return later(`Did not ask ${request}: it has ended`);
-  const own = await requestFromKnownTrainer(kept['trainer'], { kind, folder, run: deps.run }, deps.trainers);
-  if (own === null) return never(`Can't ask ${request}: its config has no "${kind}" in ${requestsKey}`);
-  return own.ok ? sentTo(`Asked ${request} (${own.by})`) : later(`Can't ask ${request}: ${own.reason}`);
+  const requestOfTrainer = await requestFromKnownTrainer(
+    stored['trainer'],
+    { kind, folder, run: deps.run },
+    deps.trainers,
+  );
+  if (requestOfTrainer === null)
+    return never(`Can't ask ${request}: its config has no "${kind}" in ${requestsKey}`);
+  return requestOfTrainer.ok
+    ? sentTo(`Asked ${request} (${requestOfTrainer.by})`)
+    : later(`Can't ask ${request}: ${requestOfTrainer.reason}`);
 }
 
 /** Returns null when this program knows no way to ask the trainer, or when the trainer is no longer on this rig. */

@@ -22,17 +22,17 @@ export function choiceFor(
   { trainers }: Pick<RigOffer, 'trainers'>,
 ): TrainerChoice | null {
   const { name } = trainerFor(config);
-  const own = trainers.find(choice => nameOfChoice(choice) === name);
+  const byName = trainers.find(choice => nameOfChoice(choice) === name);
   const any = trainers.find(choice => choice.kind === 'command' && choice.takesAll);
   // A config of an unknown trainer runs on SimpleTuner, which was the only trainer in earlier versions.
   const usual = name === 'command' ? trainers.find(({ kind }) => kind === 'package') : undefined;
-  return own ?? any ?? usual ?? null;
+  return byName ?? any ?? usual ?? null;
 }
 
 export function lacking({ config }: JobOffer, { name, trainers }: RigOffer): string {
-  const wanted = trainerFor(config);
+  const trainer = trainerFor(config);
   const titles = trainers.map(choice => trainerNamed(nameOfChoice(choice))?.title).join(', ');
-  return `The config is for ${wanted.title}, and worker ${name} has ${titles || 'no trainer'}. The owner of the rig can add it with --trainer ${wanted.name}=...`;
+  return `The config is for ${trainer.title}, and worker ${name} has ${titles || 'no trainer'}. The owner of the rig can add it with --trainer ${trainer.name}=...`;
 }
 
 /** Trainers that need only this program. A config selects them by name, and the rig's owner can disable them. */
@@ -92,7 +92,7 @@ function restrictedRefusal(
     ({ key }) => !rig.allowedConfigKeys.includes(key) && !replaced.includes(key),
   );
   if (refused.length === 0) return null;
-  const named = refused.map(({ key, effect }) => `"${key}" (${effect})`).join(', ');
+  const keysWithEffects = refused.map(({ key, effect }) => `"${key}" (${effect})`).join(', ');
   const keys = refused.map(({ key }) => key).join(',');
-  return `Worker ${rig.name} does not allow this config to use ${named}. The owner of the rig can allow it with --allow-config-scripts ${keys}`;
+  return `Worker ${rig.name} does not allow this config to use ${keysWithEffects}. The owner of the rig can allow it with --allow-config-scripts ${keys}`;
 }

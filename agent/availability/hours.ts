@@ -45,10 +45,10 @@ const dayMinutes = 24 * 60;
 const advice = 'Use hours such as "20:00-08:00" or "mon-fri 20:00-08:00"';
 
 /** Parses windows from repeated flags, or from a string or a list in the file. Null (always open) when none is given. */
-export function parseHours(given: unknown): Loaded<Hours | null> {
-  if (given === undefined || given === null) return { ok: true, value: null };
+export function parseHours(input: unknown): Loaded<Hours | null> {
+  if (input === undefined || input === null) return { ok: true, value: null };
   const windows: Window[] = [];
-  for (const text of Array.isArray(given) ? (given as readonly unknown[]) : [given]) {
+  for (const text of Array.isArray(input) ? (input as readonly unknown[]) : [input]) {
     const window = typeof text === 'string' ? parseWindow(text) : fail(advice);
     if (!window.ok) return fail(`--hours ${JSON.stringify(text)} can't be used. ${window.message}`);
     windows.push(window.value);
@@ -67,9 +67,10 @@ function parseWindow(text: string): Loaded<Window> {
   if (from === null || from === dayMinutes || until === null)
     return fail(`Times go from 00:00 to 23:59, and an end may be 24:00. ${advice}`);
   if (from === until) return fail(`It starts and ends at the same time. For whole days, use 00:00-24:00`);
-  const found = days === undefined ? [0, 1, 2, 3, 4, 5, 6] : daysOf(days.toLowerCase());
-  if (found === null) return fail(`Days are ${dayNames.join(', ')}, alone, as "sat,sun" or as "mon-fri"`);
-  return { ok: true, value: { days: found, from, until: until < from ? until + dayMinutes : until } };
+  const dayNumbers = days === undefined ? [0, 1, 2, 3, 4, 5, 6] : daysOf(days.toLowerCase());
+  if (dayNumbers === null)
+    return fail(`Days are ${dayNames.join(', ')}, alone, as "sat,sun" or as "mon-fri"`);
+  return { ok: true, value: { days: dayNumbers, from, until: until < from ? until + dayMinutes : until } };
 }
 
 function minutesOf(hour: string, minute: string): number | null {

@@ -68,9 +68,9 @@ async function checkOrchestrator({ config, fetch, version }: DoctorDeps): Promis
 
 function checkToken({ token, stateDir }: AgentConfig): Finding {
   const what = 'Token';
-  const own = openOwnTokens(stateDir).read();
-  if (!own.ok) return failed(what, own.message);
-  const hasOwn = own.value.joined !== null;
+  const ownTokens = openOwnTokens(stateDir).read();
+  if (!ownTokens.ok) return failed(what, ownTokens.message);
+  const hasOwn = ownTokens.value.joined !== null;
   if (token === null) return hasOwn ? ok(what, 'The token from joining') : failed(what, tokenMissing);
   const read = readToken(token);
   if (!read.ok) return failed(what, read.message);
@@ -116,11 +116,11 @@ async function checkCache({ config, free = freeBytes }: DoctorDeps): Promise<Fin
   const what = 'Training data';
   const { workDir, dataCache } = config;
   // An unreadable folder is a finding of its own.
-  const held = await contentsOf(workDir)
+  const bytesInCache = await contentsOf(workDir)
     .totalBytes()
     .catch(() => 0);
-  const available = free(nearest(workDir)) + held;
-  const [limit, used] = [formatBytes(cacheLimit(dataCache, available)), formatBytes(held)];
+  const available = free(nearest(workDir)) + bytesInCache;
+  const [limit, used] = [formatBytes(cacheLimit(dataCache, available)), formatBytes(bytesInCache)];
   if (dataCache === null || dataCache <= available)
     return ok(what, `The cache may use ${limit}, and contains ${used}`);
   return failed(

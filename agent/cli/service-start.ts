@@ -26,13 +26,13 @@ export function servicePath(env: Env, platform: NodeJS.Platform = process.platfo
 }
 
 /**
- * Returns the state folder of the service: the one that this worker already uses, else `own`. A used folder contains the
+ * Returns the state folder of the service: the one that this worker already uses, else `ownFolder`. A used folder contains the
  * token from joining. If the worker's token is given in its settings, an instance id also shows that the folder is used.
  */
-export function serviceFolder(own: string, earlier: string, hasGivenToken: boolean): string {
+export function serviceFolder(ownFolder: string, earlierFolder: string, hasGivenToken: boolean): string {
   const files = hasGivenToken ? ['token', 'instance'] : ['token'];
   const isUsed = (folder: string): boolean => files.some(file => existsSync(join(folder, file)));
-  return isUsed(own) || !isUsed(earlier) ? own : earlier;
+  return isUsed(ownFolder) || !isUsed(earlierFolder) ? ownFolder : earlierFolder;
 }
 
 export interface Start {
@@ -62,9 +62,9 @@ function findTokenTrouble({ name, token }: Start['config'], folder: string): str
     const read = readToken(token);
     return read.ok ? null : read.message;
   }
-  const own = openOwnTokens(folder).read();
-  if (!own.ok) return own.message;
-  if (own.value.joined !== null || own.value.pending !== null) return null;
+  const ownTokens = openOwnTokens(folder).read();
+  if (!ownTokens.ok) return ownTokens.message;
+  if (ownTokens.value.joined !== null || ownTokens.value.pending !== null) return null;
   return (
     `The worker ${name} has not joined yet: there is no token in ${folder}. Give a join token (SIMPLETUNER_WORKER_TOKEN, ` +
     'or --worker-token-file FILE). If it has joined as another user, install the service as that user with --user, or name its ' +

@@ -30,13 +30,13 @@ export function updateCommand({ env, ownCommand, log, exit }: UpdateInvocation):
     .action(async (_options: unknown, command: Command) => {
       const { sums, ...flags } = givenFlags(command);
       const config = loadAgentConfig(flags, env);
-      const own = programHere(ownCommand);
+      const program = programHere(ownCommand);
       if (!config.ok) {
         log(config.message);
         return exit(exitCodes.usage);
       }
-      if (typeof own === 'string') {
-        log(own);
+      if (typeof program === 'string') {
+        log(program);
         return exit(exitCodes.usage);
       }
       const wrong = findRisk(config.value, sums);
@@ -49,7 +49,7 @@ export function updateCommand({ env, ownCommand, log, exit }: UpdateInvocation):
       const updated = await updateProgram({
         url,
         fetch: openNetwork(trust),
-        own,
+        own: program,
         sums: typeof sums === 'string' ? sums.toLowerCase() : null,
         async versionOf([file = '', ...args]) {
           const result = await run(file, [...args, '--version']);
@@ -63,8 +63,8 @@ export function updateCommand({ env, ownCommand, log, exit }: UpdateInvocation):
       }
       log(
         updated.kind === 'current'
-          ? `${own.path} is up to date (version ${updated.version})`
-          : `Updated ${own.path} to version ${updated.version}. A running worker uses the old version until it restarts: ` +
+          ? `${program.path} is up to date (version ${updated.version})`
+          : `Updated ${program.path} to version ${updated.version}. A running worker uses the old version until it restarts: ` +
               'use "systemctl restart", or send SIGUSR2 and start it again. Trainings continue',
       );
       return exit(0);

@@ -65,7 +65,7 @@ async function fetchAnnouncedSum(deps: UpdateDeps): Promise<string> {
   const entry = text
     .split('\n')
     .map(line => /^([0-9a-f]{64}) [ *](.+)$/.exec(line))
-    .find(found => found?.[2] === deps.own.name);
+    .find(match => match?.[2] === deps.own.name);
   if (entry?.[1] === undefined)
     throw new UpdateError(
       `${deps.url} does not offer ${deps.own.name}: to build it, run "npm run build" there`,

@@ -4,11 +4,11 @@ import type { Flags } from '../config/index.ts';
 
 /** Returns the flags that the user set, by their names in the help and in config files. */
 export const givenFlags = (command: Command): Flags => {
-  const given = command.options.filter(
+  const fromCommandLine = command.options.filter(
     option => command.getOptionValueSource(option.attributeName()) === 'cli',
   );
   return Object.fromEntries(
-    given.map(option => [
+    fromCommandLine.map(option => [
       (option.long ?? '').replace(/^--(no-)?/, ''),
       command.getOptionValue(option.attributeName()) as unknown,
     ]),

@@ -18,14 +18,14 @@ export interface ConfigFile {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the config file. `named`: the value of `--config`; without it, the default file may be missing. */
-export function readConfigFile(named: unknown, env: Env): Loaded<ConfigFile> {
-  const path = typeof named === 'string' ? named : join(configHome(env), 'config.json');
+/** Reads the config file. `fromFlag`: the value of `--config`; without it, the default file may be missing. */
+export function readConfigFile(fromFlag: unknown, env: Env): Loaded<ConfigFile> {
+  const path = typeof fromFlag === 'string' ? fromFlag : join(configHome(env), 'config.json');
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    if (typeof named === 'string')
+    if (typeof fromFlag === 'string')
       return fail(`The config file could not be read: ${reasonOf(cause)}. Check --config`);
     const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
     return isMissing

@@ -95,10 +95,10 @@ const variables: Readonly<Record<string, string>> = {
 };
 
 /** Loads the settings. Each value is looked up separately: flag, then environment, then file, then default. */
-export function loadAgentConfig(given: Flags, env: Env): Loaded<AgentConfig> {
-  const file = readConfigFile(given['config'], env);
+export function loadAgentConfig(fromCommandLine: Flags, env: Env): Loaded<AgentConfig> {
+  const file = readConfigFile(fromCommandLine['config'], env);
   if (!file.ok) return file;
-  const flags = withCurrentNames(given);
+  const flags = withCurrentNames(fromCommandLine);
   const settings = withCurrentNames(file.value.settings);
   const setting = (name: string): unknown => {
     const inEnv = env[variables[name] ?? ''];

@@ -23,10 +23,10 @@ export function parseNoticeSignal(text: string | null): Loaded<NoticeSignal | nu
     return fail(
       `--notice-signal ${text} is not possible, because it has another meaning: ${meaning}. ${choices}`,
     );
-  const found = noticeSignals.find(each => each === name);
-  if (found === undefined)
+  const signal = noticeSignals.find(each => each === name);
+  if (signal === undefined)
     return fail(`--notice-signal ${JSON.stringify(text)} is not supported. ${choices}`);
-  if (!(found in constants.signals))
+  if (!(signal in constants.signals))
     return fail(`--notice-signal ${text} is not possible: this system has no such signal`);
-  return { ok: true, value: found };
+  return { ok: true, value: signal };
 }

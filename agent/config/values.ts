@@ -33,8 +33,8 @@ export function checkToken(token: string): Loaded<string> {
 }
 
 /** Parses labels from repeated flags `key=value`, or from an object in the file. */
-export function parseLabels(given: unknown): Loaded<Readonly<Record<string, string>>> {
-  const list: unknown = typeof given === 'string' ? [given] : given;
+export function parseLabels(input: unknown): Loaded<Readonly<Record<string, string>>> {
+  const list: unknown = typeof input === 'string' ? [input] : input;
   const pairs: readonly (readonly unknown[])[] = Array.isArray(list)
     ? list.map(pair => String(pair).split(/=(.*)/s, 2))
     : Object.entries(typeof list === 'object' && list !== null ? list : {});
@@ -48,19 +48,19 @@ export function parseLabels(given: unknown): Loaded<Readonly<Record<string, stri
   return { ok: true, value: labels };
 }
 
-export function parseGpus(given: unknown): Loaded<readonly number[] | null> {
-  if (given === undefined || given === null) return { ok: true, value: null };
-  const parts = typeof given === 'string' ? given.split(',').map(part => part.trim()) : [];
+export function parseGpus(input: unknown): Loaded<readonly number[] | null> {
+  if (input === undefined || input === null) return { ok: true, value: null };
+  const parts = typeof input === 'string' ? input.split(',').map(part => part.trim()) : [];
   const valid = parts.length > 0 && parts.every(part => /^\d{1,4}$/.test(part));
   if (valid) return { ok: true, value: [...new Set(parts.map(Number))] };
   return fail(
-    `--gpus ${JSON.stringify(given)} is not a list of GPU numbers. Use numbers between commas, such as "0,1"`,
+    `--gpus ${JSON.stringify(input)} is not a list of GPU numbers. Use numbers between commas, such as "0,1"`,
   );
 }
 
 export function parseUpload(text: string | null): Loaded<UploadChoice> {
-  const found = uploadChoices.find(choice => choice === (text ?? 'all'));
-  if (found !== undefined) return { ok: true, value: found };
+  const choice = uploadChoices.find(choice => choice === (text ?? 'all'));
+  if (choice !== undefined) return { ok: true, value: choice };
   return fail(`--upload ${JSON.stringify(text)} is not supported. Use one of: ${uploadChoices.join(', ')}`);
 }
 
@@ -76,8 +76,8 @@ export function parseSize(text: string | null): Loaded<number | null> {
 }
 
 /** Parses config keys from repeated flags with keys between commas, or from a list in the file. */
-export function parseAllowedKeys(given: unknown): Loaded<readonly string[]> {
-  const list: readonly unknown[] = Array.isArray(given) ? given : [given ?? ''];
+export function parseAllowedKeys(input: unknown): Loaded<readonly string[]> {
+  const list: readonly unknown[] = Array.isArray(input) ? input : [input ?? ''];
   const keys = list
     .flatMap(part => String(part).split(','))
     .map(key => key.trim().replace(/^-+/, '').replaceAll('-', '_'))

@@ -50,9 +50,9 @@ const hashBytes = 32;
  * Fails for an empty or invalid pin, because the user would believe that it protects the connection.
  * @internal
  */
-export function parsePins(given: unknown): Loaded<readonly Pin[]> {
-  if (given === undefined || given === null) return { ok: true, value: [] };
-  const texts: readonly unknown[] = Array.isArray(given) && given.length > 0 ? given : [given];
+export function parsePins(input: unknown): Loaded<readonly Pin[]> {
+  if (input === undefined || input === null) return { ok: true, value: [] };
+  const texts: readonly unknown[] = Array.isArray(input) && input.length > 0 ? input : [input];
   const pinTexts = texts.flatMap(text =>
     typeof text === 'string' ? text.split(/[,;]/).map(word => word.trim()) : [JSON.stringify(text)],
   );

@@ -52,21 +52,21 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
   const manifests = join(folder, 'manifests');
 
   const entries = async (): Promise<readonly Entry[]> => {
-    const found: Entry[] = [];
+    const cached: Entry[] = [];
     for (const digest of await readdir(manifests).catch((): string[] => [])) {
       const file = join(manifests, digest);
       const manifest = digestForm.test(digest)
         ? parseManifest(await readFile(file, 'utf8').catch(() => ''))
         : null;
       if (manifest?.ok)
-        found.push({
+        cached.push({
           digest,
           files: manifest.files,
           bytes: bytesOf([manifest.files]),
           usedAt: (await stat(file)).mtimeMs,
         });
     }
-    return found.toSorted((a, b) => b.usedAt - a.usedAt);
+    return cached.toSorted((a, b) => b.usedAt - a.usedAt);
   };
 
   const touch = async (digest: string): Promise<void> => {
@@ -91,16 +91,16 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
       const fits = (others: readonly Entry[]): boolean =>
         bytesOf([files, ...others.map(each => each.files)]) <= limitBytes;
       const all = await entries();
-      const kept = all.filter(({ digest }) => inUse.has(digest));
+      const entriesToKeep = all.filter(({ digest }) => inUse.has(digest));
       for (const entry of all.filter(({ digest }) => !inUse.has(digest)))
-        if (fits([...kept, entry])) kept.push(entry);
-      if (!fits(kept))
+        if (fits([...entriesToKeep, entry])) entriesToKeep.push(entry);
+      if (!fits(entriesToKeep))
         return {
           ok: false,
           reason: `The data is ${formatBytes(needed)}, but the data of running jobs leaves too little of this rig's cache of ${formatBytes(limitBytes)}: raise --data-cache`,
         };
-      const keptVersions = new Set(kept.map(({ digest }) => digest));
-      const keptFiles = [...files, ...kept.flatMap(each => each.files)];
+      const keptVersions = new Set(entriesToKeep.map(({ digest }) => digest));
+      const keptFiles = [...files, ...entriesToKeep.flatMap(each => each.files)];
       const keptContents = new Set(keptFiles.map(({ sha256 }) => sha256));
       for (const name of await readdir(manifests).catch((): string[] => []))
         if (!keptVersions.has(name)) await rm(join(manifests, name), { recursive: true, force: true });

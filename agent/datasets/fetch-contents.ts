@@ -49,10 +49,10 @@ const maxWrong = 2;
 /** Downloads the missing contents, several at a time. Continues unfinished downloads. Rejects when the disk fails. */
 export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
   const { contents, signal, onProgress } = options;
-  const wanted = [...new Map(options.wanted.map(content => [content.sha256, content])).values()];
-  const bytes = wanted.reduce((sum, content) => sum + content.bytes, 0);
+  const required = [...new Map(options.wanted.map(content => [content.sha256, content])).values()];
+  const bytes = required.reduce((sum, content) => sum + content.bytes, 0);
   const missing: Content[] = [];
-  for (const content of wanted) if (!(await contents.has(content))) missing.push(content);
+  for (const content of required) if (!(await contents.has(content))) missing.push(content);
   let bytesHere = bytes - missing.reduce((sum, content) => sum + content.bytes, 0);
   let fetched = 0;
   const addBytes = (more: number): void => {

@@ -46,10 +46,10 @@ async function claim(
 ): Promise<void> {
   const marks = join(cacheFolderOf(workDir), kind);
   await mkdir(marks, { recursive: true, mode: 0o700 });
-  for (const other of await readdir(marks)) {
-    if (jobOfFolder(other) === jobOfFolder(job)) continue;
-    await rm(folderOf(join(workDir, other)), { recursive: true, force: true });
-    await rm(join(marks, other), { force: true });
+  for (const marked of await readdir(marks)) {
+    if (jobOfFolder(marked) === jobOfFolder(job)) continue;
+    await rm(folderOf(join(workDir, marked)), { recursive: true, force: true });
+    await rm(join(marks, marked), { force: true });
   }
   await writeFile(join(marks, job), '', { mode: 0o600 });
 }

@@ -38,7 +38,7 @@ const noServer = {
   remedy: 'check that the server runs, and that the proxy reaches it',
 } as const;
 const tooSlow = { what: 'ran out of time for', remedy: 'raise its timeouts' } as const;
-const other = { what: 'refused', remedy: 'check its configuration and its log' } as const;
+const otherProxyAnswer = { what: 'refused', remedy: 'check its configuration and its log' } as const;
 
 const proxyAnswers: ReadonlyMap<number, { readonly what: string; readonly remedy: string }> = new Map([
   [408, tooSlow],
@@ -54,7 +54,7 @@ const proxyAnswers: ReadonlyMap<number, { readonly what: string; readonly remedy
  */
 export function describeUploadFailure(failure: Failure, bytes: number): string {
   if (failure.kind !== 'unexpected') return describeFailure(failure);
-  const { what, remedy } = proxyAnswers.get(failure.status) ?? other;
+  const { what, remedy } = proxyAnswers.get(failure.status) ?? otherProxyAnswer;
   const upload = `an upload of ${formatBytes(bytes)} (${failure.status})`;
   return `A proxy between this worker and the server ${what} ${upload}: ${remedy} (docs/network.md)`;
 }

@@ -44,10 +44,10 @@ export interface RunningDigest {
 export function createRunningDigest(path: string): RunningDigest {
   let hash = createHash('sha256');
   let at = 0;
-  let known: string | null = null;
+  let wholeDigest: string | null = null;
   return {
     add(position, bytes) {
-      if (known !== null || position > at) return;
+      if (wholeDigest !== null || position > at) return;
       if (position < at) {
         // These bytes may differ from those that were added before, so start again.
         hash = createHash('sha256');
@@ -58,8 +58,8 @@ export function createRunningDigest(path: string): RunningDigest {
       at += bytes.length;
     },
     async whole(signal) {
-      known ??= await digestFrom(path, { hash: hash.copy(), at }, signal);
-      return known;
+      wholeDigest ??= await digestFrom(path, { hash: hash.copy(), at }, signal);
+      return wholeDigest;
     },
   };
 }
@@ -78,8 +78,8 @@ export async function hasFile(
 ): Promise<boolean> {
   try {
     const file = join(root, path);
-    const found = await lstat(file);
-    if (!found.isFile() || found.size !== content.bytes) return false;
+    const stats = await lstat(file);
+    if (!stats.isFile() || stats.size !== content.bytes) return false;
     if ((await realpath(file)) !== join(await realpath(root), path)) return false;
     return (await digestOf(file, signal)) === content.sha256;
   } catch {

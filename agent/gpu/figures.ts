@@ -51,10 +51,10 @@ export function rocmFigures(stdout: string): readonly GpuFigures[] {
 
 /** Returns the highest value among the keys that match. */
 function figureAt(card: JsonObject, name: RegExp): number | undefined {
-  const found = Object.keys(card)
+  const values = Object.keys(card)
     .filter(key => name.test(key) && !key.startsWith('Max '))
     .flatMap(key => figure(textAt(asObject(card), key)?.trim()) ?? []);
-  return found.length === 0 ? undefined : Math.max(...found);
+  return values.length === 0 ? undefined : Math.max(...values);
 }
 
 const queries = {
@@ -81,10 +81,10 @@ export async function probeFigures(deps: {
   const result: CommandResult = await queries[accelerator](deps.run);
   if (result.kind !== 'exited') throw new Error(`the GPU metrics could not be queried: ${result.kind}`);
   const chosen = new Set(gpus.slice(0, maxGpus).map(({ index }) => index));
-  const found =
+  const figuresByGpu =
     accelerator === 'cuda' ? nvidiaFigures(splitRows(result.stdout).rows) : rocmFigures(result.stdout);
   return Object.fromEntries(
-    found
+    figuresByGpu
       .filter(({ index }) => chosen.has(index))
       .flatMap(({ index, ...figures }) =>
         Object.entries(figures).flatMap(([name, value]) =>

@@ -46,16 +46,16 @@ const succeeded = (result: CommandResult): result is CommandResult & { readonly 
  * a process is never reported.
  */
 function nvidiaProcesses(stdout: string, chosen: readonly Gpu[]): readonly GpuProcess[] {
-  const found = stdout.split('\n').flatMap(line => {
+  const processes = stdout.split('\n').flatMap(line => {
     const [pid, uuid, memory] = line.split(',').map(field => field.trim());
     const gpu = chosen.find(card => card.uuid !== undefined && card.uuid === uuid);
-    const known = figure(pid);
-    return gpu === undefined || known === undefined
+    const pidNumber = figure(pid);
+    return gpu === undefined || pidNumber === undefined
       ? []
-      : [{ gpu: gpu.index, pid: known, memoryMib: figure(memory) ?? 0 }];
+      : [{ gpu: gpu.index, pid: pidNumber, memoryMib: figure(memory) ?? 0 }];
   });
   // A process with several contexts has a line for each.
-  const groups = Map.groupBy(found, ({ gpu, pid }) => `${gpu} ${pid}`);
+  const groups = Map.groupBy(processes, ({ gpu, pid }) => `${gpu} ${pid}`);
   return [...groups.values()].flatMap(([first, ...others]) =>
     first === undefined
       ? []

@@ -69,8 +69,8 @@ function compactName(gpus: readonly Gpu[]): string | undefined {
 }
 
 function smallestVramGb(gpus: readonly Gpu[]): number | undefined {
-  const known = gpus.flatMap(gpu => gpu.vramGb ?? []);
-  return known.length === gpus.length && known.length > 0 ? Math.min(...known) : undefined;
+  const sizes = gpus.flatMap(gpu => gpu.vramGb ?? []);
+  return sizes.length === gpus.length && sizes.length > 0 ? Math.min(...sizes) : undefined;
 }
 
 /** Makes the report for a list of GPUs. An empty list reports a CPU worker, and keeps the problem. */

@@ -31,10 +31,10 @@ export function choiceOf(
  * them.
  */
 export function selectGpus(report: GpuReport, indices: readonly number[]): GpuSelection {
-  const wanted = [...new Set(indices)];
-  const gpus = wanted.flatMap(index => report.gpus.find(gpu => gpu.index === index) ?? []);
-  const missing = wanted.filter(index => !gpus.some(gpu => gpu.index === index));
-  if (wanted.length > 0 && missing.length === 0) {
+  const selected = [...new Set(indices)];
+  const gpus = selected.flatMap(index => report.gpus.find(gpu => gpu.index === index) ?? []);
+  const missing = selected.filter(index => !gpus.some(gpu => gpu.index === index));
+  if (selected.length > 0 && missing.length === 0) {
     return { ok: true, report: makeReport(report.accelerator, gpus, report.problem) };
   }
   const has = report.gpus.map(gpu => `${gpu.index} (${gpu.name})`).join(', ');
@@ -68,8 +68,10 @@ export function narrowByEnvironment(report: GpuReport, environment: Environment)
   const entries = value.split(',').map(entry => entry.trim());
   if (entries.some(entry => entry.startsWith('MIG-')))
     return makeReport(report.accelerator, report.gpus, migProblem(value));
-  const found = entries.map(entry => findGpu(report.gpus, entry));
-  const valid = found.includes(undefined) ? found.slice(0, found.indexOf(undefined)) : found;
+  const entriesAsGpus = entries.map(entry => findGpu(report.gpus, entry));
+  const valid = entriesAsGpus.includes(undefined)
+    ? entriesAsGpus.slice(0, entriesAsGpus.indexOf(undefined))
+    : entriesAsGpus;
   const gpus = [...new Set(valid)].filter(gpu => gpu !== undefined);
   const stray = entries[valid.length];
   const problem: GpuProblem | undefined =

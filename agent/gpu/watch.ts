@@ -47,7 +47,7 @@ const maxEnded = 8;
 
 export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
   const { run: command, report, clock, table, log, found = null, presentAtStart = noTroubles } = deps;
-  const known = { conditions: noTroubles, holding: noTroubles };
+  const reported = { conditions: noTroubles, holding: noTroubles };
   let wasSilent = false;
   let suspects: ReadonlySet<string> = new Set();
   let needsConfirmation = false;
@@ -56,10 +56,14 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
   let live: readonly OwnRun[] = found === null ? [] : [{ jobId: found, leader: null }];
   let ended: readonly OwnRun[] = [];
 
-  const troubles = (): readonly KnownTrouble[] => [...presentAtStart, ...known.conditions, ...known.holding];
-  const recordTroubles = (what: keyof typeof known, now: readonly KnownTrouble[]): void => {
-    const before = known[what].map(nameOf);
-    known[what] = now;
+  const troubles = (): readonly KnownTrouble[] => [
+    ...presentAtStart,
+    ...reported.conditions,
+    ...reported.holding,
+  ];
+  const recordTroubles = (what: keyof typeof reported, now: readonly KnownTrouble[]): void => {
+    const before = reported[what].map(nameOf);
+    reported[what] = now;
     for (const trouble of now) if (!before.includes(nameOf(trouble))) log(describe(trouble));
     if (before.length > 0 && now.length === 0) log(recoveredMessages[what]);
   };
@@ -96,11 +100,11 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
       if (needsConfirmation || clock.mono() - checkedAt >= everyMs) await check();
     },
     follow(jobId, run) {
-      const own: OwnRun = { jobId, leader: run.pid };
-      live = [...live.filter(other => other.jobId !== jobId), own];
+      const started: OwnRun = { jobId, leader: run.pid };
+      live = [...live.filter(other => other.jobId !== jobId), started];
       const finished = run.finished.then(async exit => {
-        live = live.filter(other => other !== own);
-        ended = [...ended, own].slice(-maxEnded);
+        live = live.filter(other => other !== started);
+        ended = [...ended, started].slice(-maxEnded);
         await check();
         await confirmSuspects();
         return exit;

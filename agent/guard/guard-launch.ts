@@ -73,8 +73,8 @@ class GuardError extends Error {
 function untilGuarded(run: RunFolder, clock: Clock) {
   const guarded = Promise.withResolvers<Guarded>();
   const check = async (): Promise<void> => {
-    const found = guardedOf(run);
-    if (found !== null) guarded.resolve(found);
+    const guardedRun = guardedOf(run);
+    if (guardedRun !== null) guarded.resolve(guardedRun);
   };
   const unwatch = watchFolder({ folder: run.path, check, everyMs: checkEveryMs, clock });
   return { guarded: guarded.promise, unwatch };

@@ -183,14 +183,14 @@ function shipperOf(
   const run = deps.state.runOf(attemptId);
   const task = readTask(run);
   if (task === null || (task.rank ?? 0) > 0) return null;
-  const known = secrets.map(latin1);
+  const jobSecrets = secrets.map(latin1);
   const now = deps.wall();
   return createLogShipper({
     ...deps,
     attemptId,
     log: createLogReader(run, task.logFile),
     ownLine: latin1(firstLine(task.logFile)),
-    known: () => [...known, latin1(deps.token())],
+    known: () => [...jobSecrets, latin1(deps.token())],
     ship: (chunk, signal) => deps.ship(task.jobId, chunk, signal),
     giveUpAfterMs: Math.max(minRetryMs, retryForMs - Math.max(0, now - (acknowledgedAt(run) ?? now))),
   });

@@ -116,12 +116,12 @@ export function longCut(
 }
 
 /** Returns how many bytes of an unfinished line can be sent. Bytes that may be the start of a secret must wait. */
-export function openCut(context: string, rest: Uint8Array, known: readonly string[]): number {
+export function openCut(context: string, rest: Uint8Array, knownSecrets: readonly string[]): number {
   const shown = beforeUnfinished(rest.subarray(0, beforeReturns(rest)));
   const text = context + latin1Of(rest.subarray(0, shown));
   const word = /[^ \t\]]*$/.exec(text.slice(-maxSecret))?.[0] ?? '';
-  const grows = mayGrowIntoSecret(text, word) || known.some(value => endsWithPrefixOf(word, value));
-  const last = findSecrets(text, known).at(-1);
+  const grows = mayGrowIntoSecret(text, word) || knownSecrets.some(value => endsWithPrefixOf(word, value));
+  const last = findSecrets(text, knownSecrets).at(-1);
   const end = Math.min(
     grows ? text.length - word.length : text.length,
     last?.end === text.length ? last.start : text.length,

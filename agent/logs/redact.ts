@@ -14,20 +14,20 @@ const minKnownLength = 8;
 const windowLength = 64 * 1024;
 const overlap = 16 * 1024;
 
-/** Returns the secrets in a text, in order. Adjacent secrets are merged. `known`: secret values in `latin1`, which are found anywhere. */
-export function findSecrets(text: string, known: readonly string[]): readonly Span[] {
-  if (text.length <= windowLength) return mergeSpans(findIn(text, known));
+/** Returns the secrets in a text, in order. Adjacent secrets are merged. `knownSecrets`: values in `latin1`, which are found anywhere. */
+export function findSecrets(text: string, knownSecrets: readonly string[]): readonly Span[] {
+  if (text.length <= windowLength) return mergeSpans(findIn(text, knownSecrets));
   const spans: Span[] = [];
   for (let from = 0; from < text.length - overlap; from += windowLength - overlap) {
-    for (const { start, end } of findIn(text.slice(from, from + windowLength), known))
+    for (const { start, end } of findIn(text.slice(from, from + windowLength), knownSecrets))
       spans.push({ start: from + start, end: from + end });
   }
   return mergeSpans(spans);
 }
 
-function findIn(text: string, known: readonly string[]): readonly Span[] {
+function findIn(text: string, knownSecrets: readonly string[]): readonly Span[] {
   const spans: Span[] = [];
-  for (const value of known) findKnown(text, value, spans);
+  for (const value of knownSecrets) findKnown(text, value, spans);
   if (!mayContainSecret(text)) return spans;
   for (const { pattern, accept = () => true } of secretPatterns) {
     for (const match of text.matchAll(pattern)) {
@@ -66,22 +66,22 @@ const utf8 = (text: string): string => Buffer.from(text, 'latin1').toString();
  * Returns the text from `from` on, with secrets replaced. The text before `from` was already sent, so a secret that starts
  * there was already replaced.
  */
-export function showFrom(text: string, from: number, known: readonly string[]): string {
-  const secrets = findSecrets(text, known);
+export function showFrom(text: string, from: number, knownSecrets: readonly string[]): string {
+  const secrets = findSecrets(text, knownSecrets);
   if (secrets.length === 0) return utf8(text.slice(from));
   let shown = '';
   let at = from;
   for (const { start, end } of secrets) {
     if (end <= from) continue;
     shown += utf8(text.slice(at, Math.max(at, start)));
-    if (start >= from || !endsInSecret(text.slice(0, from), known)) shown += redacted;
+    if (start >= from || !endsInSecret(text.slice(0, from), knownSecrets)) shown += redacted;
     at = end;
   }
   return shown + utf8(text.slice(at));
 }
 
-function endsInSecret(text: string, known: readonly string[]): boolean {
-  return findSecrets(text, known).at(-1)?.end === text.length;
+function endsInSecret(text: string, knownSecrets: readonly string[]): boolean {
+  return findSecrets(text, knownSecrets).at(-1)?.end === text.length;
 }
 
 /** Prefixes that identify a secret by themselves. */

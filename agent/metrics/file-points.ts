@@ -72,11 +72,11 @@ function createPrecedence(): Precedence {
       const mine = only(point, key => !owned.has(key));
       const isBeyond = (key: string): boolean => step > (highest.get(key) ?? -1);
       const fresh = mine && only(mine, isBeyond);
-      const known = mine && only(mine, key => !isBeyond(key));
+      const repeated = mine && only(mine, key => !isBeyond(key));
       for (const key of mine === null ? [] : keysOf(mine))
         lateUpTo.set(key, Math.max(step, lateUpTo.get(key) ?? -1));
       if (fresh !== null) notePlace(fresh);
-      return { fresh, known };
+      return { fresh, known: repeated };
     },
   };
 }
@@ -198,8 +198,8 @@ const without = (point: BarePoint, keys: ReadonlySet<string>): BarePoint | null 
     : point;
 
 /** Replaces the printed values of a point by those of a file for the same step. */
-function corrected(point: BarePoint, known: BarePoint | undefined): BarePoint {
-  if (known === undefined) return point;
-  const values = Object.entries(known.values).filter(([key]) => Object.hasOwn(point.values, key));
+function corrected(point: BarePoint, fromFile: BarePoint | undefined): BarePoint {
+  if (fromFile === undefined) return point;
+  const values = Object.entries(fromFile.values).filter(([key]) => Object.hasOwn(point.values, key));
   return { ...point, values: { ...point.values, ...Object.fromEntries(values) } };
 }

@@ -159,7 +159,7 @@ function gatherSteps() {
 
 function valuesOf(progress: Progress, gaps: readonly string[]): Values {
   const { loss, learning_rate, steps_per_second, metrics = {} } = progress;
-  const given: readonly (readonly [string, number | null | undefined])[] = [
+  const reported: readonly (readonly [string, number | null | undefined])[] = [
     ['loss', loss],
     ['learning_rate', learning_rate],
     ['steps_per_second', steps_per_second],
@@ -167,7 +167,7 @@ function valuesOf(progress: Progress, gaps: readonly string[]): Values {
     ...Object.entries(metrics),
   ];
   const values = new Map<string, number | null>();
-  for (const [name, value] of given) {
+  for (const [name, value] of reported) {
     const key = metricKeyOf(name);
     if (key === null || value === undefined || values.size >= maxKeysOfPoint || values.has(key)) continue;
     values.set(key, value);

@@ -51,9 +51,9 @@ function itemsOf(
   ending: 'newline' | 'redraw' | 'end',
   run: RunProgress,
 ): readonly OutputItem[] {
-  const kept = cutToBytes(text, MAX_LINE_BYTES);
-  const truncated = isCut || kept.length < text.length;
-  const line: OutputItem = { kind: 'line', text: kept, truncated, redraw: ending === 'redraw' };
+  const shortened = cutToBytes(text, MAX_LINE_BYTES);
+  const truncated = isCut || shortened.length < text.length;
+  const line: OutputItem = { kind: 'line', text: shortened, truncated, redraw: ending === 'redraw' };
   const content = truncated ? undefined : readLine(text);
   if (content === undefined) return [line];
   if (content.kind === 'text') return [...toItems(run.text(text, ending === 'redraw')), line];

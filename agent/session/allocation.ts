@@ -45,7 +45,7 @@ interface Known {
 }
 
 export function createAllocation({ clock, ended, ...deps }: AllocationDeps): Allocation {
-  let known: Known | null = null;
+  let allocation: Known | null = null;
   let isLeaving = false;
   let contactAt = clock.mono();
 
@@ -54,15 +54,17 @@ export function createAllocation({ clock, ended, ...deps }: AllocationDeps): All
     endsAt - Math.max(noticeMs, Math.min(saveFactor * (deps.saveMs() ?? 0), leadLimitMs));
 
   const check = (): void => {
-    if (known === null || isLeaving) return;
-    const isDue = clock.mono() >= dueAt(known);
+    if (allocation === null || isLeaving) return;
+    const isDue = clock.mono() >= dueAt(allocation);
     const isDeserted = deps.isIdle() && clock.mono() - contactAt >= withoutContactMs;
     isLeaving = isDue || isDeserted;
-    if (isDue) deps.onDue(known.endsAt);
+    if (isDue) deps.onDue(allocation.endsAt);
     else if (isDeserted) deps.onDeserted();
   };
   const waitMs = (): number =>
-    known === null ? checkEveryMs : Math.max(1, Math.min(checkEveryMs, dueAt(known) - clock.mono()));
+    allocation === null
+      ? checkEveryMs
+      : Math.max(1, Math.min(checkEveryMs, dueAt(allocation) - clock.mono()));
   const watch = async (): Promise<void> => {
     while (!isLeaving && (await pause(clock, waitMs(), ended))) check();
   };
@@ -70,12 +72,12 @@ export function createAllocation({ clock, ended, ...deps }: AllocationDeps): All
   return {
     set(reported) {
       if (reported === null) return;
-      const isFirst = known === null;
+      const isFirst = allocation === null;
       const leftMs = reported.ends_in_s * 1_000;
-      known = {
+      allocation = {
         endsAt: clock.mono() + leftMs,
         noticeMs: reported.notice_s * 1_000,
-        leadLimitMs: known?.leadLimitMs ?? Math.min(maxLeadMs, leftMs / 2),
+        leadLimitMs: allocation?.leadLimitMs ?? Math.min(maxLeadMs, leftMs / 2),
       };
       check();
       if (isFirst) void watch();
@@ -83,7 +85,7 @@ export function createAllocation({ clock, ended, ...deps }: AllocationDeps): All
     contact() {
       contactAt = clock.mono();
     },
-    endsAt: () => known?.endsAt ?? null,
-    noticeMs: () => known?.noticeMs ?? null,
+    endsAt: () => allocation?.endsAt ?? null,
+    noticeMs: () => allocation?.noticeMs ?? null,
   };
 }

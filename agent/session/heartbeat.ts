@@ -90,8 +90,8 @@ export const namedDatasets = (datasets: readonly string[]): string[] => datasets
 /** The datasets to send; null when the orchestrator already knows them. */
 function newDatasets({ datasets, state }: BeatDeps): string[] | null {
   if (datasets === undefined) return null;
-  const named = namedDatasets(datasets());
-  return JSON.stringify(named) === state.sentDatasets ? null : named;
+  const versions = namedDatasets(datasets());
+  return JSON.stringify(versions) === state.sentDatasets ? null : versions;
 }
 
 const troublesText = (troubles: Telemetry['gpu_troubles']): string | null =>

@@ -80,33 +80,33 @@ export function createJoining({ given, own, join, log, over }: JoiningDeps): Tok
     if (toJoin === null) token = joined?.token ?? value;
   };
   /** Uses the new token, unless another one was given meanwhile: the token given last counts. */
-  const use = (made: OwnToken, joinToken: string): Ready => {
-    if (toJoin === joinToken) take(made.token);
+  const use = (ownToken: OwnToken, joinToken: string): Ready => {
+    if (toJoin === joinToken) take(ownToken.token);
     return { kind: 'ready' };
   };
 
   const obtain = async (joinToken: string): Promise<Ready> => {
     const joinHash = sha256(joinToken);
-    const kept = own.read();
-    if (!kept.ok) return { kind: 'refused', message: kept.message };
-    const { joined, pending } = kept.value;
+    const stored = own.read();
+    if (!stored.ok) return { kind: 'refused', message: stored.message };
+    const { joined, pending } = stored.value;
     // An earlier join call may have succeeded or not. The same call with the same token gets the same answer.
     const isPending = pending?.joinHash === joinHash;
-    const made = isPending ? pending : { joinHash, token: newWorkerToken() };
+    const ownToken = isPending ? pending : { joinHash, token: newWorkerToken() };
     try {
       // Save the token before the call: if this process dies, the orchestrator may already know the token.
-      if (!isPending) own.keep({ joined, pending: made });
+      if (!isPending) own.keep({ joined, pending: ownToken });
     } catch (cause) {
       return { kind: 'refused', message: `The worker's token can't be kept: ${reasonOf(cause)}` };
     }
-    const answer = await join(joinToken, sha256(made.token), over);
+    const answer = await join(joinToken, sha256(ownToken.token), over);
     if (answer.kind !== 'joined') return answer;
-    conclude(answer, made);
-    return use(made, joinToken);
+    conclude(answer, ownToken);
+    return use(ownToken, joinToken);
   };
-  const conclude = ({ name, workerId }: Extract<Joined, { kind: 'joined' }>, made: OwnToken): void => {
+  const conclude = ({ name, workerId }: Extract<Joined, { kind: 'joined' }>, ownToken: OwnToken): void => {
     try {
-      own.keep({ joined: made, pending: null });
+      own.keep({ joined: ownToken, pending: null });
     } catch {
       // The token is on disk as pending, and the next start joins with it again.
     }
@@ -123,8 +123,10 @@ export function createJoining({ given, own, join, log, over }: JoiningDeps): Tok
   return {
     current: () => token,
     isOwn() {
-      const kept = own.read();
-      return kept.ok && [kept.value.joined, kept.value.pending].some(made => made?.token === token);
+      const stored = own.read();
+      return (
+        stored.ok && [stored.value.joined, stored.value.pending].some(ownToken => ownToken?.token === token)
+      );
     },
     file: given.file,
     reload() {
@@ -149,8 +151,8 @@ export function createJoining({ given, own, join, log, over }: JoiningDeps): Tok
   };
 }
 
-const joinedWith = (kept: ReturnType<OwnTokenBook['read']>, joinHash: string): OwnToken | null =>
-  kept.ok && kept.value.joined?.joinHash === joinHash ? kept.value.joined : null;
+const joinedWith = (stored: ReturnType<OwnTokenBook['read']>, joinHash: string): OwnToken | null =>
+  stored.ok && stored.value.joined?.joinHash === joinHash ? stored.value.joined : null;
 
 const newWorkerToken = (): string => `wt_${randomBytes(32).toString('base64url')}`;
 

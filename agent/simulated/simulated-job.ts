@@ -100,13 +100,13 @@ export function createSimulatedLogs(deps: SimulatedLogsDeps): SimulatedLogs {
   const open = new Map<AttemptId, { readonly shipper: LogShipper; readonly print: (text: string) => void }>();
   return {
     open({ jobId, attemptId, configName }) {
-      let kept = Buffer.from('');
+      let output = Buffer.from('');
       let from = 0;
-      const end = (): number => from + kept.length;
+      const end = (): number => from + output.length;
       const print = (text: string): void => {
-        kept = Buffer.concat([kept, Buffer.from(text)]);
-        from += Math.max(0, kept.length - maxLogBytes);
-        kept = kept.subarray(-maxLogBytes);
+        output = Buffer.concat([output, Buffer.from(text)]);
+        from += Math.max(0, output.length - maxLogBytes);
+        output = output.subarray(-maxLogBytes);
       };
       print(`Training ${configName}, as if\n`);
       const shipper = createLogShipper({
@@ -116,7 +116,7 @@ export function createSimulatedLogs(deps: SimulatedLogsDeps): SimulatedLogs {
         log: {
           async read(offset, maxBytes) {
             const begin = Math.max(offset, from);
-            return { from: begin, bytes: kept.subarray(begin - from, begin - from + maxBytes) };
+            return { from: begin, bytes: output.subarray(begin - from, begin - from + maxBytes) };
           },
           end: async () => end(),
         },

@@ -117,18 +117,18 @@ export function createSimulatedWorker(deps: SimulatedWorkerDeps): SimulatedWorke
 
 /** Returns the values of each GPU for curves. Without values for each, all GPUs get the same. */
 function figuresOf(
-  { gpu_utilization: utilization, vram_used_gb: usedGb, gpu_figures: each = [] }: Telemetry,
+  { gpu_utilization: utilization, vram_used_gb: usedGb, gpu_figures: gpuFigures = [] }: Telemetry,
   gpus: readonly Gpu[],
 ): MetricPoint['values'] {
   const sharedGb = typeof usedGb === 'number' ? usedGb / gpus.length : null;
   const figures = gpus.flatMap(({ index }): readonly (readonly [string, unknown])[] => {
-    const own = each.find(gpu => gpu.index === index);
-    const memoryGb = own?.vram_used_gb ?? sharedGb;
+    const ofGpu = gpuFigures.find(gpu => gpu.index === index);
+    const memoryGb = ofGpu?.vram_used_gb ?? sharedGb;
     return [
-      [`gpu.${index}.utilization`, own?.utilization ?? utilization],
+      [`gpu.${index}.utilization`, ofGpu?.utilization ?? utilization],
       [`gpu.${index}.memory_mb`, memoryGb === null ? null : Math.round(memoryGb * 1024)],
-      [`gpu.${index}.temperature_c`, own?.temperature_c],
-      [`gpu.${index}.power_w`, own?.power_w],
+      [`gpu.${index}.temperature_c`, ofGpu?.temperature_c],
+      [`gpu.${index}.power_w`, ofGpu?.power_w],
     ];
   });
   return Object.fromEntries(

@@ -61,11 +61,11 @@ export function openStateFolder(dir: string): StateFolder {
 }
 
 function instanceOf(file: string): string {
-  const kept = readOrNull(file)?.trim() ?? '';
-  if (/^[0-9a-f]{24}$/.test(kept)) return kept;
-  const made = randomBytes(12).toString('hex');
-  writeWhole(file, `${made}\n`);
-  return made;
+  const stored = readOrNull(file)?.trim() ?? '';
+  if (/^[0-9a-f]{24}$/.test(stored)) return stored;
+  const created = randomBytes(12).toString('hex');
+  writeWhole(file, `${created}\n`);
+  return created;
 }
 
 function readOrNull(file: string): string | null {
@@ -94,12 +94,12 @@ export interface Registrations {
 
 /** Survives restarts of the agent: `file` exists once an orchestrator has accepted this worker. @internal */
 export function openRegistrations(file: string): Registrations {
-  let known = existsSync(file);
+  let hasAny = existsSync(file);
   return {
-    hasAny: () => known,
+    hasAny: () => hasAny,
     record() {
-      if (known) return;
-      known = true;
+      if (hasAny) return;
+      hasAny = true;
       try {
         writeWhole(file, '');
       } catch {
@@ -111,8 +111,8 @@ export function openRegistrations(file: string): Registrations {
 
 /** Creates registrations in memory, for workers that write nothing to disk. */
 export function holdRegistrations(): Registrations {
-  let known = false;
-  return { hasAny: () => known, record: () => void (known = true) };
+  let hasAny = false;
+  return { hasAny: () => hasAny, record: () => void (hasAny = true) };
 }
 
 type Locked =

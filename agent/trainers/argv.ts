@@ -134,8 +134,8 @@ export function fillPlaceholders(
   argv: readonly string[],
   values: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const known = new Map(Object.entries(values));
+  const replacements = new Map(Object.entries(values));
   return argv.map(argument =>
-    argument.replace(PLACEHOLDER, (token, name: string) => known.get(name) ?? token),
+    argument.replace(PLACEHOLDER, (token, name: string) => replacements.get(name) ?? token),
   );
 }

@@ -77,14 +77,14 @@ export function diffusersLaunch(input: LaunchInput): Launch {
   const path = join(folder, 'config.json');
   // Remove the key in both spellings (with - and _), because a script uses the last of two.
   const withLogs = withoutKey(config, 'output_dir');
-  const own = withoutKey(withLogs, 'logging_dir');
-  const namesLogs = Object.keys(own).length < Object.keys(withLogs).length;
+  const withoutLogs = withoutKey(withLogs, 'logging_dir');
+  const namesLogs = Object.keys(withoutLogs).length < Object.keys(withLogs).length;
   const settings = {
-    ...own,
+    ...withoutLogs,
     output_dir: outputDir,
     // Scripts read this as a path below the output folder.
     ...(namesLogs && { logging_dir: 'logs' }),
-    ...(resumeFrom !== '' && { [spellingOf(own, 'resume_from_checkpoint')]: 'latest' }),
+    ...(resumeFrom !== '' && { [spellingOf(withoutLogs, 'resume_from_checkpoint')]: 'latest' }),
   };
   return {
     configFile: { path, text: configTextIn(settings, 'json') },

@@ -22,8 +22,8 @@ export const nameOfChoice = (choice: TrainerChoice): TrainerName =>
   choice.kind === 'command' ? 'command' : choice.name;
 
 /** Parses trainers from repeated `--trainer`, or from a text or list in the config file. `python`: the value of `--python`. */
-export function parseTrainers(given: unknown, python: string | null): Loaded<readonly TrainerChoice[]> {
-  const texts = (Array.isArray(given) ? given : [given ?? 'simpletuner']).map(String);
+export function parseTrainers(input: unknown, python: string | null): Loaded<readonly TrainerChoice[]> {
+  const texts = (Array.isArray(input) ? input : [input ?? 'simpletuner']).map(String);
   const choices: TrainerChoice[] = [];
   for (const text of texts) {
     const choice = parseTrainer(text.trim(), python);
@@ -36,8 +36,8 @@ export function parseTrainers(given: unknown, python: string | null): Loaded<rea
 }
 
 function parseTrainer(text: string, python: string | null): Loaded<TrainerChoice> {
-  const [, named = '', where = ''] = /^([a-z-]+)(?:=(.*))?$/s.exec(text) ?? [];
-  const name = trainerNames.find(known => known === named);
+  const [, prefix = '', where = ''] = /^([a-z-]+)(?:=(.*))?$/s.exec(text) ?? [];
+  const name = trainerNames.find(each => each === prefix);
   if (name === undefined) return commandOf(text, true);
   if (name === 'command') return commandOf(where, false);
   if (name === 'simpletuner')
@@ -51,8 +51,8 @@ function commandOf(text: string, takesAll: boolean): Loaded<TrainerChoice> {
   const split = splitCommand(text);
   if (!split.ok) return fail(`--trainer: ${split.message}`);
   const [program = '', ...args] = split.argv;
-  const found = /[/\\]/.test(program) ? resolve(program) : program;
-  return { ok: true, value: { kind: 'command', argv: [found, ...args], takesAll } };
+  const path = /[/\\]/.test(program) ? resolve(program) : program;
+  return { ok: true, value: { kind: 'command', argv: [path, ...args], takesAll } };
 }
 
 const pythonPaths =
@@ -68,10 +68,10 @@ function pythonAt(path: string): string {
 export function pythonOf(choice: Exclude<TrainerChoice, { kind: 'command' }>): string | null {
   if (choice.python !== null) return pythonAt(choice.python);
   if (choice.kind === 'package') return null;
-  const found = ['venv', '.venv', 'env', 'conda_env']
+  const environmentPython = ['venv', '.venv', 'env', 'conda_env']
     .map(name => pythonAt(join(choice.folder, name)))
     .find(isFile);
-  return found ?? null;
+  return environmentPython ?? null;
 }
 
 const statOf = (path: string) => statSync(path, { throwIfNoEntry: false });

@@ -87,8 +87,10 @@ export async function readKnownKeys(
 ): Promise<readonly string[] | null> {
   const program = programs[nameOfChoice(choice)];
   if (program === undefined || choice.kind === 'command') return null;
-  const named = pythonOf(choice);
-  const python = (named === null ? ['python', 'python3'] : [named]).map(find).find(path => path !== null);
+  const chosenPython = pythonOf(choice);
+  const python = (chosenPython === null ? ['python', 'python3'] : [chosenPython])
+    .map(find)
+    .find(path => path !== null);
   if (python === undefined) return null;
   const folder = choice.kind === 'checkout' ? choice.folder : '';
   const result = await run(python, ['-c', common + program + closing, folder]);
@@ -124,13 +126,13 @@ export type ReportTrainerKeys = (wanted: readonly string[]) => Promise<void>;
 export function createTrainerKeys({ trainers, read, send }: TrainerKeysDeps): ReportTrainerKeys {
   const lists = new Map<string, ReturnType<TrainerKeysDeps['read']>>();
   const listOf = (name: string): ReturnType<TrainerKeysDeps['read']> => {
-    const found = trainers.find(({ choice, problem }) => problem === null && nameOfChoice(choice) === name);
-    const list = lists.get(name) ?? (found === undefined ? Promise.resolve(null) : read(found.choice));
+    const trainer = trainers.find(({ choice, problem }) => problem === null && nameOfChoice(choice) === name);
+    const list = lists.get(name) ?? (trainer === undefined ? Promise.resolve(null) : read(trainer.choice));
     lists.set(name, list);
     return list;
   };
-  return async wanted => {
-    for (const name of wanted) {
+  return async names => {
+    for (const name of names) {
       const keys = await listOf(name);
       if (keys !== null) await send(name, keys);
     }

@@ -60,11 +60,13 @@ async function probe(choice: TrainerChoice, { run, find }: TrainerProbeDeps): Pr
     return broken(
       `${title} is not in ${choice.folder}${entry === undefined ? '' : `, where ${entry} should be`}: set its folder with --trainer ${choice.name}=FOLDER`,
     );
-  const named = pythonOf(choice);
-  const python = (named === null ? ['python', 'python3'] : [named]).map(find).find(path => path !== null);
+  const chosenPython = pythonOf(choice);
+  const python = (chosenPython === null ? ['python', 'python3'] : [chosenPython])
+    .map(find)
+    .find(path => path !== null);
   if (python === undefined)
     return broken(
-      `No trainer found: ${named ?? 'python or python3'} is not on this machine. ${remedyFor(choice, title)}`,
+      `No trainer found: ${chosenPython ?? 'python or python3'} is not on this machine. ${remedyFor(choice, title)}`,
     );
   const result = await run(python, ['-c', importProgram, ...modules[choice.name]]);
   const problem = problemIn(result, python);

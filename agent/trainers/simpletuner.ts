@@ -49,8 +49,8 @@ function launcherFor({ config, python, gpuCount, nodes }: LaunchInput): readonly
   const [configFile, extra] = [textOf('accelerate_config'), extraArgs(textOf('accelerate_extra_args'))];
   if (processes < 2 && configFile === '' && extra.length === 0) return [python];
   if (configFile !== '') {
-    const own = machines === null ? [] : [`--num_processes=${processes}`, ...machines];
-    return [...accelerate(python), `--config_file=${configFile}`, ...own, ...extra];
+    const machineArgs = machines === null ? [] : [`--num_processes=${processes}`, ...machines];
+    return [...accelerate(python), `--config_file=${configFile}`, ...machineArgs, ...extra];
   }
   const isChosen = extra.some(word => strategies.has(word.split('=')[0] ?? ''));
   return [
@@ -82,13 +82,17 @@ function extraArgs(text: string): readonly string[] {
 
 function configFor({ config, outputDir, resumeFrom, allowedKeys }: LaunchInput): TrainerConfig {
   const mayKeep = (key: string): boolean => allowedKeys.includes(key);
-  const given = ownKeys(config);
-  const isElsewhere = leadsOut(given, 'logging_dir') && !mayKeep('logging_dir');
-  const own = isElsewhere ? withoutKey(given, 'logging_dir') : given;
-  if (mayKeep('output_dir') && leadsOut(own, 'output_dir')) return own;
-  const key = spellingOf(own, 'resume_from_checkpoint');
-  const resumes = resumeFrom !== '' && (own[key] ?? 'latest') === 'latest';
-  return { ...withoutKey(own, 'output_dir'), output_dir: outputDir, ...(resumes && { [key]: resumeFrom }) };
+  const ownConfig = ownKeys(config);
+  const isElsewhere = leadsOut(ownConfig, 'logging_dir') && !mayKeep('logging_dir');
+  const settings = isElsewhere ? withoutKey(ownConfig, 'logging_dir') : ownConfig;
+  if (mayKeep('output_dir') && leadsOut(settings, 'output_dir')) return settings;
+  const key = spellingOf(settings, 'resume_from_checkpoint');
+  const resumes = resumeFrom !== '' && (settings[key] ?? 'latest') === 'latest';
+  return {
+    ...withoutKey(settings, 'output_dir'),
+    output_dir: outputDir,
+    ...(resumes && { [key]: resumeFrom }),
+  };
 }
 
 /** Removes keys that start with a dollar sign. They are not for SimpleTuner, which would treat them as options. */

@@ -6,10 +6,10 @@ import type { StagedProgram } from './updater.ts';
 const previousOf = (path: string): string => `${path}.previous`;
 
 /** Replaces the program by one rename, and keeps the old one beside it. Throws when that is impossible. */
-export function installProgram(own: OwnProgram, { path, isInstalled }: StagedProgram): void {
+export function installProgram(program: OwnProgram, { path, isInstalled }: StagedProgram): void {
   if (isInstalled) return;
-  keepPrevious(own.path);
-  renameSync(path, own.path);
+  keepPrevious(program.path);
+  renameSync(path, program.path);
 }
 
 function keepPrevious(path: string): void {

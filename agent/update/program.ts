@@ -80,10 +80,10 @@ interface ProgramDeps {
 /** Reads the hash of the program at its start, because another worker of this machine may replace the file later. */
 export async function describeProgram(deps: ProgramDeps): Promise<UpdatableProgram> {
   const { config } = deps;
-  const own = findOwn(deps);
-  const blocked = own === null ? 'checkout' : findBlock(own, deps);
-  const sha256 = own === null ? null : await sha256Of(own.path).catch(() => null);
-  return { own, reported: { name: own?.name ?? null, sha256, blocked, trial: config.isTrial } };
+  const program = findOwn(deps);
+  const blocked = program === null ? 'checkout' : findBlock(program, deps);
+  const sha256 = program === null ? null : await sha256Of(program.path).catch(() => null);
+  return { own: program, reported: { name: program?.name ?? null, sha256, blocked, trial: config.isTrial } };
 }
 
 function findOwn({ ownCommand, canRestart }: ProgramDeps): OwnProgram | null {
@@ -94,13 +94,13 @@ function findOwn({ ownCommand, canRestart }: ProgramDeps): OwnProgram | null {
   }
 }
 
-function findBlock(own: OwnProgram, { config, env, pid }: ProgramDeps): Reported['blocked'] {
+function findBlock(program: OwnProgram, { config, env, pid }: ProgramDeps): Reported['blocked'] {
   if (config.leavesWithParent && !config.isTrial) return 'local';
   if (!config.remoteUpdate) return 'off';
   if (isContainerImage(env, pid)) return 'container';
   if (isInsecure(config)) return 'insecure';
   if (!config.persistent) return 'ephemeral';
-  return isReplaceable(own.path) ? null : 'read_only';
+  return isReplaceable(program.path) ? null : 'read_only';
 }
 
 /**

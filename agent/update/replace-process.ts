@@ -8,10 +8,10 @@ export async function replaceProcess(
   [file = '', ...args]: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+  const definedEnv = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
   if (process.platform !== 'win32' && process.execve !== undefined)
-    process.execve(file, [file, ...args], given);
-  const child = spawn(file, args, { env: given, stdio: 'inherit' });
+    process.execve(file, [file, ...args], definedEnv);
+  const child = spawn(file, args, { env: definedEnv, stdio: 'inherit' });
   return new Promise(resolve => {
     child.once('error', () => resolve(1));
     child.once('exit', code => resolve(code ?? 1));

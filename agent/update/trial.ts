@@ -67,12 +67,12 @@ export async function startTrial({ clock, command, env, onSignals }: TrialDeps):
   if (first === 'registered') return { kind: 'registered', end };
   if (isStopping) return { kind: 'stopped', code: (await exited) ?? 0 };
   await end();
-  const said = lastLine();
+  const lastOutput = lastLine();
   const reason =
     first === 'late'
       ? `The new program did not register within ${registerMs / 60_000} minutes`
       : `The new program exited with code ${first ?? 'unknown'} before it registered`;
-  return { kind: 'failed', reason: said === '' ? reason : `${reason}: ${said}` };
+  return { kind: 'failed', reason: lastOutput === '' ? reason : `${reason}: ${lastOutput}` };
 }
 
 /** Prints what the trial prints. Returns a function that returns the last line of that. */

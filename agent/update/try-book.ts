@@ -13,8 +13,8 @@ export function openTryBook(stateDir: string): TryBook {
   const file = join(stateDir, 'update');
   return {
     begin(id) {
-      const kept = readFields(file);
-      const before = kept?.['id'] === id && typeof kept['tries'] === 'number' ? kept['tries'] : 0;
+      const stored = readFields(file);
+      const before = stored?.['id'] === id && typeof stored['tries'] === 'number' ? stored['tries'] : 0;
       writeWhole(file, JSON.stringify({ id, tries: before + 1 }));
       return before + 1;
     },

@@ -82,16 +82,16 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   };
   const run = async (order: UpdateOrder): Promise<void> => {
     if (failed?.id === order.id) return fail(order.id, failed.reason);
-    const made = await prepare(order, deps);
-    if (typeof made === 'string') return fail(order.id, made);
-    if (made === null || !(await mayRestart(order, deps))) return discard(order.id, made);
-    if (made.isInstalled) log(`Restarting with version ${made.version}, which is installed already`);
-    else log(`Restarting with version ${made.version}. A training continues`);
-    staged = made;
+    const prepared = await prepare(order, deps);
+    if (typeof prepared === 'string') return fail(order.id, prepared);
+    if (prepared === null || !(await mayRestart(order, deps))) return discard(order.id, prepared);
+    if (prepared.isInstalled) log(`Restarting with version ${prepared.version}, which is installed already`);
+    else log(`Restarting with version ${prepared.version}. A training continues`);
+    staged = prepared;
     deps.handOver();
   };
-  const discard = (id: UpdateId, made: StagedProgram | null): void => {
-    if (made !== null && !made.isInstalled) rmSync(made.path, { force: true });
+  const discard = (id: UpdateId, prepared: StagedProgram | null): void => {
+    if (prepared !== null && !prepared.isInstalled) rmSync(prepared.path, { force: true });
     finish(id);
   };
 

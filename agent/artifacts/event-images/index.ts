@@ -79,8 +79,8 @@ export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions
   };
 
   const recordsOf = (file: MetricsFile, offset: number): RecordFile => {
-    const known = files.get(file.path);
-    if (known !== undefined) return known;
+    const existing = files.get(file.path);
+    if (existing !== undefined) return existing;
     // The reader of scalars reports corrupt files.
     const opened = createRecordFile({ offset, maxRecordBytes, partBytes, onCorrupt: () => {} });
     files.set(file.path, opened);

@@ -49,13 +49,13 @@ export function parseImagePath(path: string): ImageName | null {
 function toSafeName(text: string): string {
   const plain = toPlainName(text);
   if (plain !== null) return plain;
-  const kept = text
+  const safe = text
     .slice(0, maxNameChars)
     .normalize('NFC')
     .replaceAll(/[^\p{L}\p{M}\p{N}_-]+/gu, '-')
     .replaceAll(/^[-_]+|[-_]+$/g, '');
   const hash = createHash('sha256').update(text).digest('hex').slice(0, hashDigits);
-  return kept === '' ? hash : `${cutBytes(kept)}-${hash}`;
+  return safe === '' ? hash : `${cutBytes(safe)}-${hash}`;
 }
 
 /** Returns null unless the name is reversible. Plain text never has two separators in a row, so `--` is unambiguous. */
@@ -67,10 +67,10 @@ function toPlainName(text: string): string | null {
 }
 
 function cutBytes(text: string): string {
-  let kept = '';
+  let start = '';
   for (const character of text) {
-    if (Buffer.byteLength(kept + character) > maxNameBytes) break;
-    kept += character;
+    if (Buffer.byteLength(start + character) > maxNameBytes) break;
+    start += character;
   }
-  return kept;
+  return start;
 }

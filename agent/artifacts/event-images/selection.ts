@@ -54,17 +54,17 @@ export function createSelection(existing: Iterable<readonly [path: string, bytes
   let bytes = 0;
 
   const note = ({ stem, series: name, step }: ImageName, size: number): void => {
-    const known = series.get(name);
-    const isNewStep = step !== known?.lastStep;
+    const entry = series.get(name);
+    const isNewStep = step !== entry?.lastStep;
     stems.add(stem);
-    series.set(name, { lastStep: step, steps: (known?.steps ?? 0) + (isNewStep ? 1 : 0) });
+    series.set(name, { lastStep: step, steps: (entry?.steps ?? 0) + (isNewStep ? 1 : 0) });
     bytes += size;
   };
   const isDue = ({ stem, series: name, step }: ImageName): boolean => {
     if (stems.has(stem)) return false;
-    const known = series.get(name);
-    if (known === undefined || step === known.lastStep) return true;
-    return step > known.lastStep && (known.steps < limits.steps || step >= known.lastStep * limits.growth);
+    const entry = series.get(name);
+    if (entry === undefined || step === entry.lastStep) return true;
+    return step > entry.lastStep && (entry.steps < limits.steps || step >= entry.lastStep * limits.growth);
   };
   const isFull = (): boolean => stems.size >= limits.images || bytes >= limits.bytes;
 

@@ -170,8 +170,8 @@ export function createEventFile({ offset, rename, onCorrupt }: EventFileOptions)
   };
 
   return {
-    async read(found) {
-      const { records, isBehind, isRewritten } = await file.read(found);
+    async read(current) {
+      const { records, isBehind, isRewritten } = await file.read(current);
       return { points: parse(records, isRewritten), isBehind };
     },
   };

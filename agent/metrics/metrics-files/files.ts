@@ -52,13 +52,13 @@ function kindOf(name: string): FileKind | null {
 
 /** Finds the metrics files below a folder, oldest first. Follows no links, so that no files outside are read. */
 export async function findMetricsFiles(root: string): Promise<readonly MetricsFile[]> {
-  const found: MetricsFile[] = [];
+  const files: MetricsFile[] = [];
   const ahead: Folder[] = [{ folder: '', depth: 1 }];
   let left = maxEntries;
 
   const addFile = async (path: string, folder: string, kind: FileKind): Promise<void> => {
     const stats = await lstat(path).catch(() => null);
-    if (stats?.isFile()) found.push({ kind, path, folder, bytes: stats.size, changedAt: stats.mtimeMs });
+    if (stats?.isFile()) files.push({ kind, path, folder, bytes: stats.size, changedAt: stats.mtimeMs });
   };
 
   const read = async ({ folder, depth }: Folder): Promise<void> => {
@@ -75,7 +75,7 @@ export async function findMetricsFiles(root: string): Promise<readonly MetricsFi
   for (let next = ahead.shift(); next !== undefined && left > 0; next = ahead.shift())
     // The trainer may have removed the folder, for example an old checkpoint.
     await read(next).catch(() => {});
-  const inOrder = found.toSorted((a, b) => startOf(a) - startOf(b) || (a.path < b.path ? -1 : 1));
+  const inOrder = files.toSorted((a, b) => startOf(a) - startOf(b) || (a.path < b.path ? -1 : 1));
   return [...newest(inOrder, 'events'), ...newest(inOrder, 'csv'), ...newest(inOrder, 'state')];
 }
 

@@ -53,8 +53,8 @@ export function createMetricsFiles({ root, log }: MetricsFilesOptions): MetricsF
   };
 
   const eventFileOf = ({ path, folder }: MetricsFile, all: readonly MetricsFile[], offset = 0): EventFile => {
-    const known = events.get(path);
-    if (known !== undefined) return known;
+    const existing = events.get(path);
+    if (existing !== undefined) return existing;
     const opened = createEventFile({
       offset,
       rename: renameFor(folder, all),
@@ -128,10 +128,10 @@ function ownPoints(
     return owners.get(name) === kind;
   };
   return points.flatMap(({ values, epoch, ...point }) => {
-    const own = Object.entries(values).filter(([name]) => isOwn(name));
+    const ownValues = Object.entries(values).filter(([name]) => isOwn(name));
     const ownEpoch = epoch !== undefined && isOwn('epoch') ? epoch : undefined;
-    if (own.length === 0 && ownEpoch === undefined) return [];
-    return [{ ...point, epoch: ownEpoch, values: Object.fromEntries(own) }];
+    if (ownValues.length === 0 && ownEpoch === undefined) return [];
+    return [{ ...point, epoch: ownEpoch, values: Object.fromEntries(ownValues) }];
   });
 }
 

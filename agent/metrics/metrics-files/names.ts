@@ -27,8 +27,8 @@ const plain = (name: string): string =>
  * Returns the name that becomes `loss`: the first of `lossNames` that is present. If a file contains `loss` itself,
  * `train_loss` stays a separate figure, as in the summary of Hugging Face's Trainer.
  */
-export function findLossName(names: readonly string[], known: string | null): string | null {
-  const present = new Set([...names.map(plain), known]);
+export function findLossName(names: readonly string[], earlierName: string | null): string | null {
+  const present = new Set([...names.map(plain), earlierName]);
   return lossNames.find(name => present.has(name)) ?? null;
 }
 

@@ -89,18 +89,18 @@ export function createRecordFile(options: RecordFileOptions): RecordFile {
   let isCorrupt = false;
   let isRewritten = false;
   /** Size of the file at the previous read. */
-  let seen = offset;
+  let sizeBefore = offset;
   /** Size of the record at `at`, as far as it is known. */
-  let wanted = 0;
+  let recordBytes = 0;
 
   const split = (bytes: Uint8Array): readonly Uint8Array[] => {
     const records: Uint8Array[] = [];
     let from = 0;
-    wanted = 0;
+    recordBytes = 0;
     while (from < bytes.length) {
       const outcome = readRecord(bytes.subarray(from), maxRecordBytes);
       if (outcome.kind === 'needs_more') {
-        wanted = outcome.bytes;
+        recordBytes = outcome.bytes;
         break;
       }
       if (outcome.kind === 'corrupt') {
@@ -119,17 +119,17 @@ export function createRecordFile(options: RecordFileOptions): RecordFile {
     async read({ path, bytes }) {
       const nothing: RecordPiece = { records: [], isBehind: false, isRewritten };
       if (isCorrupt) return nothing;
-      if (bytes < Math.min(at, seen)) {
+      if (bytes < Math.min(at, sizeBefore)) {
         at = 0;
-        wanted = 0;
+        recordBytes = 0;
         isRewritten = true;
       }
-      seen = bytes;
-      if (bytes < at + Math.max(wanted, 1)) return nothing;
-      const part = await readPart(path, at, Math.max(partBytes, wanted));
+      sizeBefore = bytes;
+      if (bytes < at + Math.max(recordBytes, 1)) return nothing;
+      const part = await readPart(path, at, Math.max(partBytes, recordBytes));
       if (part === null || part.length === 0) return nothing;
       const records = split(part);
-      return { records, isBehind: !isCorrupt && bytes > at && bytes >= at + wanted, isRewritten };
+      return { records, isBehind: !isCorrupt && bytes > at && bytes >= at + recordBytes, isRewritten };
     },
   };
 }

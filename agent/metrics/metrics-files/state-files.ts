@@ -25,12 +25,12 @@ export function createStateFiles(): StateFiles {
   const newer = createNewerFilter();
   const before = new Set<Entry>();
   /** The version of each file that was read. A half-written file is read again after it has changed. */
-  const seen = new Map<string, string>();
+  const readVersions = new Map<string, string>();
 
   const entriesOf = async ({ path, bytes, changedAt }: MetricsFile): Promise<readonly Entry[]> => {
     const version = `${bytes} ${changedAt}`;
-    if (seen.get(path) === version || bytes > maxBytes) return [];
-    seen.set(path, version);
+    if (readVersions.get(path) === version || bytes > maxBytes) return [];
+    readVersions.set(path, version);
     const part = await readPart(path, 0, maxBytes);
     return part === null ? [] : (parseHistory(new TextDecoder().decode(part)) ?? []);
   };
