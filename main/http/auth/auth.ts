@@ -199,11 +199,11 @@ export function principalBehind(caller: Caller): Principal {
 function permitted(principal: Principal, row: Pick<Call, 'authority' | 'own'>): Outcome<Caller> {
   const reach = reachOf(principal.permissions, row);
   if (reach !== 'none') return accept({ kind: 'bearer', principal, reach });
-  const own =
+  const alternative =
     row.own === undefined || row.own === 'refused' ? '' : `, or ${row.authority}.own for its own jobs`;
   return refuse(
     'permission_missing',
-    `This call needs the permission ${row.authority}${own}; the token ${principal.user} has ${principal.permissions.join(', ')}`,
+    `This call needs the permission ${row.authority}${alternative}; the token ${principal.user} has ${principal.permissions.join(', ')}`,
   );
 }
 

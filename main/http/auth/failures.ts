@@ -98,13 +98,13 @@ export function createFailureLimit(now: () => number): FailureLimit {
     note(address) {
       const at = now();
       const key = networkOf(address ?? 'unknown');
-      const known = buckets.get(key) ?? { left: burst, at, loggedAt: null };
-      const left = Math.min(burst, known.left + (at - known.at) / oneEachMs);
+      const bucket = buckets.get(key) ?? { left: burst, at, loggedAt: null };
+      const left = Math.min(burst, bucket.left + (at - bucket.at) / oneEachMs);
       const isWithin = left >= 1;
-      const begins = !isWithin && (known.loggedAt === null || at - known.loggedAt >= logAgainMs);
+      const begins = !isWithin && (bucket.loggedAt === null || at - bucket.loggedAt >= logAgainMs);
       // The entry is inserted again, so that the map is sorted by last failure.
       buckets.delete(key);
-      buckets.set(key, { left: isWithin ? left - 1 : left, at, loggedAt: begins ? at : known.loggedAt });
+      buckets.set(key, { left: isWithin ? left - 1 : left, at, loggedAt: begins ? at : bucket.loggedAt });
       const [quietest] = buckets.keys();
       if (buckets.size > maxAddresses && quietest !== undefined) buckets.delete(quietest);
       if (isWithin) return 'count';

@@ -26,9 +26,9 @@ export function createOwnEvents(): (event: UiEvent, principal: Principal) => UiE
   // All clients share one hidden object per event, so it is encoded only once.
   const hidden = new WeakMap<UiEvent, UiEvent>();
   const hide = (event: UiEvent): UiEvent => {
-    const made = hidden.get(event) ?? { kind: 'hidden', seq: event.seq, at: event.at };
-    hidden.set(event, made);
-    return made;
+    const hiddenEvent = hidden.get(event) ?? { kind: 'hidden', seq: event.seq, at: event.at };
+    hidden.set(event, hiddenEvent);
+    return hiddenEvent;
   };
   return (event, { user, permissions }) => {
     const seesWorkers = reachOf(permissions, workersApi.list) === 'all';

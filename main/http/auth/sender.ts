@@ -76,8 +76,8 @@ export type TrustedProxies = number | readonly string[];
  * closed.
  */
 export function addressOf(request: Request): string | null {
-  const named = withoutPort(request.ip ?? '');
-  return isIP(named) === 0 ? (request.socket.remoteAddress ?? null) : named;
+  const address = withoutPort(request.ip ?? '');
+  return isIP(address) === 0 ? (request.socket.remoteAddress ?? null) : address;
 }
 
 /** Removes the port, which some proxies append: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

@@ -26,7 +26,7 @@ export function docsPage(json: unknown): string {
     .map(name => html`<li><a href="#${anchorOf(name)}">${name}</a></li>`)}</ul></nav>
 <main id="calls"><h1>${title} ${version}: the API</h1><p>${prose(description)} The same for programs:
 <a href="openapi.json">openapi.json</a>.</p>${introduction(document)}
-${groups.map(({ title: name, about, endpoints }) => html`<h2>${name}</h2><p>${about}</p>${endpoints.map(one => endpointView(one, document))}`)}
+${groups.map(({ title: name, about, endpoints }) => html`<h2>${name}</h2><p>${about}</p>${endpoints.map(endpoint => endpointView(endpoint, document))}`)}
 <h2 id="problems">Problems</h2>${problemsView(document)}<h2>Shapes</h2>${shapesView(document)}</main></body></html>
 `;
   return page.markup;
@@ -37,13 +37,13 @@ function groupsOf({ paths, tags }: ApiDocument): readonly Group[] {
   const endpoints = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([verb, one]) => ({ ...one, path, method: verb.toUpperCase() })),
   );
-  const known = tags.map(({ name }) => name);
+  const tagNames = tags.map(({ name }) => name);
   const groups = tags.map(({ name, description }) => ({
     title: name,
     about: description,
     endpoints: endpoints.filter(({ tags: [tag] }) => tag === name),
   }));
-  const others = endpoints.filter(({ tags: [tag = ''] }) => !known.includes(tag));
+  const others = endpoints.filter(({ tags: [tag = ''] }) => !tagNames.includes(tag));
   return [...groups, { title: 'Others', about: '', endpoints: others }].filter(
     group => group.endpoints.length > 0,
   );
@@ -79,18 +79,18 @@ function endpointView(endpoint: Endpoint, document: ApiDocument): Html {
 const replyView = ({ responses }: Endpoint): Html =>
   html`${Object.entries(responses).map(([status, response]) => {
     if ('$ref' in response) return html`<p>Else a <a href="#problems">problem</a>.</p>`;
-    const found = schemaIn(response);
-    return html`<h4>Answer ${status}${found && ` (${found.type})`}</h4>${found && schemaView(found.schema)}`;
+    const content = schemaIn(response);
+    return html`<h4>Answer ${status}${content && ` (${content.type})`}</h4>${content && schemaView(content.schema)}`;
   })}`;
 
 /** Returns a command for a POSIX shell. Names in capitals are placeholders. */
 function curlLine(endpoint: Endpoint, document: ApiDocument): string {
   const { method, security, requestBody, responses } = endpoint;
   const schemes = security.flatMap(Object.keys).map(name => document.components.securitySchemes[name]);
-  const header = schemes.map(one => one?.name ?? 'Authorization')[0];
+  const header = schemes.map(scheme => scheme?.name ?? 'Authorization')[0];
   const body = schemaIn(requestBody);
   const isStream = Object.values(responses).some(
-    one => 'content' in one && 'text/event-stream' in one.content,
+    response => 'content' in response && 'text/event-stream' in response.content,
   );
   return [
     'curl',
@@ -121,8 +121,8 @@ function filledPath({ path, parameters }: Endpoint): string {
 
 const problemsView = ({ components }: ApiDocument): Html =>
   html`${Object.values(components.responses).map(response => {
-    const found = schemaIn(response);
-    return html`<p>${prose(response.description)}</p>${found && html`<h4>${found.type}</h4>${schemaView(found.schema)}`}`;
+    const content = schemaIn(response);
+    return html`<p>${prose(response.description)}</p>${content && html`<h4>${content.type}</h4>${schemaView(content.schema)}`}`;
   })}`;
 
 const shapesView = ({ components }: ApiDocument): Html =>

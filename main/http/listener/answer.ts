@@ -46,8 +46,8 @@ function newId(): string {
 const identify =
   (log: RequestLog, all: boolean): RequestHandler =>
   (request, response, next) => {
-    const { 'x-request-id': given } = request.headers;
-    const id = typeof given === 'string' && wellFormed.test(given) ? given : newId();
+    const { 'x-request-id': idOfRequest } = request.headers;
+    const id = typeof idOfRequest === 'string' && wellFormed.test(idOfRequest) ? idOfRequest : newId();
     const account: Account = { requestId: id, isOpen: true };
     response.locals = account;
     response.setHeaders(securityHeaders).setHeader('X-Request-Id', id);
@@ -158,8 +158,8 @@ export function unexpected(log: Log): ErrorRequestHandler {
 function refusalFor(cause: unknown): ReturnType<typeof refuse> {
   const fields = typeof cause === 'object' && cause !== null ? cause : {};
   const type = 'type' in fields && typeof fields.type === 'string' ? fields.type : '';
-  const known = Object.hasOwn(bodyProblems, type) ? bodyProblems[type] : undefined;
-  if (known !== undefined) return refuse(...known);
+  const problem = Object.hasOwn(bodyProblems, type) ? bodyProblems[type] : undefined;
+  if (problem !== undefined) return refuse(...problem);
   if ('name' in fields && fields.name === 'StorageError') {
     return refuse(
       'storage',

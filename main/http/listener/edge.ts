@@ -63,13 +63,13 @@ const maxRemembered = 64;
 
 /** Caches parsed host names. It does not cache whether a name belongs to this orchestrator, because that may change. */
 function rememberHostnames(): (host: string) => string | null {
-  const known = new Map<string, string | null>();
+  const hostnames = new Map<string, string | null>();
   return host => {
-    const before = known.get(host);
+    const before = hostnames.get(host);
     if (before !== undefined) return before;
     const hostname = hostnameOf(host);
-    if (known.size === maxRemembered) known.clear();
-    known.set(host, hostname);
+    if (hostnames.size === maxRemembered) hostnames.clear();
+    hostnames.set(host, hostname);
     return hostname;
   };
 }

@@ -21,20 +21,20 @@ const passingBytes = 16_384;
 const keptShare = 3 / 4;
 
 export function createUnreadBudget(maxBytes: number): UnreadBudget {
-  const held = new Map<Unread, number>();
+  const unreadBytes = new Map<Unread, number>();
   let total = 0;
   const set = (stream: Unread, bytes: number): void => {
-    total += bytes - (held.get(stream) ?? 0);
-    if (bytes === 0) held.delete(stream);
-    else held.set(stream, bytes);
+    total += bytes - (unreadBytes.get(stream) ?? 0);
+    if (bytes === 0) unreadBytes.delete(stream);
+    else unreadBytes.set(stream, bytes);
   };
   const measure = (stream: Unread): void =>
     set(stream, stream.writableLength > passingBytes ? stream.writableLength : 0);
   const cutOff = (): void => {
     // Count again, because some clients have read data since the last count.
-    for (const stream of held.keys()) measure(stream);
+    for (const stream of unreadBytes.keys()) measure(stream);
     if (total <= maxBytes) return;
-    const furthestFirst = [...held].toSorted(([, a], [, b]) => b - a);
+    const furthestFirst = [...unreadBytes].toSorted(([, a], [, b]) => b - a);
     for (const [stream] of furthestFirst) {
       if (total <= maxBytes * keptShare) return;
       set(stream, 0);

@@ -24,7 +24,7 @@ export interface StreamRegistry {
   endThose(which: (response: Response) => boolean): void;
 }
 
-interface Held extends Pick<StreamTerms, 'ping' | 'isAllowed'> {
+interface OpenStream extends Pick<StreamTerms, 'ping' | 'isAllowed'> {
   readonly stream: EventStream;
 }
 
@@ -33,7 +33,7 @@ const maxStreams = 100;
 
 export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamRegistry {
   const budget = createUnreadBudget(maxUnreadBytes);
-  const streams = new Map<Response, Held>();
+  const streams = new Map<Response, OpenStream>();
   const counts = new Map<string, number>();
   const count = (holder: string | undefined, more: 1 | -1): void => {
     if (holder === undefined) return;
@@ -44,10 +44,10 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
   return {
     open(response, { pingMs, ping, holder, isAllowed }) {
       const stream = openEventStream(response, budget);
-      const held = { stream, ping, isAllowed };
+      const openStream = { stream, ping, isAllowed };
       // Each stream has its own timer, so that the pings of many streams do not coincide.
-      const pings = setInterval(sendPing, pingMs, held).unref();
-      streams.set(response, held);
+      const pings = setInterval(sendPing, pingMs, openStream).unref();
+      streams.set(response, openStream);
       count(holder, 1);
       releaseRequestData(response, isAllowed !== undefined);
       response.on('close', () => {
@@ -59,7 +59,7 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
     },
     hasRoom: holder => (counts.get(holder) ?? 0) < maxStreams,
     recheck() {
-      for (const held of streams.values()) endIfForbidden(held);
+      for (const openStream of streams.values()) endIfForbidden(openStream);
     },
     endThose(which) {
       for (const [response, { stream }] of streams) if (which(response)) stream.end();
@@ -67,16 +67,16 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
   };
 }
 
-function endIfForbidden({ stream, isAllowed }: Held): boolean {
+function endIfForbidden({ stream, isAllowed }: OpenStream): boolean {
   if (isAllowed === undefined || isAllowed()) return true;
   stream.end();
   return false;
 }
 
-function sendPing(held: Held): void {
-  if (!endIfForbidden(held)) return;
-  if (held.ping === undefined) held.stream.comment('ping');
-  else held.stream.send(held.ping);
+function sendPing(openStream: OpenStream): void {
+  if (!endIfForbidden(openStream)) return;
+  if (openStream.ping === undefined) openStream.stream.comment('ping');
+  else openStream.stream.send(openStream.ping);
 }
 
 const nothing = Object.freeze({});

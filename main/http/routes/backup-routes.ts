@@ -40,10 +40,10 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
   router.answer(backupApi.make, async ({ caller, request }) => {
     const by = actorOf(caller, request);
     try {
-      const made = await backups.make('manual');
-      await orchestrator.access.noteBackup(made.name, by);
-      log.info('backup.made', { name: made.name, by: nameOf(by) });
-      return accept(viewOf(made));
+      const backup = await backups.make('manual');
+      await orchestrator.access.noteBackup(backup.name, by);
+      log.info('backup.made', { name: backup.name, by: nameOf(by) });
+      return accept(viewOf(backup));
     } catch (cause) {
       log.error('backup.failed', { cause, requestId: request.res && requestIdOf(request.res) });
       return refuse(

@@ -14,17 +14,17 @@ export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, co
     return accept({ folder: configs.folder, entries: entries.map(viewOf), next_cursor: next });
   });
   router.answer(configsApi.get, async ({ params, request }) => {
-    const found = await configs.find(params.name);
-    if (!found.ok || !found.value.config.ok) return found.ok ? found.value.config : found;
+    const stored = await configs.find(params.name);
+    if (!stored.ok || !stored.value.config.ok) return stored.ok ? stored.value.config : stored;
     keepPrivate(request);
-    sendTag(request, found.value.tag);
-    return accept(found.value.config.value);
+    sendTag(request, stored.value.tag);
+    return accept(stored.value.config.value);
   });
   router.answer(configsApi.text, async ({ params, request }) => {
-    const found = await configs.find(params.name);
-    if (!found.ok) return found;
-    const { tag, file, bundle } = found.value;
-    const text = found.value.text();
+    const stored = await configs.find(params.name);
+    if (!stored.ok) return stored;
+    const { tag, file, bundle } = stored.value;
+    const text = stored.value.text();
     if (text === null) return refuse('config_invalid', `The config ${params.name} is too large`);
     keepPrivate(request);
     return accept({
@@ -37,9 +37,9 @@ export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, co
     });
   });
   router.answer(configsApi.dataloader, async ({ params, request }) => {
-    const found = await configs.load(params.name);
+    const bundle = await configs.load(params.name);
     keepPrivate(request);
-    return found.ok ? accept({ dataloader: found.value.dataloader }) : found;
+    return bundle.ok ? accept({ dataloader: bundle.value.dataloader }) : bundle;
   });
   const put = async (
     name: string,
@@ -49,8 +49,8 @@ export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, co
   ) => {
     const expected = expectedBy(request);
     if (!expected.ok) return expected;
-    const wanted = { name, config, files, expected: expected.value };
-    const outcome = await orchestrator.files.changeConfig(by, record => configs.put(wanted, record));
+    const newConfig = { name, config, files, expected: expected.value };
+    const outcome = await orchestrator.files.changeConfig(by, record => configs.put(newConfig, record));
     if (!outcome.ok) return outcome;
     const { file, what, tag, bytes } = outcome.value;
     sendTag(request, tag);
@@ -142,18 +142,18 @@ const tagList = /^"[\x21\x23-\x7e]{0,100}"(\s*,\s*"[\x21\x23-\x7e]{0,100}")*$/;
 
 /** Parses the preconditions of a change (RFC 9110, section 13). Weak tags never match, because the server never sends any. */
 function expectedBy({ headers, method }: Request): Outcome<ExpectedConfig> {
-  const same = headers['if-match'];
-  const other = headers['if-none-match'];
-  if (same !== undefined && other !== undefined)
+  const ifMatch = headers['if-match'];
+  const ifNoneMatch = headers['if-none-match'];
+  if (ifMatch !== undefined && ifNoneMatch !== undefined)
     return refuse('invalid_request', 'Send If-Match or If-None-Match, not both');
-  if (other !== undefined) {
-    return other.trim() === '*' && method === 'PUT'
+  if (ifNoneMatch !== undefined) {
+    return ifNoneMatch.trim() === '*' && method === 'PUT'
       ? accept('nothing')
       : refuse('invalid_request', 'If-None-Match: only * is supported, in a PUT that creates a config');
   }
-  if (same === undefined) return accept('anything');
-  if (same.trim() === '*') return accept('something');
-  return tagList.test(same.trim())
-    ? accept(same.split(',').map(tag => tag.trim().slice(1, -1)))
+  if (ifMatch === undefined) return accept('anything');
+  if (ifMatch.trim() === '*') return accept('something');
+  return tagList.test(ifMatch.trim())
+    ? accept(ifMatch.split(',').map(tag => tag.trim().slice(1, -1)))
     : refuse('invalid_request', 'If-Match: send the ETag of the config, in its quotes, or *');
 }

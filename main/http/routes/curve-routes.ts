@@ -23,10 +23,10 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
   );
   router.answer(metricsApi.read, async ({ params: { id }, query }) => {
     const { attempt = null, keys, points, ...range } = query;
-    const found = orchestrator.files.jobCurves(id, attempt);
-    if (!found.ok) return found;
-    const wanted = chosen(found.value, keys);
-    const count = wanted.reduce((sum, each) => sum + each.keys.length, 0);
+    const curves = orchestrator.files.jobCurves(id, attempt);
+    if (!curves.ok) return curves;
+    const requested = chosen(curves.value, keys);
+    const count = requested.reduce((sum, each) => sum + each.keys.length, 0);
     const maxPerCurve = Math.max(1, Math.min(points, Math.floor(maxPoints / Math.max(1, count))));
     const filter = {
       fromStep: range.from_step ?? null,
@@ -35,9 +35,9 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
       toMs: range.to_ms ?? null,
     };
     const attempts: Read['attempts'] = [];
-    for (const { attempt: of, startedAt, endedAt, offsetMs, keys: own } of wanted) {
+    for (const { attempt: of, startedAt, endedAt, offsetMs, keys: keysOfAttempt } of requested) {
       const series: Read['attempts'][number]['series'] = [];
-      for (const key of own) {
+      for (const key of keysOfAttempt) {
         series.push({ key, points: orchestrator.files.curve(of.id, key, filter, maxPerCurve) });
         await yieldToOtherRequests();
       }
@@ -51,17 +51,17 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
         series,
       });
     }
-    return accept({ job_id: id, keys: [...found.value.latest], attempts });
+    return accept({ job_id: id, keys: [...curves.value.latest], attempts });
   });
   router.stream(metricsApi.download, ({ params: { id }, query: { attempt = null, keys } }, response) => {
-    const found = orchestrator.files.jobCurves(id, attempt);
-    if (!found.ok) return found;
+    const curves = orchestrator.files.jobCurves(id, attempt);
+    if (!curves.ok) return curves;
     response.set({
       'Content-Type': 'text/csv; charset=utf-8',
       'Content-Disposition': `attachment; filename="${fileNameOf(id)}"`,
       'Cache-Control': 'no-store',
     });
-    void writeCsv(response, csvOf(orchestrator, chosen(found.value, keys)));
+    void writeCsv(response, csvOf(orchestrator, chosen(curves.value, keys)));
     return accept(undefined);
   });
 }

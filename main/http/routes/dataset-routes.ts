@@ -41,12 +41,12 @@ export function mountDatasetRoutes(
 ): void {
   let publications = 0;
   router.answer(datasetsApi.list, ({ query: { name = null, all, worker_id = null }, caller }) => {
-    const found = orchestrator.files.datasets(
+    const page = orchestrator.files.datasets(
       { owner: onlyUserOf(caller), name },
       { all, workerId: worker_id },
     );
-    if (!found.ok) return found;
-    const { datasets, storedBytes, limitBytes } = found.value;
+    if (!page.ok) return page;
+    const { datasets, storedBytes, limitBytes } = page.value;
     return accept({ datasets: [...datasets], stored_bytes: storedBytes, limit_bytes: limitBytes });
   });
   router.answer(datasetsApi.missing, async ({ body }) =>
@@ -79,8 +79,8 @@ export function mountDatasetRoutes(
       const manifest = await manifestAt(files, version, orchestrator);
       if (!manifest.ok) return manifest;
       const publication = { name, version, files: manifest.value, isPinned: pinned };
-      const made = await orchestrator.files.publishDataset(publication, actorOf(caller, request));
-      return made.ok ? accept({ ...made.value, success: true as const }) : made;
+      const published = await orchestrator.files.publishDataset(publication, actorOf(caller, request));
+      return published.ok ? accept({ ...published.value, success: true as const }) : published;
     } finally {
       publications -= 1;
     }

@@ -35,26 +35,26 @@ const loopToleranceMs = 10_000;
 
 /** @internal */
 export function judgeHealth(checks: Checks): readonly HealthComponent[] {
-  const named = (name: HealthComponent['name'], verdict: Verdict, latencyMs: number | null = null) => ({
+  const toComponent = (name: HealthComponent['name'], verdict: Verdict, latencyMs: number | null = null) => ({
     name,
     ...verdict,
     latency_ms: latencyMs === null ? null : Math.round(latencyMs * 100) / 100,
   });
   return [
-    named('database', judgeDatabase(checks), checks.commitMs),
-    named('disk', judgeDisk(checks)),
-    named('clock', judgeClock(checks)),
-    named('health_loop', judgeLoop(checks)),
-    named('workers', judgeWorkers(checks)),
-    named('backup', judgeBackup(checks)),
+    toComponent('database', judgeDatabase(checks), checks.commitMs),
+    toComponent('disk', judgeDisk(checks)),
+    toComponent('clock', judgeClock(checks)),
+    toComponent('health_loop', judgeLoop(checks)),
+    toComponent('workers', judgeWorkers(checks)),
+    toComponent('backup', judgeBackup(checks)),
   ];
 }
 
 /** @internal */
 export function worstOf(components: readonly HealthComponent[]): HealthReport['status'] {
-  const found = new Set(components.map(({ status }) => status));
-  if (found.has('unhealthy')) return 'unhealthy';
-  return found.has('degraded') ? 'degraded' : 'healthy';
+  const statuses = new Set(components.map(({ status }) => status));
+  if (statuses.has('unhealthy')) return 'unhealthy';
+  return statuses.has('degraded') ? 'degraded' : 'healthy';
 }
 
 const healthy = (message: string): Verdict => ({ status: 'healthy', message });

@@ -44,7 +44,8 @@ exit 2
 
 /** `start`: commands that run before the script reads its options. */
 function scriptOf(version: string, programs: readonly Pinned[], start: string): string {
-  const hashOf = (wanted: ProgramName): string => programs.find(({ name }) => name === wanted)?.sha256 ?? '';
+  const hashOf = (program: ProgramName): string =>
+    programs.find(({ name }) => name === program)?.sha256 ?? '';
   return `#!/bin/sh
 # Fetches the Trainyard worker ${version} from its orchestrator, checks it, and starts it.
 ${usage}

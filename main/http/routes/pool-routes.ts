@@ -15,8 +15,8 @@ export function mountPoolRoutes(router: Router, { pools }: Pick<Orchestrator, 'p
     pools.remove(params.id, actorOf(caller, request)),
   );
   router.answer(poolsApi.pause, ({ params, body, caller, request }) => {
-    const wanted = { reason: body.reason, endLaunches: body.end_launches };
-    return pools.pause(params.id, wanted, actorOf(caller, request));
+    const pause = { reason: body.reason, endLaunches: body.end_launches };
+    return pools.pause(params.id, pause, actorOf(caller, request));
   });
   router.answer(poolsApi.resume, ({ params, caller, request }) =>
     pools.resume(params.id, actorOf(caller, request)),
@@ -26,8 +26,8 @@ export function mountPoolRoutes(router: Router, { pools }: Pick<Orchestrator, 'p
     pools.test(params.id, actorOf(caller, request)),
   );
   router.answer(poolsApi.launches, ({ params, query }) => {
-    const found = pools.launches(params.id, query.limit);
-    return found.ok ? accept({ launches: [...found.value] }) : found;
+    const launches = pools.launches(params.id, query.limit);
+    return launches.ok ? accept({ launches: [...launches.value] }) : launches;
   });
   router.answer(poolsApi.launch, ({ params }) => pools.launch(params.id));
   router.answer(poolsApi.endLaunch, ({ params, caller, request }) =>

@@ -35,9 +35,9 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
   });
   router.answer(queueApi.get, ({ params, caller }) => orchestrator.jobs.get(params.id, onlyUserOf(caller)));
   router.answer(queueApi.config, ({ params, request }) => {
-    const found = orchestrator.jobs.config(params.id);
-    if (!found.ok) return found;
-    const { configName, config, dataloader, files } = found.value;
+    const payload = orchestrator.jobs.config(params.id);
+    if (!payload.ok) return payload;
+    const { configName, config, dataloader, files } = payload.value;
     keepPrivate(request);
     return accept({ job_id: params.id, config_name: configName, config, dataloader, files: { ...files } });
   });
@@ -137,10 +137,14 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
     const line = orchestrator.queue.order();
     const as_of_seq = orchestrator.lifecycle.lastSeq();
     if (only === null) return accept({ job_ids: [...line], as_of_seq });
-    const own = line
-      .map((id, index) => ({ id, place: index + 1 }))
+    const ownJobs = line
+      .map((id, index) => ({ id, position: index + 1 }))
       .filter(({ id }) => orchestrator.jobs.ownerOf(id) === only);
-    return accept({ job_ids: own.map(({ id }) => id), places: own.map(({ place }) => place), as_of_seq });
+    return accept({
+      job_ids: ownJobs.map(({ id }) => id),
+      places: ownJobs.map(({ position }) => position),
+      as_of_seq,
+    });
   });
   router.answer(timelineApi.read, ({ query: { from, to, worker_id, job_id }, caller }) => {
     const timeline = orchestrator.queue.timeline({
@@ -213,8 +217,8 @@ function mountJobReads(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.waiting, ({ caller }) => accept(waitingReply(orchestrator, onlyUserOf(caller))));
   router.answer(queueApi.configValues, ({ query: { jobs, keys = null }, caller, request }) => {
     keepPrivate(request);
-    const found = orchestrator.queue.configValues({ jobs, keys, only: onlyUserOf(caller) });
-    return accept({ values: found.values, keys: [...found.keys] });
+    const result = orchestrator.queue.configValues({ jobs, keys, only: onlyUserOf(caller) });
+    return accept({ values: result.values, keys: [...result.keys] });
   });
 }
 

@@ -214,16 +214,16 @@ interface UnknownKey {
 /** Returns the query keys that the call does not accept. They are refused, because a misspelt filter would select everything. */
 function unknownKeys({ query }: Call, sent: object): readonly UnknownKey[] {
   if (!(query instanceof z.ZodObject)) return [];
-  const known = Object.keys(query.shape);
+  const knownKeys = Object.keys(query.shape);
   return Object.keys(sent)
-    .filter(key => !known.includes(key))
-    .map(key => ({ field: key.slice(0, 100), message: messageFor(key, known) }));
+    .filter(key => !knownKeys.includes(key))
+    .map(key => ({ field: key.slice(0, 100), message: messageFor(key, knownKeys) }));
 }
 
-function messageFor(key: string, known: readonly string[]): string {
-  if (known.length === 0) return 'this call takes no query';
-  const nearest = nearestName(key, known);
+function messageFor(key: string, knownKeys: readonly string[]): string {
+  if (knownKeys.length === 0) return 'this call takes no query';
+  const nearest = nearestName(key, knownKeys);
   return nearest === null
-    ? `unknown key; this call takes ${known.join(', ')}`
+    ? `unknown key; this call takes ${knownKeys.join(', ')}`
     : `unknown key; did you mean \`${nearest}\`?`;
 }

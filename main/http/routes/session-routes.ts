@@ -65,8 +65,8 @@ export function mountSessionRoutes(router: Router, deps: SessionDeps): void {
         return refuse('token_invalid', 'Invalid token: it may have expired, or been revoked');
       return accept(replyFor(principal, null));
     }
-    const found = current(request);
-    return accept(found === null ? nobody : replyFor(found.principal, found.session.until));
+    const signedIn = current(request);
+    return accept(signedIn === null ? nobody : replyFor(signedIn.principal, signedIn.session.until));
   });
   router.answer(sessionApi.signIn, async ({ body, request }) => {
     if (!isOwnPage(request)) return refuse('cross_site', 'Sign in on the panel itself');
@@ -81,9 +81,9 @@ export function mountSessionRoutes(router: Router, deps: SessionDeps): void {
   });
   router.answer(sessionApi.signOut, async ({ request }) => {
     if (!isOwnPage(request)) return refuse('cross_site', 'Sign out on the panel itself');
-    const found = current(request);
-    if (found !== null) {
-      await orchestrator.access.closeSession(found.session, personAt(found.principal.user, request));
+    const signedIn = current(request);
+    if (signedIn !== null) {
+      await orchestrator.access.closeSession(signedIn.session, personAt(signedIn.principal.user, request));
       recheck();
     }
     setCookie(request, '', new Date(0));
@@ -106,8 +106,8 @@ export function mountSessionRoutes(router: Router, deps: SessionDeps): void {
     return accept({ success: true as const, session_id: outcome.value });
   });
   router.answer(sessionApi.revokeAll, async ({ query, caller, request }) => {
-    const kept = query.keep_current === 'true' ? currentId(request) : null;
-    const revoked = await orchestrator.access.revokeSessions(kept, actorOf(caller, request));
+    const sessionToKeep = query.keep_current === 'true' ? currentId(request) : null;
+    const revoked = await orchestrator.access.revokeSessions(sessionToKeep, actorOf(caller, request));
     recheck();
     return accept({ success: true as const, revoked });
   });
@@ -197,9 +197,9 @@ export function createOneTimeCodes(now: () => number, adminHash: () => string): 
       return code;
     },
     redeem(code) {
-      const known = codes.get(code);
+      const entry = codes.get(code);
       codes.delete(code);
-      return known !== undefined && isValid(known) ? known.holder : null;
+      return entry !== undefined && isValid(entry) ? entry.holder : null;
     },
   };
 }

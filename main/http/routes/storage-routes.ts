@@ -55,10 +55,10 @@ export function mountStorageRoutes(router: Router, deps: StorageDeps): void {
         return accept(undefined);
       }
     }
-    const found = orchestrator.files.artifact(uploader.jobId, place.value);
-    if (!found.ok) return found;
-    setUploadHeaders(response, { offset: found.value.bytes, total: found.value.bytes });
-    sendArtifact(sending, files, found.value);
+    const artifact = orchestrator.files.artifact(uploader.jobId, place.value);
+    if (!artifact.ok) return artifact;
+    setUploadHeaders(response, { offset: artifact.value.bytes, total: artifact.value.bytes });
+    sendArtifact(sending, files, artifact.value);
     return accept(undefined);
   });
   router.answer(storageApi.outstanding, async ({ body, caller }) => {
@@ -68,8 +68,8 @@ export function mountStorageRoutes(router: Router, deps: StorageDeps): void {
   });
   router.answer(storageApi.list, ({ params: { bucket }, query, caller }) => {
     const uploader = uploaderBehind(caller);
-    const own = ownBucket(bucket, uploader);
-    if (!own.ok) return own;
+    const checked = ownBucket(bucket, uploader);
+    if (!checked.ok) return checked;
     const page = orchestrator.files.listArtifacts(uploader.jobId, query.cursor ?? null, pageOfTrainers);
     if (!page.ok) return page;
     const { artifacts, next } = page.value;
@@ -147,13 +147,13 @@ export function mountArtifactRoutes(
     return accept({ samples: [...samples], next_cursor: next === null ? null : String(next) });
   });
   router.answer(artifactsApi.checkpoints, ({ params: { id } }) => {
-    const found = orchestrator.files.listCheckpoints(id);
-    return found.ok ? accept({ checkpoints: [...found.value] }) : found;
+    const checkpoints = orchestrator.files.listCheckpoints(id);
+    return checkpoints.ok ? accept({ checkpoints: [...checkpoints.value] }) : checkpoints;
   });
   router.stream(artifactsApi.download, ({ params: { id, key } }, response) => {
-    const found = orchestrator.files.artifact(id, key);
-    if (found.ok) sendArtifact({ response, heap }, files, found.value);
-    return found.ok ? accept(undefined) : found;
+    const artifact = orchestrator.files.artifact(id, key);
+    if (artifact.ok) sendArtifact({ response, heap }, files, artifact.value);
+    return artifact.ok ? accept(undefined) : artifact;
   });
   router.answer(artifactsApi.giveUp, async ({ params: { id }, caller, request }) => {
     const outcome = await orchestrator.files.giveUpOutstanding(id, actorOf(caller, request));
@@ -178,8 +178,8 @@ const ownBucket = (bucket: string, { jobId }: Uploader): Outcome<unknown> =>
  * jobs.
  */
 function keyIn(bucket: string, key: string, uploader: Uploader): Outcome<string> {
-  const own = ownBucket(bucket, uploader);
-  if (!own.ok) return own;
+  const checked = ownBucket(bucket, uploader);
+  if (!checked.ok) return checked;
   const prefix = `${uploader.jobId}/`;
   return accept(bucket === commonBucket && key.startsWith(prefix) ? key.slice(prefix.length) : key);
 }

@@ -31,7 +31,7 @@ interface Asker {
 /** The settings, as the routes need them. */
 export interface SettingsHandler {
   view(isHere: boolean): View;
-  change(wanted: SettingsChange, by: Asker): Promise<Outcome<View>>;
+  change(settings: SettingsChange, by: Asker): Promise<Outcome<View>>;
   readonly joinAddress: JoinAddress;
   /** The address that a join script contains. */
   readonly scriptAddress: JoinAddress;
@@ -119,12 +119,12 @@ interface Document {
 
 /** Creates the document at the first request and keeps it, because creating it blocks the event loop for tens of milliseconds. */
 function createDocument(describe: () => unknown): () => Document {
-  let made: Document | null = null;
+  let document: Document | null = null;
   return () => {
-    if (made !== null) return made;
+    if (document !== null) return document;
     const text = JSON.stringify(describe());
-    made = { etag: `"${createHash('sha256').update(text).digest('base64url')}"`, text };
-    return made;
+    document = { etag: `"${createHash('sha256').update(text).digest('base64url')}"`, text };
+    return document;
   };
 }
 

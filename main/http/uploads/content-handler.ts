@@ -71,9 +71,9 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
    * if the server has not noticed that.
    */
   const takeLock = async ({ sha256, user }: ContentDelivery): Promise<(() => void) | null> => {
-    const other = [...underWay].find(each => each.sha256 === sha256 && each.user === user);
-    other?.request.destroy();
-    await other?.done;
+    const earlierUpload = [...underWay].find(each => each.sha256 === sha256 && each.user === user);
+    earlierUpload?.request.destroy();
+    await earlierUpload?.done;
     return locks.acquire(sha256);
   };
 
@@ -116,8 +116,8 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
     async missing(sha256s) {
       const stored = deps.orchestrator.files.storedContents(sha256s);
       const isOnDisk = await Promise.all(stored.map(content => files.has(content)));
-      const found = new Set(stored.filter((_, index) => isOnDisk[index]).map(({ sha256 }) => sha256));
-      return sha256s.filter(sha256 => !found.has(sha256));
+      const onDisk = new Set(stored.filter((_, index) => isOnDisk[index]).map(({ sha256 }) => sha256));
+      return sha256s.filter(sha256 => !onDisk.has(sha256));
     },
   };
 }
@@ -132,8 +132,8 @@ async function admit(
   others: readonly UnderWay[],
   unfinished: UnfinishedUploads,
 ): Promise<Outcome<null>> {
-  const own = others.filter(each => each.user === user).length;
-  if (others.length >= maxConcurrent.total || own >= maxConcurrent.perUser)
+  const uploadsOfUser = others.filter(each => each.user === user).length;
+  if (others.length >= maxConcurrent.total || uploadsOfUser >= maxConcurrent.perUser)
     return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
   const incoming = new Map(others.map(each => [each.sha256, each.bytes]));
   incoming.delete(sha256);

@@ -17,18 +17,18 @@ export interface RunningHashes {
 const maxHashes = 256;
 
 export function createRunningHashes(): RunningHashes {
-  const known = new Map<string, { readonly at: number; readonly hash: Hash }>();
+  const hashes = new Map<string, { readonly at: number; readonly hash: Hash }>();
   return {
     take(file, at) {
-      const found = known.get(file);
-      known.delete(file);
+      const entry = hashes.get(file);
+      hashes.delete(file);
       if (at === 0) return createHash('sha256');
-      return found?.at === at ? found.hash : null;
+      return entry?.at === at ? entry.hash : null;
     },
     keep(file, at, hash) {
-      known.set(file, { at, hash });
-      const [oldest] = known.keys();
-      if (known.size > maxHashes && oldest !== undefined) known.delete(oldest);
+      hashes.set(file, { at, hash });
+      const [oldest] = hashes.keys();
+      if (hashes.size > maxHashes && oldest !== undefined) hashes.delete(oldest);
     },
   };
 }

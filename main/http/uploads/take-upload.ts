@@ -163,11 +163,17 @@ async function finish(
   upload: Pick<Upload, 'file' | 'key'>,
   content: Pick<Artifact, 'bytes' | 'sha256'>,
 ): Promise<Outcome<ArtifactView>> {
-  const known = orchestrator.files.sharedFile(uploader.jobId, content);
+  const sharedFile = orchestrator.files.sharedFile(uploader.jobId, content);
   // Sharing an empty file would save nothing, and `sizeOf` also returns 0 for a missing file.
   const isThere =
-    known !== null && content.bytes > 0 && (await files.sizeOf(uploader.jobId, known)) === content.bytes;
-  return orchestrator.files.finishUpload(uploader, { ...upload, shared: isThere ? known : null }, content);
+    sharedFile !== null &&
+    content.bytes > 0 &&
+    (await files.sizeOf(uploader.jobId, sharedFile)) === content.bytes;
+  return orchestrator.files.finishUpload(
+    uploader,
+    { ...upload, shared: isThere ? sharedFile : null },
+    content,
+  );
 }
 
 /** Returns the upload of this part. The first part starts a new upload. A later part must start at the end of the stored bytes. */
@@ -185,17 +191,17 @@ async function uploadAt(
       reserved,
       isResumable: true,
     });
-  const known = orchestrator.files.upload(uploader, key);
-  const storedBytes = known === null ? 0 : await files.sizeOf(uploader.jobId, known.file);
-  if (known === null || known.bytes !== total || storedBytes !== first)
+  const stored = orchestrator.files.upload(uploader, key);
+  const storedBytes = stored === null ? 0 : await files.sizeOf(uploader.jobId, stored.file);
+  if (stored === null || stored.bytes !== total || storedBytes !== first)
     return refuse(
       'upload_offset',
-      known === null
+      stored === null
         ? 'The server has no part of this file: start with its first byte'
-        : `The server has ${storedBytes} of ${known.bytes} bytes of this file: continue after them, or start with its first byte`,
+        : `The server has ${storedBytes} of ${stored.bytes} bytes of this file: continue after them, or start with its first byte`,
     );
-  const may = await orchestrator.files.growUpload(uploader, known.file, { was: known.reserved, reserved });
-  return may.ok ? accept(known) : may;
+  const may = await orchestrator.files.growUpload(uploader, stored.file, { was: stored.reserved, reserved });
+  return may.ok ? accept(stored) : may;
 }
 
 async function writing<T>(

@@ -20,8 +20,8 @@ export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'par
     for await (const { sha256, bytes } of files.parts()) parts.set(sha256, bytes);
     return parts;
   };
-  const recountOne = async (sha256: string, known: Promise<Parts>): Promise<Parts> => {
-    const parts = await known;
+  const recountOne = async (sha256: string, partsBefore: Promise<Parts>): Promise<Parts> => {
+    const parts = await partsBefore;
     const bytes = await files.partBytes(sha256);
     if (bytes === 0) parts.delete(sha256);
     else parts.set(sha256, bytes);

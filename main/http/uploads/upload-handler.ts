@@ -60,9 +60,9 @@ export function createUploadHandler(deps: UploadDeps): UploadHandler {
       const name = `${uploader.attemptId} ${key}`;
       if (plan.part !== null) {
         // A client that resumes has lost its old connection, even if the server has not noticed that.
-        for (let other = resumed.get(name); other !== undefined; other = resumed.get(name)) {
-          other.cut();
-          await other.done;
+        for (let earlier = resumed.get(name); earlier !== undefined; earlier = resumed.get(name)) {
+          earlier.cut();
+          await earlier.done;
         }
       }
       const finished = Promise.withResolvers<undefined>();

@@ -83,14 +83,14 @@ function partOf(text: string | undefined, length: number): Outcome<UploadPlan['p
 type Mutable = Partial<Record<Algorithm, string>>;
 
 function digestsOf(headers: IncomingHttpHeaders): Outcome<Pick<UploadPlan, 'ofBody' | 'ofFile'>> {
-  const found: { readonly body: Mutable; readonly file: Mutable } = { body: {}, file: {} };
+  const digests: { readonly body: Mutable; readonly file: Mutable } = { body: {}, file: {} };
   for (const [header, algorithm, spelling, of] of checksums) {
     const text = headers[header];
     if (text === undefined) continue;
     const digest = digestOf(String(text), algorithm, spelling);
     if (digest === null)
       return bad(`${header}: expected ${wording[spelling]} of ${byteCount[algorithm]} bytes`);
-    found[of][algorithm] = digest;
+    digests[of][algorithm] = digest;
   }
   for (const [header, of] of [
     ['content-digest', 'body'],
@@ -101,12 +101,12 @@ function digestsOf(headers: IncomingHttpHeaders): Outcome<Pick<UploadPlan, 'ofBo
     const [, base64 = ''] = /(?:^|[,\s])sha-256=:([^:]*):/.exec(String(text)) ?? [];
     const digest = digestOf(base64, 'sha256', 'base64');
     if (digest === null) return bad(`${header}: expected sha-256=:BASE64:`);
-    found[of].sha256 = digest;
+    digests[of].sha256 = digest;
   }
   // S3 clients may also send other values in this header, such as UNSIGNED-PAYLOAD, which are ignored.
   const signed = digestOf(String(headers['x-amz-content-sha256'] ?? ''), 'sha256', 'hex');
-  if (signed !== null) found.body.sha256 = signed;
-  return accept({ ofBody: found.body, ofFile: found.file });
+  if (signed !== null) digests.body.sha256 = signed;
+  return accept({ ofBody: digests.body, ofFile: digests.file });
 }
 
 const wording: Readonly<Record<Spelling, string>> = {
@@ -126,10 +126,10 @@ function digestOf(text: string, algorithm: Algorithm, spelling: Spelling): strin
 }
 
 /** Returns the first algorithm whose two digests differ; null when there is none. Algorithms without both digests are ignored. */
-export function findMismatch(declared: Digests, found: Digests): string | null {
+export function findMismatch(declared: Digests, computed: Digests): string | null {
   const isWrong = (algorithm: Algorithm): boolean =>
     declared[algorithm] !== undefined &&
-    found[algorithm] !== undefined &&
-    declared[algorithm] !== found[algorithm];
+    computed[algorithm] !== undefined &&
+    declared[algorithm] !== computed[algorithm];
   return algorithms.find(isWrong) ?? null;
 }
