@@ -70,9 +70,9 @@ export function openDataStore(file: string, deps: Omit<StoreDeps, 'beforeMigrati
       hasFailed: loop.hasFailed,
       async make(kind) {
         const name = basename(await loop.now(kind));
-        const made = list().find(backup => backup.name === name);
-        if (made === undefined) throw new Error(`the backup ${name} was removed as soon as it was made`);
-        return made;
+        const backup = list().find(backup => backup.name === name);
+        if (backup === undefined) throw new Error(`the backup ${name} was removed as soon as it was made`);
+        return backup;
       },
     },
   };

@@ -200,16 +200,16 @@ function inodeNow(file: string, unknown: number): number | null {
  * Creates the file with its mode before SQLite writes to it; companion files inherit the mode. Returns whether the file is new.
  */
 function makePrivate(file: string, content: Uint8Array = new Uint8Array()): boolean {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) writeFileSync(file, content, { flag: 'wx', mode: 0o600 });
-  else if (!found.isFile()) throw new Error(`${file} is not a file: move it away, or use another --data-dir`);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) writeFileSync(file, content, { flag: 'wx', mode: 0o600 });
+  else if (!stats.isFile()) throw new Error(`${file} is not a file: move it away, or use another --data-dir`);
   // The owner made the file read-only on purpose, so the server does not undo that.
-  else if ((found.mode & 0o200) === 0)
+  else if ((stats.mode & 0o200) === 0)
     throw new Error(`${file} is read-only: "chmod 600" it, or use another --data-dir`);
   for (const name of companions.map(suffix => file + suffix)) {
     if (existsSync(name)) chmodSync(name, 0o600);
   }
-  return found === undefined;
+  return stats === undefined;
 }
 
 function guarded<T>(file: string, open: () => T): T {

@@ -64,9 +64,9 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
   const registerUnknown = async (): Promise<void> => {
     let some: string[] = [];
     const registerSome = async (): Promise<void> => {
-      const known = new Set(store.storedContents(some).map(({ sha256 }) => sha256));
+      const registered = new Set(store.storedContents(some).map(({ sha256 }) => sha256));
       const unknown: StoredContent[] = [];
-      for (const sha256 of some.filter(each => !known.has(each)))
+      for (const sha256 of some.filter(each => !registered.has(each)))
         unknown.push({ sha256, bytes: (await stat(files.pathOf(sha256))).size });
       some = [];
       if (unknown.length === 0) return;

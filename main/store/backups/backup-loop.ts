@@ -28,11 +28,11 @@ export function startBackups({ store, folder, clock, log }: BackupLoopDeps): Bac
   let cancel = (): void => {};
 
   const makeOne = (kind: BackupKind): Promise<string> => {
-    const made = current.then(() => {
+    const backup = current.then(() => {
       signal.throwIfAborted();
       return folder.add(kind, target => store.copyTo(target, signal), signal);
     });
-    current = made.then(
+    current = backup.then(
       () => {
         hasFailed = false;
       },
@@ -41,7 +41,7 @@ export function startBackups({ store, folder, clock, log }: BackupLoopDeps): Bac
         hasFailed ||= !signal.aborted;
       },
     );
-    return made;
+    return backup;
   };
   const scheduleIn = (ms: number): void => {
     cancel = clock.after(ms, () => void runHourly());

@@ -49,8 +49,8 @@ export function dropReplacement(file: string): void {
 /** Prepares a backup. Refuses a missing or unusable one without any change. */
 export async function prepareReplacement(deps: ReplacementDeps, name: string): Promise<Outcome<Replacement>> {
   const { file, folder, log } = deps;
-  const found = folder.list().find(each => each.name === name);
-  if (found === undefined)
+  const listed = folder.list().find(each => each.name === name);
+  if (listed === undefined)
     return refuse('backup_not_found', `There is no backup ${name}: list the backups to see their names`);
   if (folder.hasRestoredTooOften())
     return refuse(
@@ -81,7 +81,7 @@ export async function prepareReplacement(deps: ReplacementDeps, name: string): P
     const fault = await examine(ready, deps.lastEvent);
     if (fault !== null) return unusable(`${fault}. Nothing was changed`);
     await withStore(deps, readAll);
-    const backup = { ...found, bytes: sizeOf(join(folder.path, name)) ?? 0 };
+    const backup = { ...listed, bytes: sizeOf(join(folder.path, name)) ?? 0 };
     return accept({
       backup,
       drop,

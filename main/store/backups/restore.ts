@@ -114,8 +114,8 @@ function replace(
   }
 }
 
-function freeName(wanted: string): string {
-  let name = wanted;
-  for (let n = 2; companions.some(suffix => existsSync(name + suffix)); n++) name = `${wanted}-${n}`;
+function freeName(preferredName: string): string {
+  let name = preferredName;
+  for (let n = 2; companions.some(suffix => existsSync(name + suffix)); n++) name = `${preferredName}-${n}`;
   return name;
 }

@@ -52,13 +52,13 @@ async function copyRows(db: Database.Database): Promise<void> {
 
 /** Drops the triggers that forbid changes to the trail. Returns their SQL, so that the same transaction can create them again. */
 function dropTriggers(db: Database.Database): readonly string[] {
-  const found = db
+  const triggers = db
     .prepare<[], { readonly name: string; readonly sql: string }>(
       "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('audit', 'audit_anchor')",
     )
     .all();
-  for (const { name } of found) db.exec(`DROP TRIGGER "${name}"`);
-  return found.map(({ sql }) => sql);
+  for (const { name } of triggers) db.exec(`DROP TRIGGER "${name}"`);
+  return triggers.map(({ sql }) => sql);
 }
 
 const newestRow = (db: Database.Database): Position | null =>
@@ -71,7 +71,7 @@ const newestRow = (db: Database.Database): Position | null =>
 export function salvageTrail(damaged: string, file: string, seal: AuditSeal): number {
   const db = new Database(file);
   try {
-    let kept = 0;
+    let transferred = 0;
     const insert = db.prepare<unknown[]>(`INSERT INTO audit (${columns}) VALUES (${'?, '.repeat(9)}?)`);
     db.transaction(() => {
       let before = newestRow(db) ?? { seq: 0, hash: null };
@@ -79,10 +79,10 @@ export function salvageTrail(damaged: string, file: string, seal: AuditSeal): nu
         if (row.seq !== before.seq + 1 || seal(before.hash, row) !== row.hash) return;
         insert.run(...columns.split(', ').map(name => row[name as keyof AuditRow]));
         before = row;
-        kept += 1;
+        transferred += 1;
       }
     }).immediate();
-    return kept;
+    return transferred;
   } finally {
     db.close();
   }

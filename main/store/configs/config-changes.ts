@@ -145,8 +145,10 @@ async function findPlace(root: string, name: string): Promise<Outcome<Place>> {
     if ((await factsOf(join(root, file)))?.isFile() === true) return placeAt(root, name, file);
   }
   const entries = await readdir(root).catch((): string[] => []);
-  const other = entries.map(nameOfFile).find(found => found !== name && foldName(found) === foldName(name));
-  if (other !== undefined) return accept({ root, name, file: flat, now: null, conflictingName: other });
+  const conflictingName = entries
+    .map(nameOfFile)
+    .find(each => each !== name && foldName(each) === foldName(name));
+  if (conflictingName !== undefined) return accept({ root, name, file: flat, now: null, conflictingName });
   return (await factsOf(join(root, flat))) === null
     ? accept({ root, name, file: flat, now: null, conflictingName: null })
     : blocked(`${flat} exists already, and is not a file`);
@@ -158,14 +160,20 @@ async function placeAt(root: string, name: string, file: string): Promise<Outcom
   // A case-insensitive file system also finds the file of a differently cased name.
   const conflictingName = entries.includes(top)
     ? null
-    : (entries.map(nameOfFile).find(found => foldName(found) === foldName(name)) ?? null);
+    : (entries.map(nameOfFile).find(each => foldName(each) === foldName(name)) ?? null);
   if (conflictingName !== null)
     return accept({ root, name, file: `${name}.json`, now: null, conflictingName });
-  const found = await readInside(root, join(root, file));
-  if (found === null) return blocked(`${file} cannot be read by the orchestrator`);
-  if (holdsList(found.content, file))
+  const current = await readInside(root, join(root, file));
+  if (current === null) return blocked(`${file} cannot be read by the orchestrator`);
+  if (holdsList(current.content, file))
     return blocked(`${file} exists already, and contains a list like a dataloader: it is not a config`);
-  return accept({ root, name, file, now: { ...found, tag: tagOf(found.content) }, conflictingName: null });
+  return accept({
+    root,
+    name,
+    file,
+    now: { ...current, tag: tagOf(current.content) },
+    conflictingName: null,
+  });
 }
 
 /** Returns the first part of a path that is a link; null when there is none. */

@@ -18,8 +18,8 @@ export function createConfigFiles(folder: string): ConfigFolder {
     const checked = checkName(name);
     if (!checked.ok) return checked;
     const root = await resolved(folder);
-    const found = root && (await readConfig(openTree(root), name));
-    return found ? accept(found) : missing(name);
+    const config = root && (await readConfig(openTree(root), name));
+    return config ? accept(config) : missing(name);
   };
   return {
     folder,
@@ -32,20 +32,20 @@ export function createConfigFiles(folder: string): ConfigFolder {
       const root = await resolved(folder);
       if (root === null) return { entries: [], next: null };
       const tree = openTree(root);
-      const wanted = foldName(text);
+      const foldedText = foldName(text);
       const candidates = (await candidatesIn(tree)).filter(
-        ({ name }) => (after === null || name > after) && foldName(name).includes(wanted),
+        ({ name }) => (after === null || name > after) && foldName(name).includes(foldedText),
       );
-      const found: ReadConfig[] = [];
+      const page: ReadConfig[] = [];
       // Some candidates are not configs: dataloaders, or links that lead out of the folder.
-      for (let at = 0; at < candidates.length && found.length <= limit; at += batch) {
+      for (let at = 0; at < candidates.length && page.length <= limit; at += batch) {
         const read = await Promise.all(
           candidates.slice(at, at + batch).map(candidate => readConfigFile(tree, candidate)),
         );
-        found.push(...read.filter(config => config !== null).filter(config => !config.isCompanion));
+        page.push(...read.filter(config => config !== null).filter(config => !config.isCompanion));
       }
-      const entries = found.slice(0, limit);
-      return { entries, next: found.length > limit ? (entries.at(-1)?.name ?? null) : null };
+      const entries = page.slice(0, limit);
+      return { entries, next: page.length > limit ? (entries.at(-1)?.name ?? null) : null };
     },
     ...createConfigChanges(folder),
   };

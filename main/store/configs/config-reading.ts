@@ -69,8 +69,8 @@ export interface ReadConfig extends FoundConfig {
 /** Returns null when no config of this name exists. The name must have passed `checkName`. */
 export async function readConfig(tree: ConfigTree, name: string): Promise<ReadConfig | null> {
   for (const file of filesOf(name)) {
-    const found = await readConfigFile(tree, { name, file });
-    if (found !== null) return found;
+    const config = await readConfigFile(tree, { name, file });
+    if (config !== null) return config;
   }
   return null;
 }
@@ -140,17 +140,17 @@ async function findFor(tree: ConfigTree, configFile: string, path: string): Prom
       const text = await textAt(tree.root, join(folder, ...names.slice(at)));
       if (text !== null) return text;
     }
-  const wanted = names.at(-1) ?? '';
-  const matches = (await tree.files()).filter(file => basename(file) === wanted);
+  const fileName = names.at(-1) ?? '';
+  const matches = (await tree.files()).filter(file => basename(file) === fileName);
   if (matches.length > 1)
     return {
       ok: false,
-      reason: `no file lies at that path, and ${matches.length} others are called ${wanted}`,
+      reason: `no file lies at that path, and ${matches.length} others are called ${fileName}`,
     };
   return (
-    (await textAt(tree.root, matches[0] ?? wanted)) ?? {
+    (await textAt(tree.root, matches[0] ?? fileName)) ?? {
       ok: false,
-      reason: `no file ${wanted} lies beside the config or anywhere else in the configs folder`,
+      reason: `no file ${fileName} lies beside the config or anywhere else in the configs folder`,
     }
   );
 }

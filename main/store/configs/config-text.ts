@@ -20,22 +20,22 @@ export function companionsOf(
   files: Readonly<Record<string, string>>,
 ): Outcome<readonly Companion[]> {
   const references = trainerFor(config).references(config);
-  const named = new Set(references.filter(({ kind }) => kind === 'file').map(({ path }) => path));
-  const found = new Map<string, Companion>();
+  const namedPaths = new Set(references.filter(({ kind }) => kind === 'file').map(({ path }) => path));
+  const companions = new Map<string, Companion>();
   for (const [path, text] of Object.entries(files)) {
-    if (!named.has(path)) return refuse('config_invalid', `The config does not name the file ${path}`);
+    if (!namedPaths.has(path)) return refuse('config_invalid', `The config does not name the file ${path}`);
     const name = basename(path.replaceAll('\\', '/'));
     const checked = checkNewFile(name);
     if (!checked.ok) return checked;
-    const other = found.get(foldName(name));
+    const other = companions.get(foldName(name));
     if (other !== undefined && (other.name !== name || other.text !== text))
       return refuse(
         'config_invalid',
         `The config names two files called ${name}, and only one can be stored beside it: rename one of them`,
       );
-    found.set(foldName(name), { name, text });
+    companions.set(foldName(name), { name, text });
   }
-  return accept([...found.values()]);
+  return accept([...companions.values()]);
 }
 
 /** Returns indented JSON, or compact JSON when indentation would exceed the size limit. */

@@ -30,7 +30,7 @@ export const candidatesIn = async (tree: ConfigTree): Promise<readonly Candidate
 /** Follows links only within the folder. */
 async function filesBelow(root: string): Promise<readonly string[]> {
   const files: string[] = [];
-  const seen = new Set([root]);
+  const visited = new Set([root]);
   let level: readonly string[] = [''];
   for (let depth = 0; depth < maxDepth && level.length > 0; depth += 1) {
     const next: string[] = [];
@@ -38,7 +38,7 @@ async function filesBelow(root: string): Promise<readonly string[]> {
       for (const entry of await entriesOf(join(root, folder))) {
         const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
         if (!entry.isDirectory() && files.length < maxFiles) files.push(path);
-        if (seen.size < maxFolders && (await mayEnter(root, path, entry, seen))) next.push(path);
+        if (visited.size < maxFolders && (await mayEnter(root, path, entry, visited))) next.push(path);
       }
     }
     level = next;
@@ -49,12 +49,12 @@ async function filesBelow(root: string): Promise<readonly string[]> {
 const entriesOf = async (folder: string): Promise<readonly Dirent[]> =>
   (await readdir(folder, { withFileTypes: true }).catch(() => [])).filter(({ name }) => isPlainFile(name));
 
-async function mayEnter(root: string, path: string, entry: Dirent, seen: Set<string>): Promise<boolean> {
+async function mayEnter(root: string, path: string, entry: Dirent, visited: Set<string>): Promise<boolean> {
   if (skipped.has(entry.name) || !(entry.isDirectory() || entry.isSymbolicLink())) return false;
   const real = await resolved(join(root, path));
   // Links that point at each other would loop forever.
-  if (real === null || !real.startsWith(root + sep) || seen.has(real)) return false;
-  seen.add(real);
+  if (real === null || !real.startsWith(root + sep) || visited.has(real)) return false;
+  visited.add(real);
   return true;
 }
 

@@ -50,8 +50,8 @@ export function quickCheck(file: string): string | null {
   const db = openToRead(file);
   try {
     schemaOf(db);
-    const [found] = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().all();
-    return found === 'ok' ? null : `is damaged: ${String(found).split('\n').at(-1)}`;
+    const [result] = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().all();
+    return result === 'ok' ? null : `is damaged: ${String(result).split('\n').at(-1)}`;
   } catch (cause) {
     // The very first write was interrupted; rolling it back requires write access.
     if (cause instanceof Database.SqliteError && cause.code === 'SQLITE_READONLY_ROLLBACK') return null;

@@ -85,8 +85,8 @@ function checkFrames(handle: number, size: number): WalCheck {
   readSync(handle, header, 0, headerBytes, 0);
   const pageBytes = header.readUInt32BE(8);
   const sum = createChecksum(header.readUInt32BE(0) === magic).add(header.subarray(0, 24));
-  const known = header.readUInt32BE(0) === magic || header.readUInt32BE(0) === magic + 1;
-  if (!known || !sum.is(header, 24)) {
+  const hasMagic = header.readUInt32BE(0) === magic || header.readUInt32BE(0) === magic + 1;
+  if (!hasMagic || !sum.is(header, 24)) {
     // Too short for a commit: the process ended before it wrote one.
     const damage = size > headerBytes + frameHeaderBytes ? 'its log (-wal) has no valid header' : null;
     return { damage, pages };

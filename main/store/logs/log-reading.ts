@@ -80,21 +80,21 @@ async function findLine(
   line: number,
 ): Promise<{ readonly mark: number; readonly skip: number }> {
   if (line < base.lines || (line === base.lines && !base.isOpen)) return { mark: 0, skip: 0 };
-  const wanted = Math.max(line, base.lines + 1);
-  if (end.lines < wanted) return { mark: count, skip: 0 };
+  const linesNeeded = Math.max(line, base.lines + 1);
+  if (end.lines < linesNeeded) return { mark: count, skip: 0 };
   // Binary search for the first mark with enough line feeds: `above` has enough, `below` has not.
   let [below, above] = [0, count];
   while (above - below > 1) {
     const middle = (below + above) >> 1;
     const mark = await readMark(index, middle);
     if (mark === null) return { mark: count, skip: 0 };
-    if (mark.lines >= wanted) above = middle;
+    if (mark.lines >= linesNeeded) above = middle;
     else below = middle;
   }
   const [before, after] = [await readMark(index, below), await readMark(index, above)];
   if (before === null || after === null) return { mark: count, skip: 0 };
   const chunk = await readAt(text, before.byte - base.byte, after.byte - before.byte);
-  return { mark: below, skip: afterFeed(chunk, wanted - before.lines) };
+  return { mark: below, skip: afterFeed(chunk, linesNeeded - before.lines) };
 }
 
 async function* blocksOf(

@@ -14,7 +14,7 @@ export async function searchLines(
   { text, from, limit, isOver }: LogSearch,
   maxBytes: number,
 ): Promise<{ readonly matches: readonly StoredLine[]; readonly total: number } | null> {
-  const wanted = searchable(text);
+  const searchedText = searchable(text);
   const first = firstLineOf(snapshot);
   const splitter = createLineSplitter(first, maxBytes);
   const matches: StoredLine[] = [];
@@ -22,11 +22,11 @@ export async function searchLines(
   for await (const block of blocksFrom(snapshot, first)) {
     if (isOver()) return null;
     // Most blocks contain no match and are skipped quickly.
-    if (!splitter.isWithin() && !searchable(block.text.toString('utf8')).includes(wanted)) {
+    if (!splitter.isWithin() && !searchable(block.text.toString('utf8')).includes(searchedText)) {
       splitter.skip(block);
     } else {
       for (const line of splitter.take(block)) {
-        if (!searchable(line.text).includes(wanted)) continue;
+        if (!searchable(line.text).includes(searchedText)) continue;
         total += 1;
         if (line.line >= from && matches.length < limit) matches.push(line);
       }

@@ -43,10 +43,10 @@ export function createOpenLogCache(deps: OpenLogCacheDeps) {
     schedule();
     return opened;
   };
-  const syncOrDrop = async (name: string, known: CachedLog): Promise<void> => {
-    known.isDue = false;
+  const syncOrDrop = async (name: string, cachedLog: CachedLog): Promise<void> => {
+    cachedLog.isDue = false;
     await sync(name);
-    if (clock.mono() - known.usedAt >= idleMs) await drop(name);
+    if (clock.mono() - cachedLog.usedAt >= idleMs) await drop(name);
   };
   const round = (): void => {
     cancelTimer = null;
@@ -68,14 +68,14 @@ export function createOpenLogCache(deps: OpenLogCacheDeps) {
     drop: (job: JobId, attempt: number) => drop(nameOf(job, attempt)),
     /** Returns null when there is no log. */
     async look(job: JobId, attempt: number): Promise<OpenLog | null> {
-      const known = cached.get(nameOf(job, attempt));
-      if (known !== undefined) known.usedAt = clock.mono();
-      const found = known?.log ?? (await jobLocks.take(job, () => open(job, attempt)));
-      return found.segments.length === 0 ? null : found;
+      const cachedLog = cached.get(nameOf(job, attempt));
+      if (cachedLog !== undefined) cachedLog.usedAt = clock.mono();
+      const log = cachedLog?.log ?? (await jobLocks.take(job, () => open(job, attempt)));
+      return log.segments.length === 0 ? null : log;
     },
     noteChange(job: JobId, attempt: number, isSynced: boolean): void {
-      const known = cached.get(nameOf(job, attempt));
-      if (known !== undefined) known.isDirty = !isSynced;
+      const cachedLog = cached.get(nameOf(job, attempt));
+      if (cachedLog !== undefined) cachedLog.isDirty = !isSynced;
       listeners.call(nameOf(job, attempt));
     },
     watch: (job: JobId, attempt: number, listener: () => void) =>
@@ -100,31 +100,31 @@ export function createOpenLogCache(deps: OpenLogCacheDeps) {
 
 function createCachedLogs({ folder, bounds, clock, log }: OpenLogCacheDeps, cached: Map<string, CachedLog>) {
   const drop = async (name: string): Promise<void> => {
-    const known = cached.get(name);
+    const cachedLog = cached.get(name);
     cached.delete(name);
-    await known?.log.close().catch(() => undefined);
+    await cachedLog?.log.close().catch(() => undefined);
   };
   return {
     drop,
     async open(job: JobId, name: string): Promise<OpenLog> {
-      const known = cached.get(name);
-      if (known !== undefined) {
-        known.usedAt = clock.mono();
-        return known.log;
+      const cachedLog = cached.get(name);
+      if (cachedLog !== undefined) {
+        cachedLog.usedAt = clock.mono();
+        return cachedLog.log;
       }
       const opened = await openLog(join(folder, name), bounds);
       cached.set(name, { job, log: opened, usedAt: clock.mono(), isDirty: false, isDue: false });
       return opened;
     },
     async sync(name: string): Promise<void> {
-      const known = cached.get(name);
-      if (!known?.isDirty) return;
-      known.isDirty = false;
+      const cachedLog = cached.get(name);
+      if (!cachedLog?.isDirty) return;
+      cachedLog.isDirty = false;
       try {
-        await known.log.sync();
+        await cachedLog.log.sync();
       } catch (cause) {
         // The state on disk is unknown; reopening the log checks it.
-        log.warn('log.not_synced', { job_id: known.job, cause });
+        log.warn('log.not_synced', { job_id: cachedLog.job, cause });
         await drop(name);
       }
     },

@@ -61,12 +61,12 @@ export function createTokenRows(db: Database): TokenCalls {
   const setUsed = db.prepare<[number, string]>('UPDATE tokens SET used_at = ? WHERE id = ?');
   // Also deletes the token's sessions (ON DELETE CASCADE).
   const remove = db.prepare<[string]>('DELETE FROM tokens WHERE id = ?');
-  const found = (row: TokenRow | undefined): ApiToken | null => (row === undefined ? null : tokenOf(row));
+  const toToken = (row: TokenRow | undefined): ApiToken | null => (row === undefined ? null : tokenOf(row));
   return {
     apiTokens: () => all.all().map(tokenOf),
-    apiToken: id => found(byId.get(id)),
-    apiTokenByName: name => found(byName.get(name)),
-    apiTokenByHash: hash => found(byHash.get(hash)),
+    apiToken: id => toToken(byId.get(id)),
+    apiTokenByName: name => toToken(byName.get(name)),
+    apiTokenByHash: hash => toToken(byHash.get(hash)),
     insertApiToken: (token, hash) => void insert.run({ hash, ...rowOf(token) }),
     setApiTokenUsed: (id, at) => void setUsed.run(at, id),
     removeApiToken: id => void remove.run(id),

@@ -49,7 +49,7 @@ export const sampleQueries = {
 };
 
 function artifactReads(db: Database) {
-  const one = db.prepare<[string, string], Artifact>(
+  const byKey = db.prepare<[string, string], Artifact>(
     `SELECT ${columns} FROM artifacts WHERE job_id = ? AND key = ?`,
   );
   const byContent = db.prepare<[string, string, number], Artifact>(
@@ -80,7 +80,7 @@ function artifactReads(db: Database) {
             coalesce((SELECT bytes FROM stored_totals WHERE job_id = ''), 0) AS inAll`,
   );
   return {
-    artifact: (job: string, key: string) => one.get(job, key) ?? null,
+    artifact: (job: string, key: string) => byKey.get(job, key) ?? null,
     artifactWith: (job: string, { bytes, sha256 }: Pick<Artifact, 'bytes' | 'sha256'>) =>
       byContent.get(job, sha256, bytes) ?? null,
     artifacts: (job: string, before: number | null, limit: number) => listed.all({ job, before, limit }),
@@ -88,8 +88,8 @@ function artifactReads(db: Database) {
       const before = last ?? Number.MAX_SAFE_INTEGER;
       if (jobs.length === 0) return allSamples.all({ before, limit });
       // One query per job needs no sorting by the database, however many samples the jobs have.
-      const found = jobs.flatMap(job => samplesOf.all({ job, before, limit }));
-      return found.toSorted((a, b) => b.order - a.order).slice(0, limit);
+      const samples = jobs.flatMap(job => samplesOf.all({ job, before, limit }));
+      return samples.toSorted((a, b) => b.order - a.order).slice(0, limit);
     },
     checkpointFiles: (job: string) => ofCheckpoints.all(job),
     modelFiles: (job: string, limit: number) => models.all(job, limit),
@@ -138,7 +138,7 @@ const toUpload = ({ file, bytes, reserved, ...row }: UploadRow): Upload => ({
 });
 
 function uploadRows(db: Database) {
-  const one = db.prepare<[string, string], UploadRow>(
+  const byKey = db.prepare<[string, string], UploadRow>(
     'SELECT * FROM uploads WHERE attempt_id = ? AND key = ? AND resumable = 1',
   );
   const insert = db.prepare(
@@ -159,7 +159,7 @@ function uploadRows(db: Database) {
   const removeBroken = db.prepare<[]>('DELETE FROM uploads WHERE resumable = 0');
   return {
     upload(attempt: string, key: string): Upload | null {
-      const row = one.get(attempt, key);
+      const row = byKey.get(attempt, key);
       return row === undefined ? null : toUpload(row);
     },
     uploads: () => resumable.all().map(toUpload),
@@ -176,7 +176,7 @@ function uploadRows(db: Database) {
 }
 
 function outstandingRows(db: Database) {
-  const one = db.prepare<[string], Outstanding>(
+  const byJob = db.prepare<[string], Outstanding>(
     `SELECT job_id AS jobId, attempt_id AS attemptId, files, bytes, reason, since, state
      FROM outstanding_uploads WHERE job_id = ?`,
   );
@@ -185,7 +185,7 @@ function outstandingRows(db: Database) {
      VALUES (@jobId, @attemptId, @files, @bytes, @reason, @since, @state)`,
   );
   return {
-    outstanding: (job: string) => one.get(job) ?? null,
+    outstanding: (job: string) => byJob.get(job) ?? null,
     setOutstanding: (outstanding: Outstanding) => void set.run(outstanding),
   };
 }

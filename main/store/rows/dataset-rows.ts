@@ -50,7 +50,7 @@ function versionReads(
   const all = db.prepare<[DatasetFilter], VersionRow>(
     `${selectVersions} AND ${matchesFilter} ORDER BY v.id DESC`,
   );
-  const one = db.prepare<[number], VersionRow>(`${selectVersions} AND v.id = ?`);
+  const byId = db.prepare<[number], VersionRow>(`${selectVersions} AND v.id = ?`);
   const withDigest = db.prepare<[DatasetFilter & { readonly digest: string }], VersionRow>(
     `${selectVersions} AND v.digest = @digest AND ${matchesFilter} ORDER BY v.id DESC LIMIT 1`,
   );
@@ -58,7 +58,7 @@ function versionReads(
   return {
     datasetVersions: filter => all.all(filter).map(toVersion),
     datasetVersion(id) {
-      const row = one.get(id);
+      const row = byId.get(id);
       return row === undefined ? null : toVersion(row);
     },
     jobData(job) {
@@ -136,8 +136,8 @@ function contentReads(
   return {
     storedContents: sha256s => stored.all(JSON.stringify(sha256s)),
     contentOfJob(job, sha256) {
-      const found = ofJob.get(sha256, job);
-      return found === undefined ? null : { sha256, bytes: found.bytes };
+      const content = ofJob.get(sha256, job);
+      return content === undefined ? null : { sha256, bytes: content.bytes };
     },
     contentBytes: () => total.get() ?? 0,
     bytesOnlyIn: versions => onlyIn.get({ versions: JSON.stringify(versions) }) ?? 0,

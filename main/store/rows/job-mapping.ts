@@ -177,13 +177,13 @@ const maxTexts = 1_000;
 
 /** Caches parsed values, because many jobs share the same text. Callers must not modify them. */
 function memoize<T>(read: (text: string) => T): (text: string) => T {
-  const known = new Map<string, T>();
+  const values = new Map<string, T>();
   return text => {
-    const found = known.get(text);
-    if (found !== undefined) return found;
-    if (known.size >= maxTexts) known.clear();
+    const cached = values.get(text);
+    if (cached !== undefined) return cached;
+    if (values.size >= maxTexts) values.clear();
     const value = read(text);
-    known.set(text, value);
+    values.set(text, value);
     return value;
   };
 }

@@ -37,10 +37,10 @@ export function createJobSearch(db: Database, joined: string): JobSearchStatemen
   db.function('in_one_case', { deterministic: true }, (text: unknown) => String(text).toLowerCase());
   const statements = new Map<string, Statement<Value[]>>();
   const prepared = (sql: string): Statement<Value[]> => {
-    const known = statements.get(sql) ?? db.prepare<Value[]>(sql);
+    const statement = statements.get(sql) ?? db.prepare<Value[]>(sql);
     if (statements.size >= maxStatements) statements.clear();
-    statements.set(sql, known);
-    return known;
+    statements.set(sql, statement);
+    return statement;
   };
   const countAll = db.prepare<[], StatusCount>(allCounts);
   return {

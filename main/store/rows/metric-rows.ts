@@ -105,7 +105,7 @@ function metricWrites(db: Database) {
   );
   const cut = db.prepare('DELETE FROM metric_pages WHERE series_id = ? AND page >= ?');
   const writes: Pick<Tx, 'putMetricRun' | 'putSeries'> = {
-    putMetricRun: given => void putRun.run(given),
+    putMetricRun: run => void putRun.run(run),
     putSeries({ jobId, attemptId }, key, { page, width }, contents) {
       const id = putOne.get(jobId, attemptId, key, width) ?? 0;
       contents.forEach((buckets, at) => putPage.run(id, page + at, bytesOf(buckets)));

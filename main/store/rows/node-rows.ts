@@ -17,7 +17,7 @@ export function createNodeRows(db: Database, afterRollback: Tx['afterRollback'])
   const ofAttempt = db.prepare<[string], NodeRow>(
     'SELECT fact FROM attempt_nodes WHERE attempt_id = ? ORDER BY rank',
   );
-  const held = db.prepare<[], NodeRow>('SELECT fact FROM attempt_nodes WHERE held = 1');
+  const heldNodes = db.prepare<[], NodeRow>('SELECT fact FROM attempt_nodes WHERE held = 1');
   const insert = db.prepare(
     'INSERT INTO attempt_nodes (attempt_id, rank, job_id, worker_id, held, fact) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -32,7 +32,7 @@ export function createNodeRows(db: Database, afterRollback: Tx['afterRollback'])
   };
   const heldByWorker = (): ReadonlyMap<WorkerId, AttemptNode> =>
     (byWorker ??= new Map(
-      held
+      heldNodes
         .all()
         .map(parseNode)
         .map(node => [node.workerId, node]),

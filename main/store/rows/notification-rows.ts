@@ -127,6 +127,6 @@ function deliveryWrites(db: Database) {
       const { id, state, dueAt } = delivery;
       update.run({ id, state, dueAt, fact: JSON.stringify(delivery) });
     },
-    trimDeliveries: (kept: number) => void trim.run(kept),
+    trimDeliveries: (maxDeliveries: number) => void trim.run(maxDeliveries),
   };
 }

@@ -57,10 +57,10 @@ function launchReads(db: Database) {
     `SELECT pool_id, sum(gpus * max(0, min(coalesce(ended_at, @now), @now) - max(started_at, @since))) AS ms
      FROM launches WHERE started_at IS NOT NULL AND (ended_at IS NULL OR ended_at > @since) GROUP BY pool_id`,
   );
-  const found = (row: FactRow | undefined): Launch | null => (row === undefined ? null : parseLaunch(row));
+  const toLaunch = (row: FactRow | undefined): Launch | null => (row === undefined ? null : parseLaunch(row));
   return {
-    launch: (id: Launch['id']) => found(byId.get(id)),
-    launchOfWorker: (id: Launch['workerId']) => found(byWorker.get(id)),
+    launch: (id: Launch['id']) => toLaunch(byId.get(id)),
+    launchOfWorker: (id: Launch['workerId']) => toLaunch(byWorker.get(id)),
     openLaunches: () => open.all().map(parseLaunch),
     launchesOf: (pool: Pool['id'], limit: number) => ofPool.all(pool, limit).map(parseLaunch),
     gpuMsOfPools: (since: number, now: number) =>

@@ -128,21 +128,21 @@ const spareRoots = 1_000;
 function createAwaitedRoots(read: () => readonly JobId[], forget: Forget) {
   let roots: Set<JobId> | null = null;
   let max = 0;
-  const known = (): Set<JobId> => {
+  const awaitedRoots = (): Set<JobId> => {
     if (roots !== null) return roots;
     // A rollback may open a link again that is closed at this moment.
     forget(() => {
       roots = null;
     });
-    const found = new Set(read());
-    max = 2 * found.size + spareRoots;
-    roots = found;
-    return found;
+    const awaited = new Set(read());
+    max = 2 * awaited.size + spareRoots;
+    roots = awaited;
+    return awaited;
   };
   return {
-    has: (root: JobId): boolean => known().has(root),
+    has: (root: JobId): boolean => awaitedRoots().has(root),
     add(root: JobId): void {
-      if (known().add(root).size > max) roots = null;
+      if (awaitedRoots().add(root).size > max) roots = null;
     },
   };
 }
@@ -184,9 +184,9 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
       forgetWithToken(inserted.id);
     },
     updateWorker(updated) {
-      const known = worker(updated.id);
+      const stored = worker(updated.id);
       // The end of a job rarely changes its worker.
-      if (known === null || isSame(known, updated)) return;
+      if (stored === null || isSame(stored, updated)) return;
       rows.updateWorker(updated);
       forget(() => workers.drop(updated.id));
     },
@@ -210,9 +210,9 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
   };
 }
 
-const isSame = (known: Worker, updated: Worker): boolean =>
+const isSame = (stored: Worker, updated: Worker): boolean =>
   (Object.keys(updated) as (keyof Worker)[]).every(
-    key => known[key] === updated[key] || JSON.stringify(known[key]) === JSON.stringify(updated[key]),
+    key => stored[key] === updated[key] || JSON.stringify(stored[key]) === JSON.stringify(updated[key]),
   );
 
 interface RowCache<K, V> {
@@ -232,7 +232,7 @@ interface RowCache<K, V> {
 function createRowCache<K, V>(max = Number.POSITIVE_INFINITY): RowCache<K, V> {
   let young = new Map<K, V>();
   let old = new Map<K, V>();
-  const known = (key: K): V | undefined => young.get(key) ?? old.get(key);
+  const cachedValue = (key: K): V | undefined => young.get(key) ?? old.get(key);
   const put = (key: K, value: V): void => {
     if (young.size >= max / 2) {
       old = young;
@@ -243,13 +243,13 @@ function createRowCache<K, V>(max = Number.POSITIVE_INFINITY): RowCache<K, V> {
   return {
     put,
     get(key, read) {
-      const found = known(key);
-      if (found !== undefined) return found;
+      const cached = cachedValue(key);
+      if (cached !== undefined) return cached;
       const value = read();
       if (value !== null) put(key, value);
       return value;
     },
-    has: (key, value) => known(key) === value,
+    has: (key, value) => cachedValue(key) === value,
     drop(key) {
       young.delete(key);
       old.delete(key);
