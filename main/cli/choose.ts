@@ -39,16 +39,16 @@ export function choose<T>(
 ): Choice<T> {
   const fits = (fit: (identity: Identity) => boolean) => items.filter(item => fit(identify(item)));
   const exact = fits(({ id, name }) => id === word || name === word);
-  const found = exact.length > 0 || word.length < minPrefix ? exact : fits(({ id }) => id.startsWith(word));
-  const [only] = found;
+  const matches = exact.length > 0 || word.length < minPrefix ? exact : fits(({ id }) => id.startsWith(word));
+  const [only] = matches;
   const isName = exact.length > 0;
   if (only === undefined) {
     const message = `No ${what} "${word}". To list ${list.nouns}, run "${list.command}"`;
     return { ok: false, failure: { code: exitCodes.notFound, message } };
   }
-  if (found.length === 1 || (prefersFirst && isName)) return { ok: true, value: only };
-  const names = found.slice(0, maxShown).map(item => `${identify(item).name} (${identify(item).id})`);
-  const more = found.length > maxShown ? ` and ${found.length - maxShown} more` : '';
+  if (matches.length === 1 || (prefersFirst && isName)) return { ok: true, value: only };
+  const names = matches.slice(0, maxShown).map(item => `${identify(item).name} (${identify(item).id})`);
+  const more = matches.length > maxShown ? ` and ${matches.length - maxShown} more` : '';
   const message = `"${word}" is ambiguous: ${names.join(', ')}${more}. Give a longer id`;
   return { ok: false, failure: { code: exitCodes.usage, message } };
 }

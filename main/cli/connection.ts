@@ -19,7 +19,7 @@ export interface Connection {
 
 type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
 
-const found = <T>(value: T): Found<T> => ({ ok: true, value });
+const ok = <T>(value: T): Found<T> => ({ ok: true, value });
 const failed = (code: number, message: string): Found<never> => ({ ok: false, failure: { code, message } });
 
 /** SimpleTuner's guide defines these environment variables. */
@@ -45,7 +45,7 @@ export function findConnection(flags: Flags, env: Env): Found<Connection> {
   if (!token.ok) return token;
   const { dataDir } = sources.value;
   const isOfFolder = configuredUrl(sources.value) === null || token.value.isOfFolder;
-  return found({ url: url.value, token: token.value.text, provenBy: isOfFolder ? dataDir : null });
+  return ok({ url: url.value, token: token.value.text, provenBy: isOfFolder ? dataDir : null });
 }
 
 /** Finds the URL only, for calls without a token. */
@@ -70,7 +70,7 @@ export function findNetwork(flags: Flags, env: Env): Found<Send> {
   const trust = parseTrust(url.value, { pin: flags['pin'] ?? fromFile['pin'], caFile, verify: true });
   if (!trust.ok) return failed(exitCodes.usage, trust.message);
   try {
-    return found(openNetwork(trust.value));
+    return ok(openNetwork(trust.value));
   } catch (cause) {
     return failed(exitCodes.usage, `--ca-file ${caFile}: ${reasonOf(cause)}`);
   }
@@ -93,7 +93,7 @@ export function findLocalFolder(
   const { dataDir } = sources.value;
   const url = urlFrom(sources.value);
   const local = localUrl(dataDir);
-  return found({ dataDir, isTarget: local?.ok === true && url.ok && isSameUrl(local.value, url.value) });
+  return ok({ dataDir, isTarget: local?.ok === true && url.ok && isSameUrl(local.value, url.value) });
 }
 
 function sourcesOf(flags: Flags, env: Env): Found<Sources> {
@@ -101,7 +101,7 @@ function sourcesOf(flags: Flags, env: Env): Found<Sources> {
   if (!file.ok) return failed(exitCodes.usage, file.refusal.detail);
   const { settings } = file.value;
   const dataDir = trimmed(flags['data-dir']) ?? trimmed(settings['data-dir']) ?? defaultDataDir(env);
-  return found({ flags, env, file: file.value, dataDir });
+  return ok({ flags, env, file: file.value, dataDir });
 }
 
 const configuredUrl = ({ flags, env, file }: Sources): string | null =>
@@ -109,13 +109,13 @@ const configuredUrl = ({ flags, env, file }: Sources): string | null =>
 
 function urlFrom(sources: Sources): Found<string> {
   const { dataDir } = sources;
-  const given = configuredUrl(sources);
-  if (given !== null) {
-    return isHttpUrl(given)
-      ? found(given)
+  const url = configuredUrl(sources);
+  if (url !== null) {
+    return isHttpUrl(url)
+      ? ok(url)
       : failed(
           exitCodes.usage,
-          `"${given}" is not the address of an orchestrator. Use the form http://HOST:8001`,
+          `"${url}" is not the address of an orchestrator. Use the form http://HOST:8001`,
         );
   }
   const local = localUrl(dataDir);
@@ -134,8 +134,8 @@ interface FoundToken {
 
 /** Returns null when flags, environment and config file contain no token for this URL. */
 function configuredToken({ flags, env, file }: Sources, url: string): Found<FoundToken> | null {
-  const given = givenToken(flags, env) ?? tokenOfConfig(file, url);
-  return given?.ok ? found({ text: given.value, isOfFolder: false }) : given;
+  const token = givenToken(flags, env) ?? tokenOfConfig(file, url);
+  return token?.ok ? ok({ text: token.value, isOfFolder: false }) : token;
 }
 
 /** Returns the token of the flags, else that of the environment; null when neither has one. */
@@ -153,7 +153,7 @@ function folderToken({ dataDir }: Sources, url: string): Found<FoundToken> {
   const local = localUrl(dataDir);
   if (local?.ok && isSameUrl(local.value, url)) {
     const token = readToken(join(dataDir, 'admin-token'));
-    return token.ok ? found({ text: token.value, isOfFolder: true }) : token;
+    return token.ok ? ok({ text: token.value, isOfFolder: true }) : token;
   }
   const hint = local?.ok ? `. The token of this machine's orchestrator is only sent to ${local.value}` : '';
   return failed(exitCodes.denied, `No token for ${url}: give --token-file FILE, or set ADMIN_TOKEN${hint}`);
@@ -181,7 +181,7 @@ function localUrl(dataDir: string): Found<string> | null {
     const open = checkMode(path);
     if (open !== null) return open;
     return isHttpUrl(url)
-      ? found(url)
+      ? ok(url)
       : failed(exitCodes.failed, `${path} contains no address. Restart the orchestrator`);
   } catch {
     return null;
@@ -209,7 +209,7 @@ function checkMode(path: string): Found<never> | null {
 /** Returns an error if the text is not a valid token. The header allows only these characters and lengths. */
 const checkToken = (token: string, where: string): Found<string> =>
   /^[\x21-\x7e]{1,512}$/.test(token)
-    ? found(token)
+    ? ok(token)
     : failed(exitCodes.denied, `No token in ${where}: it must be one word of printable characters`);
 
 const trimmed = (value: unknown): string | null =>
@@ -221,7 +221,7 @@ function isHttpUrl(text: string): boolean {
 }
 
 /** Compares URLs after normalization, without slashes at the end. */
-const isSameUrl = (one: string, other: string): boolean =>
-  URL.canParse(one) && URL.canParse(other) && withoutSlash(one) === withoutSlash(other);
+const isSameUrl = (a: string, b: string): boolean =>
+  URL.canParse(a) && URL.canParse(b) && withoutSlash(a) === withoutSlash(b);
 
 const withoutSlash = (url: string): string => new URL(url).href.replace(/\/+$/, '');

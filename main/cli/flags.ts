@@ -134,13 +134,13 @@ export function readInput<T>(
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = String(issue?.path[0] ?? '');
-  const given = givenText(value, issue?.path ?? []);
-  return fail(exitCodes.usage, `${names[field] ?? field}: ${issue?.message ?? 'not valid'}${given}`);
+  const rejected = givenText(value, issue?.path ?? []);
+  return fail(exitCodes.usage, `${names[field] ?? field}: ${issue?.message ?? 'not valid'}${rejected}`);
 }
 
 /** Returns the rejected value in quotation marks if it is short. */
 function givenText(value: unknown, path: readonly PropertyKey[]): string {
-  const found = path.reduce<unknown>(
+  const rejected = path.reduce<unknown>(
     (at, key) =>
       typeof at === 'object' && at !== null
         ? Object.entries(at).find(([name]) => name === String(key))?.[1]
@@ -148,6 +148,7 @@ function givenText(value: unknown, path: readonly PropertyKey[]): string {
     value,
   );
   const isShown =
-    typeof found === 'number' || (typeof found === 'string' && found.trim() !== '' && found.length <= 100);
-  return isShown ? ` (given: ${JSON.stringify(found)})` : '';
+    typeof rejected === 'number' ||
+    (typeof rejected === 'string' && rejected.trim() !== '' && rejected.length <= 100);
+  return isShown ? ` (given: ${JSON.stringify(rejected)})` : '';
 }

@@ -92,8 +92,8 @@ const fieldLine = (row: Row, names: readonly string[]): string =>
 function fieldOf(value: unknown, path: readonly string[]): unknown {
   const [name, ...rest] = path;
   if (name === undefined) return value;
-  const found = typeof value === 'object' && value !== null ? Object.entries(value) : [];
-  return fieldOf(found.find(([key]) => key === name)?.[1], rest);
+  const fields = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return fieldOf(fields.find(([key]) => key === name)?.[1], rest);
 }
 
 /** Formats a field. A tab or line break inside it would split it in two, so they are removed. */

@@ -19,17 +19,17 @@ export function versionCommand({ env, terminal }: Invocation): Command {
   return withConnection(withOutput(command)).action(async () => {
     const flags = flagsOf(command);
     const url = findUrl(flags, env);
-    const found = url.ok
+    const fetched = url.ok
       ? await fetchVersion(url.value, findNetwork(flags, env))
       : { version: null, reason: 'none was found' };
     const server = url.ok ? url.value : null;
     printOne(
       { terminal, flags },
       {
-        answer: { version, node: process.version, server_url: server, server_version: found.version },
+        answer: { version, node: process.version, server_url: server, server_version: fetched.version },
         facts: [
           ['Trainyard', `${version} on Node ${process.version}`],
-          ['Orchestrator', found.version === null ? found.reason : `${found.version} at ${server}`],
+          ['Orchestrator', fetched.version === null ? fetched.reason : `${fetched.version} at ${server}`],
         ],
       },
     );

@@ -28,12 +28,13 @@ export function completeCommand(invocation: Invocation, program: () => Command):
     .passThroughOptions()
     .action(async (shell: string, words: readonly string[]) => {
       const { before, typed, expected } = walk(program(), shell === 'bash' ? joinBashWords(words) : words);
-      const found = (await findCandidates(expected, typed, invocation)).filter(({ word }) =>
+      const candidates = (await findCandidates(expected, typed, invocation)).filter(({ word }) =>
         word.startsWith(typed),
       );
       // For `--option=value`, bash replaces only the part after the `=`.
       const prefix = shell === 'bash' ? '' : before;
-      for (const { word, about } of found) invocation.terminal.out(`${prefix}${word}\t${plain(about)}\n`);
+      for (const { word, about } of candidates)
+        invocation.terminal.out(`${prefix}${word}\t${plain(about)}\n`);
       invocation.terminal.out(`:${shellCompletion(expected)}\n`);
     });
 }

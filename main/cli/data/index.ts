@@ -95,15 +95,15 @@ const pin: RemoteSpec = {
 async function findVersion(remote: Remote, word: string): Promise<DatasetView> {
   const [, name = word, version = ''] = /^(.+)@([0-9a-f]{4,64})$/.exec(word) ?? [];
   const { datasets } = await remote.request(datasetsApi.list, { query: { name, all: 'true' } });
-  const found = datasets.filter(each => (version === '' ? each.newest : each.version.startsWith(version)));
-  const [one] = found;
+  const matches = datasets.filter(each => (version === '' ? each.newest : each.version.startsWith(version)));
+  const [one] = matches;
   if (one === undefined)
     return fail(
       exitCodes.notFound,
       `No dataset "${word}". To list datasets, run "trainyard data list --all"`,
     );
-  if (new Set(found.map(({ owner }) => owner)).size === 1) return one;
-  const owners = found.map(({ owner }) => owner).join(', ');
+  if (new Set(matches.map(({ owner }) => owner)).size === 1) return one;
+  const owners = matches.map(({ owner }) => owner).join(', ');
   return fail(
     exitCodes.usage,
     `Several users have a dataset ${word}: ${owners}. Use the token of the one you mean`,

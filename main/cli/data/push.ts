@@ -69,11 +69,12 @@ export async function pushData(
   const sent = { files: 0, bytes: 0 };
   for (let round = 1; ; round += 1) {
     await sendMissing(remote, sources, sent);
-    const made = await publish(remote, { name, version, pinned: isPinned });
-    if (made.ok) return { dataset: made.value, sent };
-    const isLacking = made.failure.kind === 'problem' && made.failure.problem.code === 'content_not_found';
+    const published = await publish(remote, { name, version, pinned: isPinned });
+    if (published.ok) return { dataset: published.value, sent };
+    const isLacking =
+      published.failure.kind === 'problem' && published.failure.problem.code === 'content_not_found';
     if (!isLacking || round === maxRounds)
-      throw new CommandEnd(failureOf(made.failure, remote.connection().url));
+      throw new CommandEnd(failureOf(published.failure, remote.connection().url));
   }
 }
 
@@ -82,10 +83,12 @@ type Publish = typeof datasetsApi.publish;
 /** Publishes the dataset. Retries while the orchestrator is busy, because it publishes only a few datasets at a time. */
 async function publish(remote: Remote, body: BodyOf<Publish>): Promise<CallResult<Publish>> {
   for (let attempt = 1; ; attempt += 1) {
-    const made = await remote.call(datasetsApi.publish, { body, timeoutMs: 600_000 });
+    const published = await remote.call(datasetsApi.publish, { body, timeoutMs: 600_000 });
     const isBusy =
-      !made.ok && made.failure.kind === 'problem' && made.failure.problem.code === 'too_many_uploads';
-    if (!isBusy || attempt === maxPublishTries) return made;
+      !published.ok &&
+      published.failure.kind === 'problem' &&
+      published.failure.problem.code === 'too_many_uploads';
+    if (!isBusy || attempt === maxPublishTries) return published;
     await setTimeout(publishPauseMs * (0.5 + Math.random()));
   }
 }
@@ -94,11 +97,11 @@ function sourcesOf(
   { files, sources }: IndexedFolder,
   { version, manifest }: { readonly version: string; readonly manifest: string },
 ): ReadonlyMap<string, Source> {
-  const found = new Map<string, Source>();
+  const bySha256 = new Map<string, Source>();
   for (const { path, sha256, bytes } of files) {
     const file = sources.get(path);
-    if (file === undefined || found.has(sha256)) continue;
-    found.set(sha256, { sha256, bytes, path, bodyFrom: from => fileBody(file, from, bytes) });
+    if (file === undefined || bySha256.has(sha256)) continue;
+    bySha256.set(sha256, { sha256, bytes, path, bodyFrom: from => fileBody(file, from, bytes) });
   }
   const text = Buffer.from(manifest);
   const bodyFrom = (from: number): StreamBody => ({
@@ -107,7 +110,7 @@ function sourcesOf(
       yield text.subarray(from);
     },
   });
-  return found.set(version, { sha256: version, bytes: text.length, path: null, bodyFrom });
+  return bySha256.set(version, { sha256: version, bytes: text.length, path: null, bodyFrom });
 }
 
 /**

@@ -39,16 +39,16 @@ export async function writeBundle(file: string, sources: BundleSources): Promise
 
 /** Returns the settings, or the reason why they are unknown. */
 async function orchestratorSettings({ flags, env, timeoutMs }: BundleSources): Promise<object> {
-  const found = findConnection(flags, env);
-  if (!found.ok) return { unknown: found.failure.message };
+  const connection = findConnection(flags, env);
+  if (!connection.ok) return { unknown: connection.failure.message };
   const network = findNetwork(flags, env);
   if (!network.ok) return { unknown: network.failure.message };
-  const { url, token } = found.value;
+  const { url, token } = connection.value;
   const client = createClient({
     baseUrl: url,
     headers: () => ({ authorization: `Bearer ${token}` }),
     timeoutMs,
-    fetch: tokenFetch(found.value, network.value),
+    fetch: tokenFetch(connection.value, network.value),
   });
   const answer = await client.call(settingsApi.get);
   return answer.ok ? answer.value : { unknown: failureOf(answer.failure, url).message };

@@ -100,13 +100,13 @@ async function checkPrograms(flags: Flags, env: Env): Promise<Check> {
 
 async function checkToken(flags: Flags, env: Env): Promise<Check> {
   const what = 'Token';
-  const found = findConnection(flags, env);
-  if (!found.ok) return failed(what, found.failure.message);
+  const connection = findConnection(flags, env);
+  if (!connection.ok) return failed(what, connection.failure.message);
   const network = findNetwork(flags, env);
   if (!network.ok) return failed(what, network.failure.message);
-  const { url, token } = found.value;
+  const { url, token } = connection.value;
   const headers = { authorization: `Bearer ${token}` };
-  const fetch = tokenFetch(found.value, network.value);
+  const fetch = tokenFetch(connection.value, network.value);
   const client = createClient({ baseUrl: url, headers: () => headers, timeoutMs, fetch });
   const result = await client.call(workersApi.list);
   if (!result.ok) {

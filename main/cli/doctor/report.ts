@@ -98,8 +98,8 @@ export function findDumps(folder: string): readonly Dump[] {
     .filter(name => name.endsWith('.dmp'))
     .map(name => join(folder, name))
     .flatMap(path => {
-      const found = statSync(path, { throwIfNoEntry: false });
-      return found === undefined ? [] : [{ path, bytes: found.size, at: found.mtime }];
+      const stats = statSync(path, { throwIfNoEntry: false });
+      return stats === undefined ? [] : [{ path, bytes: stats.size, at: stats.mtime }];
     })
     .toSorted((a, b) => b.at.getTime() - a.at.getTime());
 }

@@ -89,8 +89,8 @@ export const purge: RemoteSpec = {
   async act(remote) {
     const { flags } = remote;
     const { status } = flags;
-    const named = Array.isArray(status) ? status.map(String) : [];
-    const statuses = isOn(flags, 'all') ? [...waitingStatuses, ...finalStatuses] : named;
+    const givenStatuses = Array.isArray(status) ? status.map(String) : [];
+    const statuses = isOn(flags, 'all') ? [...waitingStatuses, ...finalStatuses] : givenStatuses;
     if (statuses.length === 0) fail(exitCodes.usage, 'Specify --status STATUS or --all');
     await actOnAll(remote, {
       jobs: await jobsWith(remote, statuses),

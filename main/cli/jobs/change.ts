@@ -14,8 +14,8 @@ import { concludeSubmission, withWaitOptions } from './submission.ts';
 
 /** Parses a number, or a priority name in any case. */
 export function priorityOf(text: string): number {
-  const named = Object.entries(priorities).find(([name]) => name === text.toLowerCase())?.[1];
-  if (named !== undefined) return named;
+  const ofName = Object.entries(priorities).find(([name]) => name === text.toLowerCase())?.[1];
+  if (ofName !== undefined) return ofName;
   if (!/^\d{1,2}$/.test(text) || Number(text) > 50)
     throw new InvalidArgumentError(`Give 0 to 50, or one of ${Object.keys(priorities).join(', ')}.`);
   return Number(text);

@@ -35,10 +35,10 @@ export const compare: RemoteSpec = {
   async act(remote, words) {
     const ids = await chosenJobs(remote, words);
     if (ids.size < 2) fail(exitCodes.usage, 'Give at least two different jobs, or --group GROUP');
-    const found = [];
-    for (const id of ids) found.push(await read(remote, id));
-    const keys = differingKeys(found.map(({ config }) => config));
-    const rows = found.map(({ job, config }) => rowOf(job, config, keys));
+    const jobs = [];
+    for (const id of ids) jobs.push(await read(remote, id));
+    const keys = differingKeys(jobs.map(({ config }) => config));
+    const rows = jobs.map(({ job, config }) => rowOf(job, config, keys));
     const answer = { keys, jobs: rows };
     printRows(remote, { answer, rows, columns: columnsFor(keys), none: 'No matching jobs' });
     if (keys.length === 0) remote.terminal.err('The configs are the same\n');

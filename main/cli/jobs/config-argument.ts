@@ -45,7 +45,7 @@ export async function readConfigArgument(
 /** Reads a config and every file that it names. Ends the command if one is missing. */
 async function readBundle(path: string, terminal: Pick<CliTerminal, 'stdin'>): Promise<Bundle> {
   const { config, label } = await readConfig(path, terminal);
-  const gathered = await gather(config, trainerFor(config), named => Promise.resolve(findNear(path, named)));
+  const gathered = await gather(config, trainerFor(config), file => Promise.resolve(findNear(path, file)));
   return gathered.ok ? gathered.bundle : fail(exitCodes.usage, `${label} ${gathered.reason}`);
 }
 
@@ -56,9 +56,9 @@ export async function readConfigWithFiles(
 ): Promise<{ readonly config: TrainerConfig; readonly files: Readonly<Record<string, string>> }> {
   const { config, label } = await readConfig(path, terminal);
   const files: Record<string, string> = {};
-  const gathered = await gather(config, trainerFor(config), named => {
-    const found = findNear(path, named);
-    if (found.ok) files[named] = found.text;
+  const gathered = await gather(config, trainerFor(config), file => {
+    const found = findNear(path, file);
+    if (found.ok) files[file] = found.text;
     return Promise.resolve(found);
   });
   return gathered.ok ? { config, files } : fail(exitCodes.usage, `${label} ${gathered.reason}`);
@@ -79,17 +79,17 @@ export function foldersAround(configPath: string): readonly string[] {
   return [process.cwd(), ...above];
 }
 
-function findNear(configPath: string, named: string): FoundFile {
-  const own = dirname(resolve(configPath));
-  const places = isAbsolute(named) ? [named] : foldersAround(configPath).map(folder => join(folder, named));
-  const found = [...places, join(own, basename(named.replaceAll('\\', '/')))].find(isFile);
-  if (found === undefined)
+function findNear(configPath: string, file: string): FoundFile {
+  const configFolder = dirname(resolve(configPath));
+  const candidates = isAbsolute(file) ? [file] : foldersAround(configPath).map(folder => join(folder, file));
+  const path = [...candidates, join(configFolder, basename(file.replaceAll('\\', '/')))].find(isFile);
+  if (path === undefined)
     return {
       ok: false,
       reason: 'the file is not in the current folder, beside the config, or in a folder above it',
     };
   try {
-    return { ok: true, text: readFileSync(found, 'utf8') };
+    return { ok: true, text: readFileSync(path, 'utf8') };
   } catch (cause) {
     return { ok: false, reason: `it cannot be read: ${reasonOf(cause)}` };
   }

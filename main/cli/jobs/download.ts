@@ -80,11 +80,11 @@ async function saveAll(remote: Remote, files: readonly ArtifactView[]): Promise<
   try {
     for (const file of files) {
       const { key, bytes, sha256 } = file;
-      const onBytes = (own: number): void =>
+      const onBytes = (bytesOfFile: number): void =>
         display.show({
-          percent: total === 0 ? 100 : (100 * (before + own)) / total,
+          percent: total === 0 ? 100 : (100 * (before + bytesOfFile)) / total,
           key,
-          done: before + own,
+          done: before + bytesOfFile,
           total,
         });
       const options = { folder, isOverwriting: isOn(flags, 'overwrite'), onBytes };

@@ -33,8 +33,8 @@ export const exportJob: RemoteSpec = {
   async act(remote, [word]) {
     const { flags, env, terminal } = remote;
     const server = findTrackingServer(textOf(flags, 'tracking-uri'), env, terminal.err);
-    const named = (textOf(flags, 'experiment') ?? env['MLFLOW_EXPERIMENT_NAME'] ?? '').trim();
-    const experiment = named === '' ? defaultExperiment : named;
+    const givenName = (textOf(flags, 'experiment') ?? env['MLFLOW_EXPERIMENT_NAME'] ?? '').trim();
+    const experiment = givenName === '' ? defaultExperiment : givenName;
     if (experiment.length > limits.experimentName)
       fail(exitCodes.usage, `--experiment can have at most ${limits.experimentName} characters`);
     const { id } = await findNewestJob(remote, word);

@@ -45,13 +45,13 @@ export async function everyArtifact(
   id: JobId,
 ): Promise<ValueOf<typeof artifactsApi.list>> {
   const first = await request(artifactsApi.list, { params: { id }, query: { limit: maxPage } });
-  const found = [...first.artifacts];
+  const all = [...first.artifacts];
   for (let cursor = first.next_cursor; cursor !== null; ) {
     const page = await request(artifactsApi.list, { params: { id }, query: { limit: maxPage, cursor } });
-    found.push(...page.artifacts);
+    all.push(...page.artifacts);
     cursor = page.next_cursor;
   }
-  return { ...first, artifacts: found, next_cursor: null };
+  return { ...first, artifacts: all, next_cursor: null };
 }
 
 const checkpointColumns: readonly Column<CheckpointView>[] = [
@@ -115,13 +115,13 @@ export function filesNamed(files: readonly ArtifactView[], names: readonly strin
 /** Returns all files of one checkpoint. `word` is its name, `newest` or `best`. */
 export function filesOfCheckpoint(
   files: readonly ArtifactView[],
-  known: readonly CheckpointView[],
+  checkpoints: readonly CheckpointView[],
   word: string,
 ): Chosen {
-  const found = known.find(
+  const checkpoint = checkpoints.find(
     ({ name, newest, best }) => (word === 'newest' && newest) || (word === 'best' && best) || name === word,
   );
-  if (found === undefined) {
+  if (checkpoint === undefined) {
     return missing(
       word === 'newest' || word === 'best'
         ? `The job has no ${word} checkpoint. To list its checkpoints, run "trainyard jobs checkpoints"`
@@ -129,8 +129,8 @@ export function filesOfCheckpoint(
     );
   }
   // The folder of a checkpoint may also contain samples, which do not belong to the checkpoint.
-  const own = files.filter(
-    ({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === found.name,
+  const withoutSamples = files.filter(
+    ({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === checkpoint.name,
   );
-  return { ok: true, files: own };
+  return { ok: true, files: withoutSamples };
 }

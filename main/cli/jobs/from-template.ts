@@ -69,7 +69,7 @@ function requestFrom({ flags }: Remote, { parents, others }: Given) {
       exitCodes.usage,
       `--${refused} does not go with --template, because the template decides about it`,
     );
-  const given = Object.entries(fields).flatMap(([option, field]) =>
+  const overrides = Object.entries(fields).flatMap(([option, field]) =>
     flags[option] === undefined ? [] : [[field, flags[option]] as const],
   );
   return { values: flags['set'] ?? {}, ...parents, ...Object.fromEntries(given) };

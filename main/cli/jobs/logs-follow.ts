@@ -122,7 +122,7 @@ async function waitForNextAttempt(remote: Remote, id: JobId, attempt: number): P
     if (job.attempt > attempt) return { next: attempt + 1 };
     return isFinal(job.status) ? { next: null } : null;
   };
-  const found = await live(remote, async events => {
+  const nextAttempt = await live(remote, async events => {
     const first = await findNext();
     if (first !== null) return first;
     for await (const event of events) {
@@ -132,5 +132,5 @@ async function waitForNextAttempt(remote: Remote, id: JobId, attempt: number): P
     }
     return null;
   });
-  return found.next;
+  return nextAttempt.next;
 }

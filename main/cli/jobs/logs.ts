@@ -69,16 +69,16 @@ async function printMatches(
   let shown = 0;
   for (let line = 0; ; ) {
     const limit = Math.max(1, Math.min(searchPageSize, maxLines - shown));
-    const found = await remote.request(logsApi.search, {
+    const page = await remote.request(logsApi.search, {
       params: { id },
       query: { attempt, q, line, limit },
     });
-    printer.lines(found.matches);
-    shown += found.matches.length;
-    line = (found.matches.at(-1)?.line ?? 0) + 1;
-    if (found.matches.length < limit || shown >= maxLines) {
-      const left = found.total_matches - shown;
-      if (shown === 0) remote.terminal.err(`None of ${found.total_lines} lines match\n`);
+    printer.lines(page.matches);
+    shown += page.matches.length;
+    line = (page.matches.at(-1)?.line ?? 0) + 1;
+    if (page.matches.length < limit || shown >= maxLines) {
+      const left = page.total_matches - shown;
+      if (shown === 0) remote.terminal.err(`None of ${page.total_lines} lines match\n`);
       else if (left > 0) remote.terminal.err(`${left} more lines match. To print all, use -n all\n`);
       return;
     }

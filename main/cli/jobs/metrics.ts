@@ -90,8 +90,8 @@ function rowsOf({ keys, attempts }: ReplyOf<typeof metricsApi.read>): readonly R
 }
 
 function extreme(figures: readonly (number | null)[], of: (...figures: number[]) => number): number | null {
-  const known = figures.flatMap(each => each ?? []);
-  return known.length === 0 ? null : of(...known);
+  const knownFigures = figures.flatMap(each => each ?? []);
+  return knownFigures.length === 0 ? null : of(...knownFigures);
 }
 
 /** Formats a number with four significant digits, also very small and very large numbers. */

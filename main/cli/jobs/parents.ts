@@ -28,15 +28,15 @@ export async function parentsOf(remote: Remote): Promise<Parents> {
   const [words, inputs] = [wordsIn(flags['after']), wordsIn(flags['input']).map(readInput)];
   if (words.length + inputs.length === 0 && flags['after-on'] !== undefined)
     return fail(exitCodes.usage, '--after-on needs --after or --input');
-  const known = new Map<string, JobId>();
+  const idOfWord = new Map<string, JobId>();
   for (const word of [...words, ...inputs.map(({ job }) => job)])
-    known.set(word, known.get(word) ?? (await findNewestJob(remote, word)).id);
-  const after = [...new Set(words.flatMap(word => known.get(word) ?? []))];
-  const found = inputs.flatMap(({ name, job, file }) => {
-    const from = known.get(job);
+    idOfWord.set(word, idOfWord.get(word) ?? (await findNewestJob(remote, word)).id);
+  const after = [...new Set(words.flatMap(word => idOfWord.get(word) ?? []))];
+  const inputsWithIds = inputs.flatMap(({ name, job, file }) => {
+    const from = idOfWord.get(job);
     return from === undefined ? [] : [{ name, from, file }];
   });
-  return { ...(after.length > 0 && { after }), ...(found.length > 0 && { inputs: found }) };
+  return { ...(after.length > 0 && { after }), ...(inputsWithIds.length > 0 && { inputs: inputsWithIds }) };
 }
 
 const wordsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);

@@ -104,9 +104,9 @@ async function targetIn(folder: string, key: string): Promise<string> {
 }
 
 async function kindOf(path: string): Promise<'none' | 'file' | 'other'> {
-  const found = await lstat(path).catch(() => null);
-  if (found === null) return 'none';
-  return found.isFile() ? 'file' : 'other';
+  const stats = await lstat(path).catch(() => null);
+  if (stats === null) return 'none';
+  return stats.isFile() ? 'file' : 'other';
 }
 
 /** Downloads the bytes that are not on disk yet. */
@@ -137,11 +137,11 @@ async function fetchRest(
       await part.truncate(0);
       from = 0;
     }
-    const kept = await write(answer, part, from, soFar => {
+    const bytesOnDisk = await write(answer, part, from, soFar => {
       silence.refresh();
       onBytes(soFar);
     });
-    if (kept < bytes) fail(exitCodes.unreachable, brokenText(key));
+    if (bytesOnDisk < bytes) fail(exitCodes.unreachable, brokenText(key));
   } finally {
     clearTimeout(silence);
   }

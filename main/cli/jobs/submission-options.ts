@@ -71,13 +71,13 @@ export const withDataOptions = (command: Command): Command =>
 /** Pushes the data of a local config. The paths in a config of the orchestrator refer to data on the rigs. */
 export async function dataOf(remote: Remote, argument: ConfigArgument, configPath: string) {
   const { flags } = remote;
-  const named = Array.isArray(flags['data']) ? flags['data'].map(String) : [];
+  const givenData = Array.isArray(flags['data']) ? flags['data'].map(String) : [];
   if (!('config' in argument))
-    return named.length === 0
+    return givenData.length === 0
       ? []
       : fail(exitCodes.usage, '--data needs a local config file, such as ./NAME.json');
   if (flags['data'] === false) return [];
   const { config, dataloader = null, files = {} } = argument;
   const isDryRun = isOn(flags, 'dry-run');
-  return pushLocalData(remote, { config, dataloader, files }, { configPath, named, isDryRun });
+  return pushLocalData(remote, { config, dataloader, files }, { configPath, named: givenData, isDryRun });
 }

@@ -45,17 +45,21 @@ const secretReplies: ReadonlySet<string> = new Set(['createWorker', 'rotateWorke
 /** Types of content that a language model can read. Streams of events never end. */
 const readable = ['application/json', 'application/x-ndjson', 'text/plain', 'text/csv'];
 
-function isOffered(operation: OpenApiOperation, held: readonly Permission[]): boolean {
+function isOffered(operation: OpenApiOperation, permissions: readonly Permission[]): boolean {
   const { operationId, requestBody, responses, 'x-permission': authority, 'x-own': own } = operation;
   if (authority === undefined || authority.endsWith('.own') || authority === 'admin.tokens') return false;
   if (secretReplies.has(operationId)) return false;
   const isReadable = Object.keys(responses[200].content).some(type => readable.includes(type));
   const takesJson = requestBody === undefined || requestBody.content['application/json'] !== undefined;
-  return isReadable && takesJson && isHeld(held, authority, own);
+  return isReadable && takesJson && isHeld(permissions, authority, own);
 }
 
-function isHeld(held: readonly Permission[], authority: Permission, own: OpenApiOperation['x-own']): boolean {
-  return isFull(authority) && reachOf(held, { authority, ...(own && { own }) }) !== 'none';
+function isHeld(
+  permissions: readonly Permission[],
+  authority: Permission,
+  own: OpenApiOperation['x-own'],
+): boolean {
+  return isFull(authority) && reachOf(permissions, { authority, ...(own && { own }) }) !== 'none';
 }
 
 type Full = Exclude<Permission, `${string}.own`>;
@@ -95,10 +99,10 @@ function withDefinitions(schema: ObjectSchema, schemas: Schemas): ObjectSchema {
   const used = new Map<string, Json>();
   const collect = (text: string): void => {
     for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-      const found = schemas[name];
-      if (used.has(name) || found === undefined) continue;
-      used.set(name, found);
-      collect(JSON.stringify(found));
+      const component = schemas[name];
+      if (used.has(name) || component === undefined) continue;
+      used.set(name, component);
+      collect(JSON.stringify(component));
     }
   };
   collect(JSON.stringify(schema));

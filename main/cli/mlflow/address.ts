@@ -21,17 +21,17 @@ export function findTrackingServer(
   env: Env,
   warn: (text: string) => void,
 ): TrackingServer {
-  const given = flag ?? env['MLFLOW_TRACKING_URI'] ?? '';
-  if (given === '') fail(exitCodes.usage, 'Give the address of the tracking server with --tracking-uri');
-  const url = parseAddress(given);
+  const address = flag ?? env['MLFLOW_TRACKING_URI'] ?? '';
+  if (address === '') fail(exitCodes.usage, 'Give the address of the tracking server with --tracking-uri');
+  const url = parseAddress(address);
   const authorization = authorizationFrom(env);
   if (authorization !== null && url.startsWith('http:') && !isLoopbackLink({ kind: '', url }))
     warn('Warning: the credentials for MLflow travel unencrypted, because its address starts with http:\n');
   return { url, authorization, send: networkTo(env) };
 }
 
-function parseAddress(given: string): string {
-  const parsed = URL.canParse(given) ? new URL(given) : null;
+function parseAddress(address: string): string {
+  const parsed = URL.canParse(address) ? new URL(address) : null;
   if (parsed === null || !/^https?:$/.test(parsed.protocol))
     return fail(
       exitCodes.usage,

@@ -72,11 +72,11 @@ export function createMlflow(server: TrackingServer): Mlflow {
   return {
     async experiment(name) {
       const path = 'experiments/get-by-name';
-      const found = await call(path, 'GET', { experiment_name: name });
-      if (codeOf(found) === 'RESOURCE_DOES_NOT_EXIST')
+      const answer = await call(path, 'GET', { experiment_name: name });
+      if (codeOf(answer) === 'RESOURCE_DOES_NOT_EXIST')
         return textIn(await need('experiments/create', 'POST', { name }), 'experiment_id');
-      if (found.status !== 200) return refuse(server.url, path, found);
-      const experiment = objectIn(found.body, 'experiment');
+      if (answer.status !== 200) return refuse(server.url, path, answer);
+      const experiment = objectIn(answer.body, 'experiment');
       if (textIn(experiment, 'lifecycle_stage') === 'deleted')
         fail(
           exitCodes.conflict,

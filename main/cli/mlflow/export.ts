@@ -45,8 +45,8 @@ export async function exportRun(
   onSent: (share: number) => void,
 ): Promise<ExportResult> {
   const experimentId = await mlflow.experiment(experiment);
-  const found = await mlflow.findRun(experimentId, { key: jobIdTag, value: job.id });
-  const run = found ?? (await create(mlflow, job, experimentId));
+  const existing = await mlflow.findRun(experimentId, { key: jobIdTag, value: job.id });
+  const run = existing ?? (await create(mlflow, job, experimentId));
   const newParams = params.filter(({ key }) => !run.params.has(key));
   const newMetrics = laterThan(metrics, await lastValues(mlflow, run));
   for (const batch of batchesOf(newParams, limits.pairsOfBatch)) await mlflow.log(run.id, { params: batch });
@@ -62,7 +62,7 @@ export async function exportRun(
   return {
     experimentId,
     runId: run.id,
-    isNew: found === null,
+    isNew: existing === null,
     params: newParams.length,
     values: newMetrics.length,
   };

@@ -35,17 +35,17 @@ export function toMlflowName(name: string): string {
  * a file and a folder in MLflow's file store, so the other one gets a dot instead of the slash.
  */
 export function toMlflowNames(names: readonly string[]): ReadonlyMap<string, string> {
-  const wanted = names.map(toMlflowName);
-  const all = new Set(wanted);
+  const paths = names.map(toMlflowName);
+  const all = new Set(paths);
   const used = new Set<string>();
   const isBelow = (name: string): boolean =>
     [...name.matchAll(/\//g)].some(({ index }) => all.has(name.slice(0, index)));
   return new Map(
     names.map((name, at) => {
-      const path = wanted[at] ?? '_';
-      const own = uniqueName(isBelow(path) ? path.replaceAll('/', '.') : path, used);
-      used.add(own);
-      return [name, own];
+      const path = paths[at] ?? '_';
+      const unique = uniqueName(isBelow(path) ? path.replaceAll('/', '.') : path, used);
+      used.add(unique);
+      return [name, unique];
     }),
   );
 }

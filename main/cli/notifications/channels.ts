@@ -67,17 +67,17 @@ const create: RemoteSpec = {
   ],
   shape: command => withTarget(command.argument('<name>', 'name of the channel')),
   async act(remote, [word]) {
-    const given =
+    const input =
       (await readTarget(remote)) ?? fail(exitCodes.usage, 'Give --kind and --url-file, or --file');
     const { name } = readInput(
       notificationsApi.createChannel.body,
-      { name: word, target: given.target },
+      { name: word, target: input.target },
       { name: 'NAME' },
     );
     const answer = await remote.request(notificationsApi.createChannel, {
-      body: { name, target: given.target },
+      body: { name, target: input.target },
     });
-    printChannel(remote, answer, given.newSecret);
+    printChannel(remote, answer, input.newSecret);
     remote.terminal.err(`To test it, run "trainyard notifications channels test ${answer.name}"\n`);
   },
 };
@@ -101,14 +101,14 @@ const set: RemoteSpec = {
     ),
   async act(remote, [word]) {
     const name = textOf(remote.flags, 'name') ?? undefined;
-    const given = await readTarget(remote);
+    const input = await readTarget(remote);
     const enabled = enabledFrom(remote);
-    if (name === undefined && given === null && enabled === undefined)
+    if (name === undefined && input === null && enabled === undefined)
       fail(exitCodes.usage, 'Give --name, --enable, --disable, --kind and --url-file, or --file');
     const { channel_id: id } = await findChannel(remote, word);
-    const body = { name, enabled, target: given?.target };
+    const body = { name, enabled, target: input?.target };
     const answer = await remote.request(notificationsApi.updateChannel, { params: { id }, body });
-    printChannel(remote, answer, given?.newSecret ?? null);
+    printChannel(remote, answer, input?.newSecret ?? null);
   },
 };
 

@@ -29,10 +29,10 @@ export const withLaunchArgument = (command: Command): Command =>
 /** Fetches the newest launches of all pools. */
 export async function recentLaunches({ request }: Remote): Promise<readonly LaunchView[]> {
   const { pools } = await request(poolsApi.list);
-  const found = await Promise.all(
+  const answers = await Promise.all(
     pools.map(({ pool_id: id }) => request(poolsApi.launches, { params: { id }, query: { limit: 500 } })),
   );
-  return found.flatMap(({ launches }) => launches);
+  return answers.flatMap(({ launches }) => launches);
 }
 
 /** Finds the launch with this id or worker name. */

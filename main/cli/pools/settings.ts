@@ -251,12 +251,12 @@ export function settingLines({ engine, settings }: Pick<PoolView, 'engine' | 'se
     .filter(({ field, defaultValue }) => !isSame(values[field], defaultValue))
     .flatMap(setting => {
       const text = valueText(setting, values[setting.field]);
-      const each = setting.kind === 'labels' ? text.split(' ') : [text];
-      return each.map(one => `--${setting.flag} ${one}`);
+      const texts = setting.kind === 'labels' ? text.split(' ') : [text];
+      return texts.map(each => `--${setting.flag} ${each}`);
     });
 }
 
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Formats a value in the form that its option accepts. */
 function valueText({ kind }: PoolSetting, value: unknown): string {

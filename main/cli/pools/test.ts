@@ -232,12 +232,12 @@ const remedies: Readonly<Record<NonNullable<LaunchView['outcome']>, string>> = {
  *
  * @internal
  */
-export function failureOfTest(launch: LaunchView, found: number | null): string | null {
+export function failureOfTest(launch: LaunchView, gpusFound: number | null): string | null {
   const { outcome, joined_at: joined, detail, gpus, pool } = launch;
   if (outcome === 'finished' && joined !== null)
-    return found === null || found >= gpus
+    return gpusFound === null || gpusFound >= gpus
       ? null
-      : `The worker found ${found} of ${gpus} GPUs. Check the driver on the machine, or set what it has: "trainyard pools set ${pool} --gpus ${found}"`;
+      : `The worker found ${gpusFound} of ${gpus} GPUs. Check the driver on the machine, or set what it has: "trainyard pools set ${pool} --gpus ${gpusFound}"`;
   // If a worker left before it was seen, it did not join either.
   const cause = outcome === null || outcome === 'finished' ? 'never_joined' : outcome;
   const reason = detail === null ? '' : `${detail.replace(/\.$/, '')}. `;

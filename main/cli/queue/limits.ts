@@ -32,8 +32,8 @@ const parseUsers = (text: string): readonly string[] =>
 const toLimit = (flag: unknown): unknown => (flag === none ? null : flag);
 
 /** Returns the limits of all teams after these changes. */
-function teamLimitsWith(changes: object, { team_limits: known }: Concurrency): unknown {
-  const next = new Map<string, unknown>(Object.entries(known));
+function teamLimitsWith(changes: object, { team_limits: limitsBefore }: Concurrency): unknown {
+  const next = new Map<string, unknown>(Object.entries(limitsBefore));
   const entries: readonly (readonly [team: string, limit: unknown])[] = Object.entries(changes);
   for (const [team, limit] of entries) {
     if (limit === inherited) next.delete(team);

@@ -35,9 +35,9 @@ const localLimitText = (limit: number | null, defaultLimit: number | null): stri
 
 const approvalText = (users: readonly string[]): string | null => {
   if (users.length === 0) return null;
-  const named = users.filter(user => user !== everyone);
+  const userNames = users.filter(user => user !== everyone);
   const all = users.includes(everyone) ? ['all users who cannot manage the queue'] : [];
-  return `required for ${[...all, ...named].join(', ')}`;
+  return `required for ${[...all, ...userNames].join(', ')}`;
 };
 
 /** Returns the line above the table; null while the queue is not paused. */

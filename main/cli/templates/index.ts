@@ -87,13 +87,13 @@ const save: RemoteSpec = {
     const source = await sourceOf(remote, word);
     const parameters = await readParameters(remote, source.read);
     const description = textOf(remote.flags, 'description');
-    const given = {
+    const template = {
       name,
       ...source.body,
       ...(description !== null && { description }),
       ...(parameters !== null && { parameters }),
     };
-    const body = readInput(templatesApi.create.body, given, names);
+    const body = readInput(templatesApi.create.body, template, names);
     const { flags, terminal } = remote;
     const old = isOn(flags, 'replace') ? await existing(remote, name) : null;
     const answer =
@@ -129,11 +129,13 @@ const existing = async (remote: Remote, name: string): Promise<TemplateView | nu
 async function sourceOf(remote: Remote, word: string | undefined) {
   const { flags } = remote;
   const job = textOf(flags, 'job');
-  const given = Object.entries(requirementFields).filter(([option]) => flags[option] !== undefined);
+  const givenRequirements = Object.entries(requirementFields).filter(
+    ([option]) => flags[option] !== undefined,
+  );
   if ((job === null) === (word === undefined))
     return fail(exitCodes.usage, 'Give either a config or --job, the source of the template');
   if (job !== null) {
-    const [refused] = given;
+    const [refused] = givenRequirements;
     if (refused !== undefined)
       fail(exitCodes.usage, `--${refused[0]} does not go with --job, because the job decides about it`);
     const { id } = await findJob(remote, job, among.all);
@@ -145,7 +147,7 @@ async function sourceOf(remote: Remote, word: string | undefined) {
   const submission = {
     ...argument,
     ...(data.length > 0 && { data }),
-    ...Object.fromEntries(given.map(([option, field]) => [field, flags[option]])),
+    ...Object.fromEntries(givenRequirements.map(([option, field]) => [field, flags[option]])),
   };
   const read = async () =>
     'config' in argument

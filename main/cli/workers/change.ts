@@ -60,8 +60,8 @@ function changedLabels(
       exitCodes.conflict,
       `${name} sets the label ${foreign} itself. Remove it from the options of the worker, or override it with another value`,
     );
-  const remaining = Object.entries(given).filter(([key]) => !removed.includes(key));
-  return { ...Object.fromEntries(remaining), ...set };
+  const remainingLabels = Object.entries(given).filter(([key]) => !removed.includes(key));
+  return { ...Object.fromEntries(remainingLabels), ...set };
 }
 
 export const rename: RemoteSpec = {

@@ -106,8 +106,8 @@ async function warnOfNamesakes(
   { call, terminal }: Remote,
   { name, worker_id: id }: ValueOf<typeof workersApi.create>,
 ): Promise<void> {
-  const found = await call(workersApi.list);
-  const others = found.ok ? found.value.workers.filter(each => each.name === name && each.id !== id) : [];
+  const workers = await call(workersApi.list);
+  const others = workers.ok ? workers.value.workers.filter(each => each.name === name && each.id !== id) : [];
   const [other] = others;
   if (other === undefined) return;
   terminal.err(

@@ -99,7 +99,7 @@ function followUpdates(
   remote: Remote,
   accepted: readonly UpdateAnswer[],
 ): Promise<ReadonlyMap<string, WorkerView>> {
-  const wanted = new Set<string>(accepted.map(({ worker_id: id }) => id));
+  const pendingIds = new Set<string>(accepted.map(({ worker_id: id }) => id));
   const views = new Map<string, WorkerView>();
   const shown = new Map<string, string>();
   const note = (worker: WorkerView): void => {
@@ -110,12 +110,12 @@ function followUpdates(
     shown.set(worker.id, text);
   };
   const isOver = (): boolean =>
-    [...wanted].every(id => views.has(id) && ends.includes(views.get(id)?.update?.order?.state));
+    [...pendingIds].every(id => views.has(id) && ends.includes(views.get(id)?.update?.order?.state));
   const read = async (): Promise<void> => {
     const { workers } = await remote.request(workersApi.list);
-    for (const worker of workers) if (wanted.has(worker.id)) note(worker);
-    const known = new Set<string>(workers.map(({ id }) => id));
-    for (const id of wanted) if (!known.has(id)) wanted.delete(id);
+    for (const worker of workers) if (pendingIds.has(worker.id)) note(worker);
+    const existing = new Set<string>(workers.map(({ id }) => id));
+    for (const id of pendingIds) if (!existing.has(id)) pendingIds.delete(id);
   };
   return live(remote, async events => {
     // Read the workers only after the stream is open, so that no change is missed.
@@ -123,8 +123,8 @@ function followUpdates(
     if (isOver()) return views;
     for await (const event of events) {
       if (event.kind === 'reset') await read();
-      else if (event.kind === 'worker' && wanted.has(event.worker_id)) {
-        if (event.worker === null) wanted.delete(event.worker_id);
+      else if (event.kind === 'worker' && pendingIds.has(event.worker_id)) {
+        if (event.worker === null) pendingIds.delete(event.worker_id);
         else note(event.worker);
       }
       if (isOver()) return views;
