@@ -34,7 +34,7 @@ const maxKnown = 1_000;
  * losses.
  */
 export function createEarlierLosses({ client, store, after = afterTimeout }: EarlierDeps): EarlierLosses {
-  const known = new Set<string>();
+  const readIds = new Set<string>();
   const waiting = new Map<string, () => Promise<void>>();
   let reading = 0;
 
@@ -48,9 +48,9 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
     for (const [key, run] of waiting) {
       if (reading >= maxReads) return;
       waiting.delete(key);
-      known.add(key);
-      const [oldest] = known;
-      if (known.size > maxKnown && oldest !== undefined) known.delete(oldest);
+      readIds.add(key);
+      const [oldest] = readIds;
+      if (readIds.size > maxKnown && oldest !== undefined) readIds.delete(oldest);
       reading += 1;
       void run().finally(() => {
         reading -= 1;
@@ -61,9 +61,9 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
   return {
     register(id, attempt) {
       const key = `${id}/${attempt}`;
-      if (known.has(key)) return () => undefined;
+      if (readIds.has(key)) return () => undefined;
       const cancel = after(minVisibleMs, () => {
-        if (known.has(key)) return;
+        if (readIds.has(key)) return;
         waiting.set(key, () => read(id, attempt));
         startReads();
       });

@@ -58,8 +58,8 @@ export const toPerson = ({ user, permissions, expires_at: until }: ValueOf<typeo
   user === null ? null : { user, permissions, until };
 
 /** Returns true when the user name and the permissions are equal. */
-export const isSamePerson = (one: Person, other: Person): boolean =>
-  one.user === other.user && one.permissions.toSorted().join() === other.permissions.toSorted().join();
+export const isSamePerson = (a: Person, b: Person): boolean =>
+  a.user === b.user && a.permissions.toSorted().join() === b.permissions.toSorted().join();
 
 /**
  * Returns true when the signed-in user may make a call. With `job`: for that job. Without `job`: for at least some
@@ -76,8 +76,8 @@ export const createMay =
   };
 
 /** Returns the permissions to display, without a `.own` permission that a full one already includes. */
-export const shownPermissions = (held: readonly Permission[]): readonly Permission[] =>
-  held.filter(name => !held.some(other => name === `${other}.own`));
+export const shownPermissions = (permissions: readonly Permission[]): readonly Permission[] =>
+  permissions.filter(name => !permissions.some(other => name === `${other}.own`));
 
 /** Prefix of the names under which this tab keeps the contents of forms. */
 export const draftPrefix = 'trainyard.draft.';

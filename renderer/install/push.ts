@@ -24,19 +24,19 @@ const decode = (text: string): Uint8Array<ArrayBuffer> =>
 /** Asks the user for the permission, and subscribes at the browser's push service. Rejects when either refuses. */
 export async function subscribeBrowser(serverKey: string): Promise<PushSubscription> {
   const registration = await navigator.serviceWorker.ready;
-  const known = await registration.pushManager.getSubscription();
+  const existing = await registration.pushManager.getSubscription();
   // A subscription for the key of another server, which had this address before, would refuse every message.
-  const knownKey = known?.options.applicationServerKey ?? null;
-  if (known !== null && knownKey !== null && !areEqual(new Uint8Array(knownKey), decode(serverKey)))
-    await known.unsubscribe();
+  const knownKey = existing?.options.applicationServerKey ?? null;
+  if (existing !== null && knownKey !== null && !areEqual(new Uint8Array(knownKey), decode(serverKey)))
+    await existing.unsubscribe();
   return registration.pushManager.subscribe({
     userVisibleOnly: true,
     applicationServerKey: decode(serverKey),
   });
 }
 
-const areEqual = (one: Uint8Array, other: Uint8Array): boolean =>
-  one.length === other.length && one.every((byte, at) => byte === other[at]);
+const areEqual = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, at) => byte === b[at]);
 
 /** Returns the address and keys to send to the server; null when the browser has no keys. */
 export function detailsOf(subscription: PushSubscription): Pick<NewSubscription, 'endpoint' | 'keys'> | null {
@@ -79,7 +79,7 @@ export function browserName(agent: string): string {
 }
 
 /** Ends the push messages of this browser. Rejects when the server or the browser refuses. */
-export async function unsubscribeBrowser(client: Client, own: SubscriptionView): Promise<void> {
-  await client.call(pushApi.unsubscribe, { params: { id: own.subscription_id } });
+export async function unsubscribeBrowser(client: Client, subscription: SubscriptionView): Promise<void> {
+  await client.call(pushApi.unsubscribe, { params: { id: subscription.subscription_id } });
   await (await currentSubscription())?.unsubscribe();
 }

@@ -22,8 +22,10 @@ function preference(name: 'language' | 'theme'): string | null {
   }
 }
 
-const wanted = [preference('language') ?? '', ...navigator.languages].map(tag => tag.split('-', 1)[0] ?? '');
-const language = wanted.find(isLanguage) ?? 'en';
+const preferredLanguages = [preference('language') ?? '', ...navigator.languages].map(
+  tag => tag.split('-', 1)[0] ?? '',
+);
+const language = preferredLanguages.find(isLanguage) ?? 'en';
 const theme = preference('theme');
 const page = document.documentElement;
 page.lang = language;

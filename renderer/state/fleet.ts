@@ -142,10 +142,10 @@ export function withRefreshedWorkers(fleet: Fleet, read: WorkersRead): Fleet {
   const touched = new Set(since.map(reportedWorker));
   const changed = new Map<WorkerId, WorkerView>();
   for (const view of read.workers) {
-    const known = fleet.workers.get(view.id);
-    if (known === undefined) continue;
-    const next = isFlooded || touched.has(view.id) ? { ...known, ...heartbeatFields(view) } : view;
-    if (!isSame(next, known)) changed.set(view.id, next);
+    const shown = fleet.workers.get(view.id);
+    if (shown === undefined) continue;
+    const next = isFlooded || touched.has(view.id) ? { ...shown, ...heartbeatFields(view) } : view;
+    if (!isSame(next, shown)) changed.set(view.id, next);
   }
   return changed.size === 0 ? fleet : { ...fleet, workers: fleet.workers.with(changed) };
 }

@@ -100,6 +100,6 @@ function valuesOf<V>(chunks: readonly (Chunk<V> | undefined)[]): readonly V[] {
 }
 
 function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
+  let cached: { readonly value: T } | null = null;
+  return () => (cached ??= { value: make() }).value;
 }

@@ -71,9 +71,9 @@ function withPoint(series: LossSeries | undefined, attempt: number, point: LossP
 
 /** Removes every second point, so that the remaining points still cover the whole time. */
 function dropEverySecond(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs' | 'points'> {
-  const kept = points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
+  const everySecond = points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
   const spanMs = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0);
-  return { gapMs: spanMs / (maxPoints / 2), points: kept };
+  return { gapMs: spanMs / (maxPoints / 2), points: everySecond };
 }
 
 /** Replaces all points of an attempt with the server's stored losses, which already include these points. */

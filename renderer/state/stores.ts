@@ -60,8 +60,8 @@ const preferencesKey = 'trainyard.preferences';
  * Creates the store of the preferences, which saves them in `storage`. `wanted`: the languages that the browser
  * prefers.
  */
-export function createPreferences(storage: Storage, wanted: readonly string[]) {
-  const store = createStore<Preferences>(() => readPreferences(storage, wanted));
+export function createPreferences(storage: Storage, browserLanguages: readonly string[]) {
+  const store = createStore<Preferences>(() => readPreferences(storage, browserLanguages));
   store.subscribe(now => storage.setItem(preferencesKey, JSON.stringify(now)));
   return store;
 }
@@ -70,7 +70,7 @@ export type PreferencesStore = ReturnType<typeof createPreferences>;
 
 export const usePreferences = (store: PreferencesStore): Preferences => useStore(store);
 
-function readPreferences(storage: Storage, wanted: readonly string[]): Preferences {
+function readPreferences(storage: Storage, browserLanguages: readonly string[]): Preferences {
   const stored = parseObject(storage.getItem(preferencesKey));
   const theme = stored['theme'];
   const language = stored['language'];
@@ -79,7 +79,7 @@ function readPreferences(storage: Storage, wanted: readonly string[]): Preferenc
     language:
       typeof language === 'string' && (isLanguage(language) || language === pseudo)
         ? language
-        : preferredLanguage(wanted),
+        : preferredLanguage(browserLanguages),
     zone: stored['zone'] === 'utc' ? 'utc' : 'local',
     jobColumns: textsIn(stored['jobColumns']).slice(0, 8),
   };

@@ -21,7 +21,8 @@ export function styleSingleton() {
     users += 1;
     return () => {
       users -= 1;
-      if (users === 0) document.adoptedStyleSheets = document.adoptedStyleSheets.filter(one => one !== sheet);
+      if (users === 0)
+        document.adoptedStyleSheets = document.adoptedStyleSheets.filter(each => each !== sheet);
     };
   };
   return function StyleSheet({ styles }: Styles) {

@@ -142,9 +142,9 @@ export function arrangeByPosition<R>(
     if (position === undefined) others.push(row);
     else placed[position] = row;
   }
-  const kept: R[] = [];
-  for (const row of placed) if (row !== undefined) kept.push(row);
-  return others.length === 0 ? kept : [...kept, ...others];
+  const placedRows: R[] = [];
+  for (const row of placed) if (row !== undefined) placedRows.push(row);
+  return others.length === 0 ? placedRows : [...placedRows, ...others];
 }
 
 interface Sorting<R> {

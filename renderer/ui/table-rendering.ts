@@ -31,8 +31,8 @@ export function createWindow(): (range: Range) => number[] {
 }
 
 /** Adds the index of a row to be rendered even out of view; -1 for none. */
-export const withKept = (indexes: number[], kept: number): number[] =>
-  kept < 0 || indexes.includes(kept) ? indexes : [...indexes, kept].toSorted((a, b) => a - b);
+export const withKept = (indexes: number[], keptIndex: number): number[] =>
+  keptIndex < 0 || indexes.includes(keptIndex) ? indexes : [...indexes, keptIndex].toSorted((a, b) => a - b);
 
 /** Schedules the rendering of cells in rows that scroll into view. */
 export interface CellScheduler {

@@ -167,7 +167,7 @@ function useRowWindow<R>(
   { shown, scroller, opened }: RowWindowInput<R>,
 ) {
   const [rangeExtractor] = useState(createWindow);
-  const kept = keptId === null ? -1 : shown.rows.findIndex(row => idOf(row) === keptId);
+  const keptIndex = keptId === null ? -1 : shown.rows.findIndex(row => idOf(row) === keptId);
   const virtual = useVirtualizer({
     count: shown.rows.length,
     getScrollElement: () => scroller.current,
@@ -175,7 +175,7 @@ function useRowWindow<R>(
       const row = shown.rows[index];
       return row !== undefined && idOf(row) === opened ? rowHeight + detailsHeight : rowHeight;
     },
-    rangeExtractor: range => withKept(rangeExtractor(range), kept),
+    rangeExtractor: range => withKept(rangeExtractor(range), keptIndex),
   });
   useImperativeHandle(control, () => ({
     rows: shown.rows,

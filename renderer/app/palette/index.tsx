@@ -104,10 +104,10 @@ function useObjects(query: string) {
   const workers = may(workersApi.get)
     ? [...fleet.workers.values()].filter(({ id, name }) => isMatch(id, name)).slice(0, maxFound)
     : [];
-  const found = useFoundJobs(query, may(queueApi.list) && !fleet.hasAllEndedJobs, maxFound);
-  const known = [...fleet.jobs.values()].filter(job => isMatch(job.id, shownName(job), job.config_name));
+  const foundOnServer = useFoundJobs(query, may(queueApi.list) && !fleet.hasAllEndedJobs, maxFound);
+  const inMemory = [...fleet.jobs.values()].filter(job => isMatch(job.id, shownName(job), job.config_name));
   const jobs = may(queueApi.get)
-    ? [...known, ...found.filter(({ id }) => !fleet.jobs.has(id))].slice(0, maxFound)
+    ? [...inMemory, ...foundOnServer.filter(({ id }) => !fleet.jobs.has(id))].slice(0, maxFound)
     : [];
   return { workers, jobs };
 }

@@ -39,14 +39,14 @@ export const toSearchParams = (filters: AuditFilters): URLSearchParams =>
 
 /** Builds the query of the audit call. Leaves out times that are incomplete or invalid. */
 export function toQuery({ type, actor, target, since, until }: AuditFilters): AuditQuery {
-  const given = {
+  const fields = {
     event_type: type.trim(),
     actor_id: actor.trim(),
     target_id: target.trim(),
     since: toInstant(since),
     until: toInstant(until),
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
 }
 
 export const isEmpty = (filters: AuditFilters): boolean => names.every(name => filters[name] === '');

@@ -34,15 +34,15 @@ export function RunCurves({ ids, runs }: RunCurvesProps) {
   const t = useRunT();
   const palette = usePalette();
   const [params, setParams] = useSearchParams();
-  const wanted = ids.join();
+  const idList = ids.join();
   const view = useMemo(
     (): View => ({
       ...parseView(params),
       attempts: null,
       // The list of ids is another array after each read, but the text stays equal.
-      others: wanted.split(',').flatMap(word => JobId.safeParse(word).data ?? []),
+      others: idList.split(',').flatMap(word => JobId.safeParse(word).data ?? []),
     }),
-    [params, wanted],
+    [params, idList],
   );
   const change = useCallback(
     (next: Partial<View>) =>
@@ -51,8 +51,8 @@ export function RunCurves({ ids, runs }: RunCurvesProps) {
   );
   const { grid, width } = useWidth();
   // `useCompared` reads the curves again whenever this object is another one.
-  const own = useMemo(() => emptyCurves(runs), [runs]);
-  const compared = useCompared(view, own, width);
+  const noCurves = useMemo(() => emptyCurves(runs), [runs]);
+  const compared = useCompared(view, noCurves, width);
   const plans = useMemo(
     () =>
       chartsOf([...new Set(compared.flatMap(({ curves }) => curves.keys.map(({ key }) => key)))]).filter(
@@ -77,7 +77,7 @@ export function RunCurves({ ids, runs }: RunCurvesProps) {
             {plans.map(plan => (
               <Chart
                 key={plan.id}
-                curves={own}
+                curves={noCurves}
                 onZoom={zoomTo}
                 marks={[]}
                 range={zoom ?? widened(all)}

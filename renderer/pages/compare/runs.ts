@@ -29,8 +29,8 @@ export function variedKeys(runs: readonly Run[]): Varied {
   const isSweep = runs.length > 0 && runs.every(({ job }) => job.sweep !== null);
   const valuesOf = ({ job, config }: Run): FlatConfig =>
     isSweep ? new Map(Object.entries(job.sweep ?? {})) : (config ?? new Map<string, unknown>());
-  const known = isSweep ? runs : runs.filter(({ config }) => config !== null);
-  const keys = differingKeys(known.map(valuesOf)).slice(0, maxKeys);
+  const runsWithConfig = isSweep ? runs : runs.filter(({ config }) => config !== null);
+  const keys = differingKeys(runsWithConfig.map(valuesOf)).slice(0, maxKeys);
   return { keys, valueOf: (run, key) => valuesOf(run).get(key) };
 }
 

@@ -19,10 +19,10 @@ interface DatasetPageProps {
 export function DatasetPage({ id, read: { answer, datasets, failure, reload } }: DatasetPageProps) {
   const t = useT();
   const [key, setKey] = useState<string | null>(null);
-  const found = datasetWith(datasets, id);
-  if (found !== undefined && found.key !== key) setKey(found.key);
+  const current = datasetWith(datasets, id);
+  if (current !== undefined && current.key !== key) setKey(current.key);
   // The version in the URL may have just been deleted, so keep showing its dataset.
-  const dataset = found ?? datasets.find(each => each.key === key);
+  const dataset = current ?? datasets.find(each => each.key === key);
   return (
     <div className="page data-page" aria-busy={answer === null && failure === null}>
       <nav className="crumb" aria-label={t('data.back')}>

@@ -66,14 +66,14 @@ const fileId = ({ job_id: job, key }: SampleView): string => `${job} ${key}`;
 export function groupByJob(samples: readonly GallerySample[]): readonly JobGroup[] {
   const groups = new Map<JobId, GallerySample[]>();
   for (const sample of samples) {
-    const own = groups.get(sample.view.job_id);
-    if (own === undefined) groups.set(sample.view.job_id, [sample]);
-    else own.push(sample);
+    const samplesOfJob = groups.get(sample.view.job_id);
+    if (samplesOfJob === undefined) groups.set(sample.view.job_id, [sample]);
+    else samplesOfJob.push(sample);
   }
-  return [...groups].map(([job, own]) => ({
+  return [...groups].map(([job, samplesOfJob]) => ({
     job,
-    name: own[0] === undefined ? job : shownName(own[0].view),
-    samples: own,
+    name: samplesOfJob[0] === undefined ? job : shownName(samplesOfJob[0].view),
+    samples: samplesOfJob,
   }));
 }
 
@@ -134,13 +134,15 @@ export interface Neighbours {
  * step. Samples without a position follow each other by name.
  */
 export function neighboursOf(sample: GallerySample, samples: readonly GallerySample[]): Neighbours {
-  const own = samples.filter(({ view }) => view.job_id === sample.view.job_id);
+  const samplesOfJob = samples.filter(({ view }) => view.job_id === sample.view.job_id);
   const { at } = sample;
   if (at === null) {
-    const others = own.filter(each => each.at === null).toSorted((a, b) => natural.compare(a.name, b.name));
+    const others = samplesOfJob
+      .filter(each => each.at === null)
+      .toSorted((a, b) => natural.compare(a.name, b.name));
     return { ...around(others, others.indexOf(sample)), above: null, below: null };
   }
-  const { rows } = compareSamples(own, at.unit);
+  const { rows } = compareSamples(samplesOfJob, at.unit);
   const row = rows.findIndex(({ promptKey }) => promptKey === sample.promptKey);
   const atStep = (index: number): GallerySample | null => {
     const ofPrompt = rows[index]?.byJob.get(sample.view.job_id) ?? [];

@@ -125,13 +125,13 @@ function watchNewest({ read, newest, onRead }: WatchDeps): () => void {
   const { signal } = controller;
   const readNew = async (): Promise<void> => {
     let cursor: string | null = null;
-    const known = newest();
+    const newestShown = newest();
     for (let pages = 0; pages < maxNewPages; pages += 1) {
       const answer = await read(cursor, pages === 0 ? pollSize : pageSize, signal);
       if (signal.aborted || !answer.ok) return;
       const { samples, next } = answer.page;
       if (samples.length > 0) onRead(samples);
-      if (next === null || samples.some(({ order }) => order <= known)) return;
+      if (next === null || samples.some(({ order }) => order <= newestShown)) return;
       cursor = next;
     }
   };

@@ -30,12 +30,12 @@ function findBest(jobs: Iterable<JobView>): ReadonlySet<JobId> {
 type Jobs = ReadonlyMap<JobId, JobView>;
 
 /** Each version of the jobs in memory is a map of its own, so all cells of a table share one result. */
-const known = new WeakMap<Jobs, ReadonlySet<JobId>>();
+const bestByVersion = new WeakMap<Jobs, ReadonlySet<JobId>>();
 
 export function bestOfGroups(jobs: Jobs): ReadonlySet<JobId> {
-  const before = known.get(jobs);
+  const before = bestByVersion.get(jobs);
   if (before !== undefined) return before;
   const best = findBest(jobs.values());
-  known.set(jobs, best);
+  bestByVersion.set(jobs, best);
   return best;
 }

@@ -32,8 +32,8 @@ const clockFormat = perLocale({ timeStyle: 'short' });
 /** Formats a duration with its two largest units: "2d 3h", "4m 12s". */
 export function duration(seconds: number, language: string): string {
   const whole = Math.max(0, Math.round(seconds));
-  const found = units.findIndex(([, size]) => whole >= size);
-  const largest = found === -1 ? units.length - 1 : found;
+  const firstFitting = units.findIndex(([, size]) => whole >= size);
+  const largest = firstFitting === -1 ? units.length - 1 : firstFitting;
   const [unit, size] = units[largest] ?? (['second', 1] as const);
   const [nextUnit, nextSize] = units[largest + 1] ?? (['second', 1] as const);
   const formats = unitFormats(language);
@@ -84,8 +84,8 @@ export const clock = (at: string, place: FormatLocale): string => clockFormat(pl
 
 /** Returns the name of the priority, and also its number when it lies between two named ones. */
 export function priorityText(priority: number, t: Translator): string {
-  const known = priorityNames.find(name => priorities[name] === priority);
-  if (known !== undefined) return t(`jobs.priority.${known}`);
+  const exact = priorityNames.find(name => priorities[name] === priority);
+  if (exact !== undefined) return t(`jobs.priority.${exact}`);
   const below = priorityNames.findLast(name => priorities[name] <= priority) ?? 'low';
   return t('jobs.priority.between', { name: t(`jobs.priority.${below}`), number: priority });
 }

@@ -32,12 +32,12 @@ export function Warnings({ warnings }: { readonly warnings: List }) {
       nearest_key: nearest = null,
       message,
     } = warning;
-    const known = Object.hasOwn(keys, code) ? keys[code] : undefined;
-    const given = { worker, trainer, key, placeholder: '{output_dir}' };
+    const textKey = Object.hasOwn(keys, code) ? keys[code] : undefined;
+    const values = { worker, trainer, key, placeholder: '{output_dir}' };
     return (
       <p key={code + key} className="notice">
-        <strong>{t('jobs.warning')}</strong> {known === undefined ? message : t(known, given)}
-        {known !== undefined && nearest !== null && ` ${t('jobs.warning.nearestKey', { key: nearest })}`}
+        <strong>{t('jobs.warning')}</strong> {textKey === undefined ? message : t(textKey, values)}
+        {textKey !== undefined && nearest !== null && ` ${t('jobs.warning.nearestKey', { key: nearest })}`}
       </p>
     );
   });

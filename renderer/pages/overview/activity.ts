@@ -121,10 +121,8 @@ function withPoolNames(all: readonly Activity[]): readonly Activity[] {
 /** An event and its audit row are written together, but their timestamps may differ by up to this much. */
 const togetherMs = 1_000;
 
-const isSame = (one: Activity, other: Activity): boolean =>
-  one.type === other.type &&
-  one.id === other.id &&
-  Math.abs(Date.parse(one.at) - Date.parse(other.at)) < togetherMs;
+const isSame = (a: Activity, b: Activity): boolean =>
+  a.type === b.type && a.id === b.id && Math.abs(Date.parse(a.at) - Date.parse(b.at)) < togetherMs;
 
 /** A part of a sentence: a text, or the place of a link. */
 export type SentencePart =

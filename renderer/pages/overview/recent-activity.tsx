@@ -70,13 +70,13 @@ function Part({ part, activity }: { readonly part: SentencePart; readonly activi
 
 /** Links to the object of an event. */
 function Target({ kind, id, name }: NonNullable<Activity['target']>) {
-  const known = useFleet(({ fleet }) => {
+  const currentName = useFleet(({ fleet }) => {
     if (kind === 'worker') return fleet.workers.get(WorkerId.parse(id))?.name;
     const job = kind === 'job' ? fleet.jobs.get(JobId.parse(id)) : undefined;
     return job && shownName(job);
   });
   const ThingLink = links[kind];
-  return <ThingLink id={id}>{known ?? name ?? id}</ThingLink>;
+  return <ThingLink id={id}>{currentName ?? name ?? id}</ThingLink>;
 }
 
 const links = { worker: WorkerLink, job: JobLink, pool: PoolLink } as const;

@@ -243,8 +243,8 @@ function errorOf(field: string, issue: Issue): FieldError {
   const scale = field === 'wall_time_h' ? 3_600 : 1;
   const { code, origin } = issue;
   if (field === 'to') return { name: code === 'custom' ? 'sameHours' : 'time' };
-  const own = byField[field];
-  if (own !== undefined) return { name: own };
+  const nameOfField = byField[field];
+  if (nameOfField !== undefined) return { name: nameOfField };
   if (code === 'invalid_type') return { name: issue.expected === 'int' ? 'whole' : 'number' };
   if (code === 'too_small' && origin === 'string') return { name: 'required' };
   if (code === 'too_small') return { name: 'min', values: { min: Number(issue.minimum) / scale } };

@@ -18,20 +18,20 @@ export function Approvals() {
   const t = useT();
   const { perform } = useJobActions();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
-  const wanted = useMemo(
+  const waitingJobs = useMemo(
     () =>
       [...jobs.values()].filter(waitsForApproval).toSorted((a, b) => (a.queued_at < b.queued_at ? -1 : 1)),
     [jobs],
   );
-  if (wanted.length === 0) return null;
-  const title = t('queue.approval', { count: wanted.length });
+  if (waitingJobs.length === 0) return null;
+  const title = t('queue.approval', { count: waitingJobs.length });
   return (
     <section className="card" aria-labelledby="queue-approval">
       <h2 id="queue-approval">
-        {wanted.length > maxShown ? <Link href="/jobs?q=state:blocked">{title}</Link> : title}
+        {waitingJobs.length > maxShown ? <Link href="/jobs?q=state:blocked">{title}</Link> : title}
       </h2>
       <ul className="approvals">
-        {wanted.slice(0, maxShown).map(job => (
+        {waitingJobs.slice(0, maxShown).map(job => (
           <li key={job.id}>
             <span className="approval-job">
               <Link href={`/jobs/${job.id}`}>{shownName(job)}</Link>

@@ -92,7 +92,7 @@ function LimitsForm({ limits }: LimitsProps) {
   const [localJobs, setLocalJobs] = useState(String(limits.local_job_max_concurrent ?? ''));
   const [isFair, setIsFair] = useState(limits.enable_fair_share);
   const [approval, setApproval] = useState(limits.approval_required_for.join(', '));
-  const wanted = {
+  const newLimits = {
     max_concurrent: limitOf(all),
     user_max_concurrent: limitOf(user),
     team_max_concurrent: limitOf(team),
@@ -102,28 +102,28 @@ function LimitsForm({ limits }: LimitsProps) {
     local_job_max_concurrent: limitOf(localJobs),
   };
   const isSame =
-    wanted.max_concurrent === limits.max_concurrent &&
-    wanted.user_max_concurrent === limits.user_max_concurrent &&
-    wanted.team_max_concurrent === limits.team_max_concurrent &&
-    wanted.enable_fair_share === limits.enable_fair_share &&
-    wanted.local_gpu_max_concurrent === limits.local_gpu_max_concurrent &&
-    wanted.local_job_max_concurrent === limits.local_job_max_concurrent &&
-    wanted.approval_required_for.join() === limits.approval_required_for.join();
+    newLimits.max_concurrent === limits.max_concurrent &&
+    newLimits.user_max_concurrent === limits.user_max_concurrent &&
+    newLimits.team_max_concurrent === limits.team_max_concurrent &&
+    newLimits.enable_fair_share === limits.enable_fair_share &&
+    newLimits.local_gpu_max_concurrent === limits.local_gpu_max_concurrent &&
+    newLimits.local_job_max_concurrent === limits.local_job_max_concurrent &&
+    newLimits.approval_required_for.join() === limits.approval_required_for.join();
   const trouble = (limit: number | null | undefined) =>
     limit === undefined ? t('queue.limits.whole') : undefined;
-  const isWrong = Object.values(wanted).includes(undefined);
+  const isWrong = Object.values(newLimits).includes(undefined);
   const save = (event: SubmitEvent): void => {
     event.preventDefault();
     void client
-      .call(queueApi.limit, { body: wanted })
+      .call(queueApi.limit, { body: newLimits })
       .then(answer => !answer.ok && showFailure(t, answer.failure));
   };
   const numbers = [
-    ['queue.limits.all', all, setAll, wanted.max_concurrent],
-    ['queue.limits.user', user, setUser, wanted.user_max_concurrent],
-    ['queue.limits.team', team, setTeam, wanted.team_max_concurrent],
-    ['queue.limits.localGpus', localGpus, setLocalGpus, wanted.local_gpu_max_concurrent],
-    ['queue.limits.localJobs', localJobs, setLocalJobs, wanted.local_job_max_concurrent],
+    ['queue.limits.all', all, setAll, newLimits.max_concurrent],
+    ['queue.limits.user', user, setUser, newLimits.user_max_concurrent],
+    ['queue.limits.team', team, setTeam, newLimits.team_max_concurrent],
+    ['queue.limits.localGpus', localGpus, setLocalGpus, newLimits.local_gpu_max_concurrent],
+    ['queue.limits.localJobs', localJobs, setLocalJobs, newLimits.local_job_max_concurrent],
   ] as const;
   return (
     <form className="card" aria-labelledby="queue-limits" onSubmit={save}>

@@ -18,10 +18,10 @@ export type Plan =
   | { readonly kind: 'refused'; readonly why: Refusal; readonly beside: JobView };
 
 /** Returns why the server would refuse to move the job next to the other one; null if it would not. */
-function refusalOf(job: JobView, other: JobView): Refusal | null {
-  if (other.is_top) return job.is_top ? null : 'targetIsTop';
+function refusalOf(job: JobView, target: JobView): Refusal | null {
+  if (target.is_top) return job.is_top ? null : 'targetIsTop';
   if (job.is_top) return 'jobIsTop';
-  return effectivePriority(job) === effectivePriority(other) ? null : 'priority';
+  return effectivePriority(job) === effectivePriority(target) ? null : 'priority';
 }
 
 /** Plans the drop of a job into the gap above the row with this index. */
@@ -59,7 +59,7 @@ export function stepFrom(gap: number, { step, from, count }: StepInput): number 
   const others = count - 1;
   // Count without the job's own row, so that the two gaps beside it are one position.
   const at = gap > from ? gap - 1 : gap;
-  const wanted = {
+  const row = {
     up: at - 1,
     down: at + 1,
     pageUp: at - pageRows,
@@ -67,7 +67,7 @@ export function stepFrom(gap: number, { step, from, count }: StepInput): number 
     first: 0,
     last: others,
   }[step];
-  const to = Math.max(0, Math.min(others, wanted));
+  const to = Math.max(0, Math.min(others, row));
   return to > from ? to + 1 : to;
 }
 

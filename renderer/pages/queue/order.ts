@@ -38,8 +38,8 @@ export type RowCache = (job: JobView, place: number | null) => QueueRow;
 export function createRowCache(): RowCache {
   const rows = new WeakMap<JobView, QueueRow>();
   return (job, place) => {
-    const known = rows.get(job);
-    if (known?.place === place) return known;
+    const cached = rows.get(job);
+    if (cached?.place === place) return cached;
     const row = { job, place };
     rows.set(job, row);
     return row;

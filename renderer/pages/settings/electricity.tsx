@@ -34,14 +34,14 @@ function ElectricityForm({ electricity, change }: ElectricityProps) {
   const t = useT();
   const [price, setPrice] = useState(String(electricity.price_per_kwh ?? ''));
   const [currency, setCurrency] = useState(electricity.currency ?? '');
-  const wanted = {
+  const newSettings = {
     price_per_kwh: price.trim() === '' ? null : Number(price),
     currency: currency.trim() === '' ? null : currency.trim(),
   };
   const isSame =
-    wanted.price_per_kwh === electricity.price_per_kwh && wanted.currency === electricity.currency;
+    newSettings.price_per_kwh === electricity.price_per_kwh && newSettings.currency === electricity.currency;
   return (
-    <SettingsForm wanted={{ electricity: wanted }} isSame={isSame} change={change}>
+    <SettingsForm wanted={{ electricity: newSettings }} isSame={isSame} change={change}>
       <label>
         {t('electricity.price')}
         <input

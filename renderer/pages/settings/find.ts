@@ -26,10 +26,10 @@ export function findSettings(
 ): readonly FoundSetting[] {
   const words = fold(query).split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
-  const found = topics.flatMap(({ name, title, entries }) =>
+  const matches = topics.flatMap(({ name, title, entries }) =>
     entries.flatMap(entry => match(entry, { name, title: t(title) }, words, t)),
   );
-  return found.toSorted((one, other) => one.rank - other.rank).slice(0, maxFound);
+  return matches.toSorted((a, b) => a.rank - b.rank).slice(0, maxFound);
 }
 
 interface TopicTitle {
@@ -51,14 +51,14 @@ function match(
   const whole = [label, title, ...details].map(fold).join('\n');
   if (!words.every(word => whole.includes(word))) return [];
   const isIn = (text: string): boolean => words.every(word => fold(text).includes(word));
-  const found = { label, topic: title, href: `/settings/${name}#${id}` };
+  const setting = { label, topic: title, href: `/settings/${name}#${id}` };
   if (isIn(label)) {
     const startsLabel = fold(label).startsWith(words[0] ?? '');
-    return [{ ...found, text: null, rank: startsLabel ? 0 : 1 }];
+    return [{ ...setting, text: null, rank: startsLabel ? 0 : 1 }];
   }
-  if (isIn(title)) return [{ ...found, text: null, rank: 3 }];
+  if (isIn(title)) return [{ ...setting, text: null, rank: 3 }];
   const text = details.find(each => words.some(word => fold(each).includes(word))) ?? null;
-  return [{ ...found, text, rank: 2 }];
+  return [{ ...setting, text, rank: 2 }];
 }
 
 /** Ignores case and the accents of Latin letters. */

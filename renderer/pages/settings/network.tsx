@@ -133,11 +133,11 @@ function Unshare({ onConfirm, onClose }: UnshareProps) {
 function PublicUrl({ url, change }: { readonly url: string; readonly change: ChangeSettings }) {
   const t = useT();
   const [text, setText] = useState(url);
-  const wanted = text.trim();
+  const newUrl = text.trim();
   return (
     <SettingsForm
-      wanted={{ public_url: wanted === '' ? null : wanted }}
-      isSame={wanted === url}
+      wanted={{ public_url: newUrl === '' ? null : newUrl }}
+      isSame={newUrl === url}
       change={change}
     >
       <label>

@@ -38,9 +38,9 @@ interface RetentionFormProps {
 function RetentionForm({ days, change }: RetentionFormProps) {
   const t = useT();
   const [text, setText] = useState(String(days ?? ''));
-  const wanted = text.trim() === '' ? null : Number(text);
+  const newDays = text.trim() === '' ? null : Number(text);
   return (
-    <SettingsForm wanted={{ audit_retention_days: wanted }} isSame={wanted === days} change={change}>
+    <SettingsForm wanted={{ audit_retention_days: newDays }} isSame={newDays === days} change={change}>
       <label>
         {t('retention.days')}
         <input

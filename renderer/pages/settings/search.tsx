@@ -13,16 +13,16 @@ interface SearchProps {
 export function SettingsSearch({ topics, onJump }: SearchProps) {
   const t = useSettingsT();
   const [query, setQuery] = useState('');
-  const found = useMemo(() => findSettings(topics, query, t), [topics, query, t]);
+  const matches = useMemo(() => findSettings(topics, query, t), [topics, query, t]);
   const box = useCombobox(
-    found.map(({ href }) => href),
+    matches.map(({ href }) => href),
     href => {
       setQuery('');
       onJump(href);
     },
     () => undefined,
   );
-  const isEmpty = query.trim() !== '' && found.length === 0;
+  const isEmpty = query.trim() !== '' && matches.length === 0;
   return (
     <div className="settings-search">
       <input
@@ -37,20 +37,20 @@ export function SettingsSearch({ topics, onJump }: SearchProps) {
         }}
         onKeyDown={event => {
           // Enter opens the best match, so that nobody must press the arrow key first.
-          const [best] = found;
+          const [best] = matches;
           const isChosen = box.field['aria-activedescendant'] !== undefined;
           if (event.key === 'Enter' && best !== undefined && !isChosen) box.take(best.href);
           else box.field.onKeyDown(event);
         }}
       />
       <div {...box.list} aria-label={t('topics.search.results')} className="settings-found">
-        {found.map((each, place) => (
+        {matches.map((each, place) => (
           <Found key={each.href} {...box.option(place)} found={each} onChoose={() => box.take(each.href)} />
         ))}
       </div>
       <span role="status" className={isEmpty ? 'settings-found-none' : 'unseen'}>
         {isEmpty && t('topics.search.none', { query: query.trim() })}
-        {found.length > 0 && t('topics.search.count', { count: found.length })}
+        {matches.length > 0 && t('topics.search.count', { count: matches.length })}
       </span>
     </div>
   );

@@ -57,12 +57,12 @@ function WorkerForm({ worker, change }: WorkerFormProps) {
   const [trainer, setTrainer] = useState(worker.trainer ?? '');
   const isTrainerFixed = by.trainer !== null || !isAllowed;
   const isSame = gpus.trim() === (worker.gpus ?? '') && trainer.trim() === (worker.trainer ?? '');
-  const wanted = {
+  const newSettings = {
     ...(by.gpus === null && { gpus: orNull(gpus) }),
     ...(!isTrainerFixed && { trainer: orNull(trainer) }),
   };
   return (
-    <SettingsForm wanted={{ local_worker: wanted }} isSame={isSame} change={change}>
+    <SettingsForm wanted={{ local_worker: newSettings }} isSame={isSame} change={change}>
       <label>
         {t('settings.here.gpus')}
         <input

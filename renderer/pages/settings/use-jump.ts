@@ -31,10 +31,10 @@ const readFragment = (): string => location.hash.slice(1);
 
 /** Focuses a control, or the section of a heading. Returns false when the page has no such element. */
 function focusSetting(root: HTMLElement, id: string): boolean {
-  const named = root.querySelector<HTMLElement>(`#${CSS.escape(id)}`);
-  if (named === null) return false;
-  const isControl = named.matches('input, select, textarea, button');
-  const target = isControl ? named : (named.closest<HTMLElement>('.settings-tls, .card') ?? named);
+  const element = root.querySelector<HTMLElement>(`#${CSS.escape(id)}`);
+  if (element === null) return false;
+  const isControl = element.matches('input, select, textarea, button');
+  const target = isControl ? element : (element.closest<HTMLElement>('.settings-tls, .card') ?? element);
   if (!isControl) target.tabIndex = -1;
   target.focus({ preventScroll: true });
   target.scrollIntoView({ block: isControl ? 'center' : 'start' });

@@ -22,20 +22,20 @@ const everything = {};
 function FleetTimeline() {
   const t = useTimelineT();
   const [params, setParams] = useSearchParams();
-  const wanted = params.get('zoom');
-  const view = useView(zooms[isZoom(wanted) ? wanted : 'day']);
+  const zoomParam = params.get('zoom');
+  const view = useView(zooms[isZoom(zoomParam) ? zoomParam : 'day']);
   const remember = useCallback(
     (zoom: Zoom) => setParams(zoom === 'day' ? {} : { zoom }, { replace: true }),
     [setParams],
   );
   useZoomNotice(view, remember);
-  const known = useFleet(({ fleet }) => fleet.workers);
+  const fleetWorkers = useFleet(({ fleet }) => fleet.workers);
   const isEmpty = useFleet(
     ({ fleet }) => fleet.seq >= 0 && fleet.workers.size === 0 && fleet.jobs.size === 0,
   );
   const workers = useMemo(
-    () => [...known.values()].map(({ id, name }): RowWorker => ({ id, name, isDeleted: false })),
-    [known],
+    () => [...fleetWorkers.values()].map(({ id, name }): RowWorker => ({ id, name, isDeleted: false })),
+    [fleetWorkers],
   );
   return (
     <div className="page timeline-page">

@@ -26,15 +26,15 @@ export function Timeline({ workers, filter, view }: TimelineProps) {
   const host = useHost();
   const [isTable, setTable] = useState(false);
   const { timeline, bars, failure, reload } = useTimeline(filter, view.range);
-  const named = useMemo(
+  const listedWorkers = useMemo(
     () => timeline?.workers.map(({ id, name, deleted }) => ({ id, name, isDeleted: deleted })) ?? noWorkers,
     [timeline],
   );
   const hasNamesAbove = host.nameWidth === 0;
   const { now, range } = view;
   const layout = useMemo(
-    () => createLayout({ workers: workersToShow(workers, named), bars, now, hasNamesAbove }),
-    [workers, named, bars, now, hasNamesAbove],
+    () => createLayout({ workers: workersToShow(workers, listedWorkers), bars, now, hasNamesAbove }),
+    [workers, listedWorkers, bars, now, hasNamesAbove],
   );
   const shown = layout.bars.filter(({ bar, end }) => end >= range.from && bar.from <= range.to);
   return (

@@ -64,21 +64,21 @@ export function useGestures({ canvas, scale, view, find, onOpen }: GestureOption
         event.currentTarget.setPointerCapture(event.pointerId);
       },
       onPointerMove(event: PointerEvent) {
-        const held = drag.current;
-        if (held === null) return setHovered(find(...pointOf(event)));
-        const moved = event.clientX - held.x;
-        if (!held.isMoving && Math.abs(moved) < dragPx) return undefined;
-        drag.current = { ...held, isMoving: true };
+        const activeDrag = drag.current;
+        if (activeDrag === null) return setHovered(find(...pointOf(event)));
+        const moved = event.clientX - activeDrag.x;
+        if (!activeDrag.isMoving && Math.abs(moved) < dragPx) return undefined;
+        drag.current = { ...activeDrag, isMoving: true };
         setHovered(null);
-        const { from, to, width } = held.scale;
+        const { from, to, width } = activeDrag.scale;
         return view.show(pan({ from, to }, (-moved / width) * (to - from)));
       },
       onPointerUp(event: PointerEvent) {
-        const held = drag.current;
+        const activeDrag = drag.current;
         drag.current = null;
-        if (held === null || held.isMoving) return;
-        const found = find(...pointOf(event));
-        if (found !== null) onOpen(found);
+        if (activeDrag === null || activeDrag.isMoving) return;
+        const bar = find(...pointOf(event));
+        if (bar !== null) onOpen(bar);
       },
       onPointerCancel() {
         drag.current = null;

@@ -63,14 +63,15 @@ export function identifyingLabels(
   workers: Iterable<WorkerView>,
 ): Readonly<Record<string, string>> | null {
   // Leave out values with pattern characters, because a job would read them as patterns.
-  const own = Object.entries(worker.labels).filter(([, value]) => !/[*?[\]\\]/.test(value));
+  const plainLabels = Object.entries(worker.labels).filter(([, value]) => !/[*?[\]\\]/.test(value));
   for (const other of workers)
-    if (other.id !== worker.id && own.every(([key, value]) => other.labels[key] === value)) return null;
-  return Object.fromEntries(own);
+    if (other.id !== worker.id && plainLabels.every(([key, value]) => other.labels[key] === value))
+      return null;
+  return Object.fromEntries(plainLabels);
 }
 
 /** Returns the temperature of the hottest GPU in degrees Celsius; null when none is reported. */
 export function hottest({ status, gpu_figures: gpus }: WorkerView): number | null {
-  const known = gpus.flatMap(({ temperature_c: degrees }) => degrees ?? []);
-  return status === 'offline' || known.length === 0 ? null : Math.max(...known);
+  const degreesOfGpus = gpus.flatMap(({ temperature_c: degrees }) => degrees ?? []);
+  return status === 'offline' || degreesOfGpus.length === 0 ? null : Math.max(...degreesOfGpus);
 }

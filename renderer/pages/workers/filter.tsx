@@ -73,10 +73,11 @@ function byState(words: readonly string[]): Test | null {
 /** Returns the test for a label: `team`, `team=nlp` or `team=nl*`. */
 function byLabel(value: string): Test {
   const [key = '', ...rest] = value.split('=');
-  const wanted = rest.length === 0 ? null : globToRegExp(rest.join('='));
+  const valuePattern = rest.length === 0 ? null : globToRegExp(rest.join('='));
   return ({ labels }) =>
     Object.entries(labels).some(
-      ([name, text]) => name.toLowerCase() === key && (wanted === null || wanted.test(text.toLowerCase())),
+      ([name, text]) =>
+        name.toLowerCase() === key && (valuePattern === null || valuePattern.test(text.toLowerCase())),
     );
 }
 

@@ -13,8 +13,8 @@ export function useAttemptMarks(
   const t = useT();
   const workerOf = useCallback(
     (number: number) => {
-      const found = attempts.find(({ attempt }) => attempt === number);
-      return found?.worker_name ?? found?.worker_id ?? '?';
+      const attempt = attempts.find(({ attempt }) => attempt === number);
+      return attempt?.worker_name ?? attempt?.worker_id ?? '?';
     },
     [attempts],
   );

@@ -53,10 +53,10 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
   const [point, setPoint] = useState<number | null>(null);
   const { axis, attempts, smoothing } = view;
   const isLog = view.isLog && plan.kind === 'trainer';
-  const own = useMemo(() => toLines(curves, plan, axis, attempts), [curves, plan, axis, attempts]);
+  const linesOfJob = useMemo(() => toLines(curves, plan, axis, attempts), [curves, plan, axis, attempts]);
   const lines = useMemo(
-    () => [...own, ...toComparedLines(curves, compared, plan, axis)],
-    [own, curves, compared, plan, axis],
+    () => [...linesOfJob, ...toComparedLines(curves, compared, plan, axis)],
+    [linesOfJob, curves, compared, plan, axis],
   );
   const data = useMemo(() => align(lines, { smoothing, isLog }), [lines, smoothing, isLog]);
   const shape = useMemo(
@@ -64,7 +64,7 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
     [axis, isLog, palette, t, plan],
   );
   // A comparison without a job of its own summarizes all jobs.
-  const summary = summarize(own.length === 0 ? lines : own);
+  const summary = summarize(linesOfJob.length === 0 ? lines : linesOfJob);
   const title = chartTitle(plan, t);
   const withoutStep = lines.reduce((sum, each) => sum + each.withoutStep, 0);
   const isDrawn = data.columns.some(({ value }) => value.some(cell => typeof cell === 'number'));

@@ -62,8 +62,11 @@ function Picker({ taken, onChoose }: PickerProps) {
   const fieldId = useId();
   const [text, setText] = useState('');
   const [isAsked, setAsked] = useState(false);
-  const found = useFound(text.trim(), isAsked);
-  const fitting = useMemo(() => (found ?? []).filter(({ id }) => !taken.includes(id)), [found, taken]);
+  const foundJobs = useFound(text.trim(), isAsked);
+  const fitting = useMemo(
+    () => (foundJobs ?? []).filter(({ id }) => !taken.includes(id)),
+    [foundJobs, taken],
+  );
   const box = useCombobox(
     fitting.map(({ id }) => id),
     id => {
@@ -114,7 +117,7 @@ function Picker({ taken, onChoose }: PickerProps) {
         </div>
       </div>
       <span id={hintId} className="muted" role="status">
-        {isAsked && found !== null && fitting.length === 0 && t('curves.compare.none')}
+        {isAsked && foundJobs !== null && fitting.length === 0 && t('curves.compare.none')}
       </span>
     </div>
   );

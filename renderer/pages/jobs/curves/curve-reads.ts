@@ -22,9 +22,9 @@ const overviewPoints = 50;
 
 /** Returns the number of points to request per curve: one per pixel, but fewer when there are many curves. @internal */
 export function pointsFor(widthPx: number, curves: number): number {
-  const wanted = Math.ceil(Math.max(1, widthPx) / 200) * 200;
+  const pointsForWidth = Math.ceil(Math.max(1, widthPx) / 200) * 200;
   const maxPerCurve = Math.max(minPoints, Math.floor(maxDots / Math.max(1, curves)));
-  return Math.min(wanted, maxPerCurve, 5_000);
+  return Math.min(pointsForWidth, maxPerCurve, 5_000);
 }
 
 type Query = Readonly<Record<string, string>>;
@@ -134,9 +134,9 @@ export function useCompared(
   const t = useT();
   const { client } = usePanel();
   const [read, setRead] = useState<ReadonlyMap<JobId, Compared>>(new Map());
-  const wanted = others.join();
+  const idList = others.join();
   // Create a new array only when the URL changes, because it is a dependency of the effect.
-  const ids = useMemo(() => wanted.split(',').flatMap(word => JobId.safeParse(word).data ?? []), [wanted]);
+  const ids = useMemo(() => idList.split(',').flatMap(word => JobId.safeParse(word).data ?? []), [idList]);
   /** Jobs that could not be loaded, so that each failure is shown only once. */
   const failed = useRef(new Set<JobId>());
   const [from, to] = zoom ?? [];

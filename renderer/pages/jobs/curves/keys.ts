@@ -50,7 +50,7 @@ function gpuOf(key: string): (ChartKey & { readonly gpu: number; readonly figure
   return gpu === undefined || figure === undefined ? null : { key, gpu: Number(gpu), figure };
 }
 
-const known: Readonly<Record<string, MessageKey>> = {
+const titleKeys: Readonly<Record<string, MessageKey>> = {
   loss: 'curves.key.loss',
   learning_rate: 'curves.key.rate',
   steps_per_second: 'curves.key.speed',
@@ -59,6 +59,6 @@ const known: Readonly<Record<string, MessageKey>> = {
 /** Returns the translated name of the metric, or the trainer's own name when there is no translation. */
 export function chartTitle(chart: ChartPlan, t: Translator): string {
   if (chart.kind === 'gpu') return t(`curves.gpu.${chart.figure}`);
-  const key = known[chart.id];
+  const key = titleKeys[chart.id];
   return key === undefined ? chart.id : t(key);
 }

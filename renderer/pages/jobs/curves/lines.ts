@@ -91,9 +91,9 @@ export function toComparedLines(
 
 /** Returns the smallest range that covers all given ranges; null when there is none. */
 export function coveringRange(ranges: readonly (AxisRange | null)[]): AxisRange | null {
-  const known = ranges.filter(range => range !== null);
-  if (known.length === 0) return null;
-  return [Math.min(...known.map(([from]) => from)), Math.max(...known.map(([, to]) => to))];
+  const nonEmpty = ranges.filter(range => range !== null);
+  if (nonEmpty.length === 0) return null;
+  return [Math.min(...nonEmpty.map(([from]) => from)), Math.max(...nonEmpty.map(([, to]) => to))];
 }
 
 function dotOf(point: MetricBucket, axis: Axis, offsetMs: number): Dot | null {

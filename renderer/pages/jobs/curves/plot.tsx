@@ -43,11 +43,11 @@ export function Plot({ label, lines, data, shape, range, marks, width, onZoom, o
       onDraw: drawn => placeMarks(drawn, now.current.marks),
     };
     const options = optionsOf(now.current.lines, now.current.width, shape, events);
-    const made = new UPlot(options, now.current.table, host.current);
-    plot.current = made;
+    const chart = new UPlot(options, now.current.table, host.current);
+    plot.current = chart;
     return () => {
       plot.current = null;
-      made.destroy();
+      chart.destroy();
     };
   }, [shape, styleKey]);
   useEffect(() => plot.current?.setData(table), [table, range, marks]);

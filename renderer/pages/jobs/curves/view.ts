@@ -19,7 +19,7 @@ export interface View {
 export const maxOthers = 4;
 
 /** Reads the view from the URL. Ignores invalid values, and ignores `own`, the job itself, among the compared jobs. */
-export function parseView(params: URLSearchParams, own: JobId | null = null): View {
+export function parseView(params: URLSearchParams, shownJob: JobId | null = null): View {
   const smoothing = Number(params.get('smooth') ?? 0);
   const attempts = (params.get('attempts') ?? '').split(',').flatMap(word => positive(word) ?? []);
   return {
@@ -28,7 +28,7 @@ export function parseView(params: URLSearchParams, own: JobId | null = null): Vi
     isLog: params.get('scale') === 'log',
     attempts: attempts.length === 0 ? null : new Set(attempts),
     zoom: zoomOf(params.get('zoom')),
-    others: othersOf(params.get('with')).filter(id => id !== own),
+    others: othersOf(params.get('with')).filter(id => id !== shownJob),
   };
 }
 

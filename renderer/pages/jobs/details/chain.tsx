@@ -113,18 +113,18 @@ const parentsOf = (parents: NonNullable<JobView['after']>['parents']): readonly 
 
 /** The children that the server listed, and those that were submitted since. */
 function childrenOf(job: JobDetail, jobs: ReadonlyMap<JobId, JobView>): readonly ChainJob[] {
-  const known = new Map<JobId, ChainJob>(
+  const children = new Map<JobId, ChainJob>(
     job.children.map(({ job_id: id, name, status }) => [id, { id, name, status, isRetry: false }]),
   );
   for (const other of jobs.values()) {
     const isChild = other.after?.parents.some(({ job_id: id }) => id === job.id) === true;
-    if (isChild && !known.has(other.id))
-      known.set(other.id, {
+    if (isChild && !children.has(other.id))
+      children.set(other.id, {
         id: other.id,
         name: shownName(other),
         status: shownState(other),
         isRetry: false,
       });
   }
-  return [...known.values()];
+  return [...children.values()];
 }

@@ -51,25 +51,25 @@ export function useReads(job: JobDetail): { readonly reads: number; readonly rel
   const reload = useCallback(() => setReads(count => count + 1), []);
   const throttle = useRef<Throttle | null>(null);
   useEffect(() => {
-    const own = createThrottle({
+    const newThrottle = createThrottle({
       everyMs: minIntervalMs,
       now: () => performance.now(),
       schedule: startTimer,
       run: reload,
     });
-    throttle.current = own;
-    const onVisibility = (): void => (document.hidden ? own.stop() : own.request());
+    throttle.current = newThrottle;
+    const onVisibility = (): void => (document.hidden ? newThrottle.stop() : newThrottle.request());
     document.addEventListener('visibilitychange', onVisibility);
     return () => {
       document.removeEventListener('visibilitychange', onVisibility);
-      own.stop();
+      newThrottle.stop();
     };
   }, [reload]);
   // The first render reads the current state anyway, so react only to changes after it.
-  const known = useRef(job);
+  const lastJob = useRef(job);
   useEffect(() => {
-    if (known.current === job) return;
-    known.current = job;
+    if (lastJob.current === job) return;
+    lastJob.current = job;
     if (!document.hidden) throttle.current?.request();
   }, [job]);
   return { reads, reload };

@@ -117,8 +117,8 @@ function titleOf({ status }: JobView) {
 /** Shows the progress, why the job is pending, or how it ended. */
 function StatusSummary({ job }: JobProps) {
   const t = useT();
-  const known = useMemo(() => figuresOf(job, t), [job, t]);
-  const figures = [...known, ...useUsageFacts(job)];
+  const jobFigures = useMemo(() => figuresOf(job, t), [job, t]);
+  const figures = [...jobFigures, ...useUsageFacts(job)];
   // The attempt below shows the whole error.
   const failure = job.status === 'failed' ? failureText(job, t, lastErrorLine) : null;
   return (
@@ -145,7 +145,7 @@ function figuresOf(job: JobView, t: Translator): readonly Fact[] {
   if (progress === null || isWaiting(status)) return [];
   const { loss, learning_rate: rate, epoch, steps_per_second: pace, eta_s: eta, metrics = {} } = progress;
   const number = (value: number): string => figure(value, t.language);
-  const known: readonly (readonly [string, ReactNode])[] = [
+  const candidates: readonly (readonly [string, ReactNode])[] = [
     [t('jobs.fact.eta'), eta === undefined || status !== 'running' ? undefined : duration(eta, t.language)],
     [t('jobs.fact.loss'), loss === undefined ? undefined : <Loss key="loss" job={job} />],
     [t('jobs.fact.speed'), pace === undefined ? undefined : speed(pace, t)],
@@ -154,5 +154,5 @@ function figuresOf(job: JobView, t: Translator): readonly Fact[] {
     [t('jobs.fact.stage'), progress.stage],
     ...Object.entries(metrics).map(([name, value]) => [name, number(value)] as const),
   ];
-  return known.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  return candidates.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
 }

@@ -144,7 +144,7 @@ export function usePictures(): Pictures | null {
   const { baseUrl } = usePanel();
   const [pictures, setPictures] = useState<Pictures | null>(null);
   useEffect(() => {
-    const own = createPictures({
+    const created = createPictures({
       async read({ job, key }, signal) {
         const limited = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
         const answer = await fetch(fileUrl(baseUrl, job, key), { redirect: 'error', signal: limited });
@@ -155,8 +155,8 @@ export function usePictures(): Pictures | null {
       maxParallel: 4,
       maxUnused: 40,
     });
-    setPictures(own);
-    return () => own.close();
+    setPictures(created);
+    return () => created.close();
   }, [baseUrl]);
   return pictures;
 }

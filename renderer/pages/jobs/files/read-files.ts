@@ -58,10 +58,10 @@ export async function readFilesOf(
   signal: AbortSignal,
 ): Promise<Read<readonly ArtifactView[]>> {
   // Leave out samples: they may be in the checkpoint's folder without being part of the checkpoint.
-  const own = (files: readonly ArtifactView[]) =>
+  const ofCheckpoint = (files: readonly ArtifactView[]) =>
     files.filter(({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === name);
-  const read = await readPages(client, id, signal, files => own(files).length >= wanted);
-  return read.ok ? { ok: true, value: own(read.value.files) } : read;
+  const read = await readPages(client, id, signal, files => ofCheckpoint(files).length >= wanted);
+  return read.ok ? { ok: true, value: ofCheckpoint(read.value.files) } : read;
 }
 
 /** Reads pages in order until there are no more, or until `isEnough` returns true. */

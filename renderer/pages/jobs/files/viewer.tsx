@@ -37,15 +37,15 @@ export function Viewer({ sample, samples, onShow, onClose, children }: ViewerPro
    * then compared.
    */
   const [comparedAt, setComparedAt] = useState<number | null>(null);
-  const other = others.find(({ at }) => at?.count === comparedAt);
+  const compared = others.find(({ at }) => at?.count === comparedAt);
   const { file } = sample;
   useArrows(show(previous), show(next));
   return (
     <Dialog title={t('files.sample.title', { name: sample.name })} onClose={onClose} size="wide">
       <div className="viewer-stage">
         <SampleFigure key={`${file.key} ${file.sha256}`} sample={sample} />
-        {other !== undefined && (
-          <SampleFigure key={`${other.file.key} ${other.file.sha256}`} sample={other} />
+        {compared !== undefined && (
+          <SampleFigure key={`${compared.file.key} ${compared.file.sha256}`} sample={compared} />
         )}
       </div>
       <p className="viewer-facts muted">
@@ -68,7 +68,7 @@ export function Viewer({ sample, samples, onShow, onClose, children }: ViewerPro
           <label className="viewer-compare">
             {t('files.compare')}
             <select
-              value={other === undefined ? '' : String(comparedAt)}
+              value={compared === undefined ? '' : String(comparedAt)}
               onChange={({ target }) => setComparedAt(target.value === '' ? null : Number(target.value))}
             >
               <option value="">{t('files.compare.none')}</option>

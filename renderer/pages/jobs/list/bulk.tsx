@@ -75,10 +75,10 @@ export function BulkBar({ rows, chosen, choose }: BulkProps) {
       isTrouble: false,
     }));
     setStep({ kind: 'results', results });
-    const one = action === 'cancel' ? cancelOne : retryOne;
+    const actOnJob = action === 'cancel' ? cancelOne : retryOne;
     await forEachJob(
       jobs,
-      job => one(client, t, job),
+      job => actOnJob(client, t, job),
       result => {
         results = results.map(old => (old.job.id === result.job.id ? result : old));
         setStep(was => (was === null ? null : { kind: 'results', results }));

@@ -21,21 +21,21 @@ const maxKept = 5_000;
 const nothing: Values = {};
 
 export function createConfigValueReader(client: Client, keys: readonly string[]): ConfigValueReader {
-  const known = new Map<JobId, Values | null>();
-  const wanted = new Set<JobId>();
+  const valuesByJob = new Map<JobId, Values | null>();
+  const requested = new Set<JobId>();
   const listeners = new Set<() => void>();
   let isPlanned = false;
   const read = async (): Promise<void> => {
     isPlanned = false;
-    const ids = [...wanted].slice(0, maxValueJobs);
-    for (const id of ids) wanted.delete(id);
-    if (wanted.size > 0) plan();
+    const ids = [...requested].slice(0, maxValueJobs);
+    for (const id of ids) requested.delete(id);
+    if (requested.size > 0) plan();
     const query = { jobs: ids.join(), keys: keys.join() };
     const answer = await client.call(queueApi.configValues, { query });
     for (const id of ids) {
       // After a failure, the row asks again when it is next shown.
-      if (answer.ok) known.set(id, answer.value.values[id] ?? nothing);
-      else known.delete(id);
+      if (answer.ok) valuesByJob.set(id, answer.value.values[id] ?? nothing);
+      else valuesByJob.delete(id);
     }
     for (const onChange of listeners) onChange();
   };
@@ -45,12 +45,12 @@ export function createConfigValueReader(client: Client, keys: readonly string[])
     setTimeout(() => void read(), gatherMs);
   };
   return {
-    valuesOf: id => known.get(id) ?? null,
+    valuesOf: id => valuesByJob.get(id) ?? null,
     want(id) {
-      if (known.has(id)) return;
-      if (known.size >= maxKept) known.clear();
-      known.set(id, null);
-      wanted.add(id);
+      if (valuesByJob.has(id)) return;
+      if (valuesByJob.size >= maxKept) valuesByJob.clear();
+      valuesByJob.set(id, null);
+      requested.add(id);
       plan();
     },
     subscribe(onChange) {

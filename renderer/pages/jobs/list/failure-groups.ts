@@ -67,13 +67,13 @@ const plainCauses: ReadonlySet<JobView['cause']> = new Set([
  * jobs stay the same objects between calls.
  */
 export function createCauseReader(causeText: CauseText): (job: JobView) => string | null {
-  const known = new WeakMap<JobView, string>();
+  const causes = new WeakMap<JobView, string>();
   return job => {
     if (job.status !== 'failed') return null;
-    const before = known.get(job);
+    const before = causes.get(job);
     if (before !== undefined) return before;
     const cause = causeOf(job, causeText);
-    known.set(job, cause);
+    causes.set(job, cause);
     return cause;
   };
 }

@@ -46,9 +46,9 @@ export interface Triage {
 }
 
 /** Groups the found jobs by cause while the list shows failed jobs, and loads more of them until all are counted. */
-export function useTriage(text: string, cause: string | null, found: JobRows): Triage {
+export function useTriage(text: string, cause: string | null, jobRows: JobRows): Triage {
   const t = useT();
-  const { rows, total, isLoading, isLoadingMore, failure, loadMore } = found;
+  const { rows, total, isLoading, isLoadingMore, failure, loadMore } = jobRows;
   const isIdle = !isLoading && !isLoadingMore && failure === null;
   const isOn = useMemo(() => parseSearch(text).states.includes('failed'), [text]);
   const causeOf = useMemo(() => createCauseReader(name => t(`jobs.cause.${name}`)), [t]);

@@ -18,7 +18,7 @@ export const shownState = (job: JobView) =>
 export function withState(text: string, state: JobState): string {
   const rest = (text.match(searchTerm) ?? []).filter(part => !/^state:/i.test(part));
   const chosen = chosenStates(parseSearch(text));
-  const next = jobStates.filter(known => chosen.has(known) !== (known === state));
+  const next = jobStates.filter(each => chosen.has(each) !== (each === state));
   return [...(next.length === 0 ? [] : [`state:${next.join(',')}`]), ...rest].join(' ');
 }
 
@@ -54,11 +54,11 @@ export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
   };
 }
 
-const isAmong = (groups: readonly RegExp[], own: string | null): boolean =>
-  own !== null && groups.some(group => group.test(own));
+const isAmong = (groups: readonly RegExp[], value: string | null): boolean =>
+  value !== null && groups.some(group => group.test(value));
 
-const hasEvery = (own: readonly string[], tags: readonly string[]): boolean =>
-  tags.every(tag => own.some(each => each.toLowerCase() === tag));
+const hasEvery = (tagsOfJob: readonly string[], tags: readonly string[]): boolean =>
+  tags.every(tag => tagsOfJob.some(each => each.toLowerCase() === tag));
 
 /** Converts a pattern in which a star matches any text; ignores case. */
 function globToRegExp(pattern: string): RegExp {

@@ -46,8 +46,8 @@ export function jobsToList({
 
 /** Adds a page of results. A job that moved from one page to another is kept only once. @internal */
 export function appendPage(found: FoundJobs, page: readonly JobView[], cursor: string | null): FoundJobs {
-  const known = new Set(found.jobs.map(({ id }) => id));
-  return { jobs: [...found.jobs, ...page.filter(({ id }) => !known.has(id))], cursor };
+  const knownIds = new Set(found.jobs.map(({ id }) => id));
+  return { jobs: [...found.jobs, ...page.filter(({ id }) => !knownIds.has(id))], cursor };
 }
 
 const idOf = ({ id }: JobView): string => id;
@@ -151,12 +151,12 @@ function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
     setFound(nothingYet);
     setLoading(false);
     if (!isWanted || !isValid) return undefined;
-    const own = new AbortController();
-    reading.current = own;
+    const controller = new AbortController();
+    reading.current = controller;
     const timer = setTimeout(() => void read(null), typingPauseMs);
     return () => {
       clearTimeout(timer);
-      own.abort();
+      controller.abort();
     };
   }, [read, isWanted, isCurrent, isValid, retries]);
   useRemovedJobs(setFound, () => setRetries(count => count + 1));

@@ -31,9 +31,9 @@ export function JobList() {
   const { text, setText, order, setOrder } = useListParams();
   const isBusy = useFleet(({ fleet, stream }) => fleet.seq < 0 || stream.kind === 'loading');
   const { cause, setCause } = useCauseParam();
-  const found = useJobRows(text, order);
-  const { counts, total, isLoading, failure, loadMore, retry } = found;
-  const triage = useTriage(text, cause, found);
+  const jobRows = useJobRows(text, order);
+  const { counts, total, isLoading, failure, loadMore, retry } = jobRows;
+  const triage = useTriage(text, cause, jobRows);
   const { rows } = triage;
   const { chosen, choose, toggle } = useChosen(rows);
   const config = useConfigColumns();

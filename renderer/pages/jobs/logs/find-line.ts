@@ -5,9 +5,9 @@ export type FoundLine = number | null | 'unread';
 
 /** Finds the first match after line `after`. Continues at the start of the log when there is none. */
 export async function findNext(search: SearchLines, text: string, after: number): Promise<FoundLine> {
-  const found = await search(text, after + 1);
-  if (found === null) return 'unread';
-  const [hit] = found.matches;
+  const answer = await search(text, after + 1);
+  if (answer === null) return 'unread';
+  const [hit] = answer.matches;
   if (hit !== undefined) return hit.line;
   return after < 0 ? null : findNext(search, text, -1);
 }
@@ -42,12 +42,12 @@ async function lastBetween(search: SearchLines, text: string, from: number, to: 
   let next = from;
   while (next < to) {
     // Each part starts after the last match of the previous one.
-    const found = await search(text, next);
-    if (found === null) return 'unread';
-    const inRange = found.matches.filter(({ line }) => line < to);
+    const answer = await search(text, next);
+    if (answer === null) return 'unread';
+    const inRange = answer.matches.filter(({ line }) => line < to);
     last = inRange.at(-1)?.line ?? last;
-    if (found.isAll || inRange.length < found.matches.length) return last;
-    next = (found.matches.at(-1)?.line ?? to) + 1;
+    if (answer.isAll || inRange.length < answer.matches.length) return last;
+    next = (answer.matches.at(-1)?.line ?? to) + 1;
   }
   return last;
 }
@@ -103,12 +103,12 @@ export async function firstError(search: SearchLines, textOf: (line: LogLine) =>
     let from = 0;
     for (let answers = 0; answers < maxAnswers && (first === null || from < first); answers += 1) {
       // Search one word after another, because each match limits the range of the next search.
-      const found = await search(word, from);
-      if (found === null) return 'unread';
-      const hit = found.matches.find(line => line.note === undefined && looksLikeError(textOf(line)));
+      const answer = await search(word, from);
+      if (answer === null) return 'unread';
+      const hit = answer.matches.find(line => line.note === undefined && looksLikeError(textOf(line)));
       if (hit !== undefined) first = Math.min(hit.line, first ?? hit.line);
-      const last = found.matches.at(-1);
-      if (hit !== undefined || found.isAll || last === undefined) break;
+      const last = answer.matches.at(-1);
+      if (hit !== undefined || answer.isAll || last === undefined) break;
       from = last.line + 1;
     }
   }

@@ -13,11 +13,11 @@ import { useFleet } from '../../../app/context.ts';
 /** The logs of a job's attempts: `?tab=logs` for the newest attempt, and `&attempt=2` for another one. */
 export function JobLogs({ job }: { readonly job: JobDetail }) {
   const [params, setParams] = useSearchParams();
-  const wanted = job.attempts.find(({ attempt }) => String(attempt) === params.get('attempt'))?.attempt;
-  const store = useLogStore(job.id, wanted);
+  const selected = job.attempts.find(({ attempt }) => String(attempt) === params.get('attempt'))?.attempt;
+  const store = useLogStore(job.id, selected);
   const show = (attempt: number): void => setParams({ tab: 'logs', attempt: String(attempt) });
   if (store === null) return <div aria-busy="true" />;
-  return <LogContent job={job} store={store} wanted={wanted} onShow={show} />;
+  return <LogContent job={job} store={store} wanted={selected} onShow={show} />;
 }
 
 interface LogContentProps {
@@ -56,9 +56,9 @@ function LogContent({ job, store, wanted, onShow }: LogContentProps) {
 }
 
 /** Returns why the selected attempt has no log; without a selection, why the newest attempt has none. */
-function useEmptyReason({ attempts, status }: JobDetail, wanted: number | undefined): string {
+function useEmptyReason({ attempts, status }: JobDetail, selected: number | undefined): string {
   const t = useT();
-  const attempt = attempts.find(each => each.attempt === wanted) ?? attempts.at(-1);
+  const attempt = attempts.find(each => each.attempt === selected) ?? attempts.at(-1);
   const worker = useFleet(({ fleet }) => attempt && fleet.workers.get(attempt.worker_id));
   if (attempt === undefined) return t(isFinal(status) ? 'logs.empty.neverStarted' : 'logs.empty.notStarted');
   if (worker?.protocol === 1) return t('logs.empty.foreign', { worker: worker.name });

@@ -66,8 +66,8 @@ function cutAtHits(parts: readonly Part[], search: string): readonly Piece[] {
  * Returns the offsets of all matches, ignoring case. Does not lowercase the text, because that could change its length.
  */
 function hitsIn(text: string, search: string): readonly (readonly [from: number, to: number])[] {
-  const wanted = new RegExp(search.replaceAll(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`), 'giu');
-  return Array.from(text.matchAll(wanted), ({ index, 0: hit }) => [index, index + hit.length] as const);
+  const pattern = new RegExp(search.replaceAll(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`), 'giu');
+  return Array.from(text.matchAll(pattern), ({ index, 0: hit }) => [index, index + hit.length] as const);
 }
 
 /**
@@ -76,8 +76,8 @@ function hitsIn(text: string, search: string): readonly (readonly [from: number,
  */
 function sanitized(line: string): string {
   const [first = '', ...rest] = lastDrawn(line).replaceAll('\u009B', `${escape}[`).split(escape);
-  const kept = rest.map((part, at) => withoutSequence(part, rest[at + 1]?.startsWith('\\') === true));
-  return [first, ...kept]
+  const plainParts = rest.map((part, at) => withoutSequence(part, rest[at + 1]?.startsWith('\\') === true));
+  return [first, ...plainParts]
     .join('')
     .replaceAll(/\p{Cc}/gu, control => (control === '\t' || control === escape ? control : ''))
     .replaceAll(/\p{Bidi_Control}/gu, shownMark);

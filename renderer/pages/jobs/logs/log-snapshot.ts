@@ -30,11 +30,11 @@ export const nothingYet: LogSnapshot = {
 
 /** Merges a page into the state. Keeps data that the stream has delivered since the request, because it is newer. */
 export function applyPage(was: LogSnapshot, page: PageRead): LogSnapshot {
-  const known = was.state?.total_lines ?? 0;
-  const isNews = page.total_lines >= known;
+  const linesBefore = was.state?.total_lines ?? 0;
+  const isNews = page.total_lines >= linesBefore;
   return {
     ...was,
-    state: { ...page, total_lines: Math.max(page.total_lines, known) },
+    state: { ...page, total_lines: Math.max(page.total_lines, linesBefore) },
     openLine: isNews ? page.open_line : was.openLine,
     isMissing: false,
     tail: page.is_complete ? 'over' : was.tail,

@@ -59,7 +59,7 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
   const pages = createLogPages();
   const notifier = createNotifier();
   let now = nothingYet;
-  let wanted: readonly [first: number, last: number] = [0, -1];
+  let wantedRange: readonly [first: number, last: number] = [0, -1];
   let isReading = false;
   let isWatched = false;
   let endFollowing: (() => void) | null = null;
@@ -74,7 +74,7 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
    */
   const loadMissing = async (isAgain = false): Promise<void> => {
     if (isReading || now.failure !== null || (now.isMissing && !isAgain)) return;
-    const line = now.state && pages.missing(...wanted, now.state);
+    const line = now.state && pages.missing(...wantedRange, now.state);
     if (line === null && now.state !== null) return;
     isReading = true;
     const attempt = now.state?.attempt ?? wantedAttempt;
@@ -115,7 +115,7 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
     snapshot: () => now,
     lineAt: pages.at,
     want(first, last) {
-      wanted = [first, last];
+      wantedRange = [first, last];
       void loadMissing();
     },
     watch(watched) {

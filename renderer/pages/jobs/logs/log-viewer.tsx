@@ -121,11 +121,11 @@ function useCurrent(toLine: (line: number) => void) {
   const t = useT();
   const [current, setCurrent] = useState<number | null>(null);
   const goTo = async (searching: Promise<FoundLine>, none: string | null): Promise<void> => {
-    const found = await searching;
-    if (found === 'unread') return showToast(t('logs.search.failed'));
-    if (found === null) return none === null ? undefined : showToast(none);
-    setCurrent(found);
-    return toLine(found);
+    const line = await searching;
+    if (line === 'unread') return showToast(t('logs.search.failed'));
+    if (line === null) return none === null ? undefined : showToast(none);
+    setCurrent(line);
+    return toLine(line);
   };
   return {
     current,

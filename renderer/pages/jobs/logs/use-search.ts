@@ -84,15 +84,15 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
       isBusy: running > 0 || (text !== '' && hits === null),
       async next(after) {
         if (written === '') return null;
-        const known = hits?.text === written ? hits.lines?.find(line => line > after) : undefined;
-        return known ?? whileBusy(findNext(search, written, after));
+        const knownHit = hits?.text === written ? hits.lines?.find(line => line > after) : undefined;
+        return knownHit ?? whileBusy(findNext(search, written, after));
       },
       async previous(before, total) {
         if (written === '') return null;
         // `hits` covers only lines that existed when the search ran.
         const isKnown = hits?.text === written && before <= hits.searched;
-        const known = isKnown ? hits.lines?.findLast(line => line < before) : undefined;
-        return known ?? whileBusy(findPrevious(search, written, before, total));
+        const knownHit = isKnown ? hits.lines?.findLast(line => line < before) : undefined;
+        return knownHit ?? whileBusy(findPrevious(search, written, before, total));
       },
       firstError: () => whileBusy(firstError(search, plainOf)),
     }),

@@ -117,8 +117,8 @@ const maxShown = 100;
 /** Lists the settings that differ; renders nothing when the configs are equal. */
 export function ConfigDiff({ before, after, label, names }: DiffProps) {
   const t = useT();
-  const found = useMemo(() => differences(before, after), [before, after]);
-  if (found.length === 0) return null;
+  const changes = useMemo(() => differences(before, after), [before, after]);
+  if (changes.length === 0) return null;
   return (
     <div className="config-diff">
       <table aria-label={label}>
@@ -130,13 +130,13 @@ export function ConfigDiff({ before, after, label, names }: DiffProps) {
           </tr>
         </thead>
         <tbody>
-          {found.slice(0, maxShown).map(difference => (
+          {changes.slice(0, maxShown).map(difference => (
             <DiffRow key={difference.path} difference={difference} />
           ))}
         </tbody>
       </table>
-      {found.length > maxShown && (
-        <p className="muted">{t('jobs.diff.more', { count: found.length - maxShown })}</p>
+      {changes.length > maxShown && (
+        <p className="muted">{t('jobs.diff.more', { count: changes.length - maxShown })}</p>
       )}
     </div>
   );

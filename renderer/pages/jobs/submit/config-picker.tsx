@@ -103,10 +103,12 @@ function useLoad(draft: Draft, change: (part: Partial<Draft>) => void, chosen: C
   return load;
 }
 
-function hintOf(found: FoundConfigs | null, t: SubmitTranslator): string {
-  if (found === null || found.text === '') return t('jobs.submit.nameHint');
-  if (found.entries.length === 0) return t('submit.noneMatch');
-  return found.hasMore ? t('jobs.configs.more', { count: found.entries.length }) : t('jobs.submit.nameHint');
+function hintOf(configs: FoundConfigs | null, t: SubmitTranslator): string {
+  if (configs === null || configs.text === '') return t('jobs.submit.nameHint');
+  if (configs.entries.length === 0) return t('submit.noneMatch');
+  return configs.hasMore
+    ? t('jobs.configs.more', { count: configs.entries.length })
+    : t('jobs.submit.nameHint');
 }
 
 function ConfigAbout({ entry }: { readonly entry: ConfigView }) {

@@ -69,8 +69,8 @@ export async function findTraining(
 ): Promise<(Training & { readonly etag: string | null }) | null> {
   // Read the tag before the content: if the file changes in between, a later save with the old tag is refused.
   const entry = await findEntry(client, name);
-  const found = entry && (await readTraining(client, entry));
-  return entry !== null && found?.ok === true ? { ...found.value, etag: entry.etag } : null;
+  const training = entry && (await readTraining(client, entry));
+  return entry !== null && training?.ok === true ? { ...training.value, etag: entry.etag } : null;
 }
 
 /** Returns the list entry with exactly this name; null when there is none. */

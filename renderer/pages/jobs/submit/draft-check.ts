@@ -145,11 +145,13 @@ export function toFieldErrors(failure: CallFailure): FieldErrors | null {
   if (code === 'config_invalid') return { config: detail };
   if (code === 'job_not_found') return { after: detail };
   if (code === 'artifact_not_found') return { inputs: detail };
-  const found = errors.flatMap(({ field, message }) => {
+  const fieldErrors = errors.flatMap(({ field, message }) => {
     const [top = ''] = field.split('.');
     if (!fields.includes(top)) return [];
     const inside = field.slice(top.length + 1);
     return [[top, inside === '' ? message : `${inside}: ${message}`] as const];
   });
-  return found.length === 0 || found.length < errors.length ? null : Object.fromEntries(found);
+  return fieldErrors.length === 0 || fieldErrors.length < errors.length
+    ? null
+    : Object.fromEntries(fieldErrors);
 }

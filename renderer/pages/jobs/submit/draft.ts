@@ -244,11 +244,11 @@ export const isReplaceable = ({ base, config }: Draft): boolean =>
  * Compares the job's config with the folder's current one. `any GPUs`: they differ only in the device list, which the
  * server removed because the job takes any GPUs.
  */
-export function compareWithFolder(own: Training, now: Training): 'same' | 'any GPUs' | 'other' {
+export function compareWithFolder(submitted: Training, inFolder: Training): 'same' | 'any GPUs' | 'other' {
   const isEqualTo = (config: TrainerConfig): boolean =>
-    isSame([own.config, own.dataloader], [config, now.dataloader]);
-  if (isEqualTo(now.config)) return 'same';
-  return isEqualTo(withoutDevices(now.config)) ? 'any GPUs' : 'other';
+    isSame([submitted.config, submitted.dataloader], [config, inFolder.dataloader]);
+  if (isEqualTo(inFolder.config)) return 'same';
+  return isEqualTo(withoutDevices(inFolder.config)) ? 'any GPUs' : 'other';
 }
 
 const withoutDevices = (config: TrainerConfig): TrainerConfig =>

@@ -53,18 +53,18 @@ function MemoryBar({ answer }: EstimatesProps) {
   const needed = answer.earlier?.peak_memory_gb ?? null;
   const rig =
     answer.allocated_worker_id ?? answer.explanation.workers.find(({ fits }) => fits)?.worker_id ?? null;
-  const known = useFleet(({ fleet }) => (rig === null ? undefined : fleet.workers.get(rig)));
-  const total = known?.gpu_vram_gb ?? null;
+  const worker = useFleet(({ fleet }) => (rig === null ? undefined : fleet.workers.get(rig)));
+  const total = worker?.gpu_vram_gb ?? null;
   if (needed === null) return null;
   const number = new Intl.NumberFormat(t.language, { maximumFractionDigits: 1 });
   const isTight = total !== null && needed > total;
   const text =
-    total === null || known === undefined
+    total === null || worker === undefined
       ? t('submit.memory', { needed: number.format(needed) })
       : t('submit.memoryOf', {
           needed: number.format(needed),
           total: number.format(total),
-          worker: known.name,
+          worker: worker.name,
         });
   return (
     <div className="memory-bar" data-tone={isTight ? 'bad' : 'good'}>

@@ -46,18 +46,18 @@ interface FindingsProps {
 /** Lists keys and values that the trainer does not know, each with the one that was probably meant. */
 export function Findings({ draft, trainer, config, known, answer, change }: FindingsProps) {
   const t = useSubmitT();
-  const own = useMemo(
+  const checkedHere = useMemo(
     () => (known === null ? { keys: [], values: [] } : checkConfig(trainer, config, known)),
     [trainer, config, known],
   );
-  const keys = answer?.checks_keys === true ? keysIn(answer) : own.keys;
-  if (keys.length + own.values.length === 0) return null;
+  const keys = answer?.checks_keys === true ? keysIn(answer) : checkedHere.keys;
+  if (keys.length + checkedHere.values.length === 0) return null;
   return (
     <ul className="findings" aria-label={t('submit.findings')}>
       {keys.map(finding => (
         <KeyFinding key={finding.key} finding={finding} trainer={trainer} draft={draft} change={change} />
       ))}
-      {own.values.map(finding => (
+      {checkedHere.values.map(finding => (
         <ValueLine key={finding.at.join('.')} finding={finding} draft={draft} change={change} />
       ))}
     </ul>
@@ -81,14 +81,16 @@ function KeyFinding({
 }: FindingProps<UnknownKey> & { readonly trainer: Trainer }) {
   const t = useSubmitT();
   const name = key.split('.').at(-1) ?? key;
-  const found = findKey(config, name);
+  const position = findKey(config, name);
   return (
     <li>
-      {lineText(config, found?.start ?? null, t)} <code>{name}</code>{' '}
+      {lineText(config, position?.start ?? null, t)} <code>{name}</code>{' '}
       {t('submit.unknownKey', { trainer: trainer.title })}{' '}
-      {nearest !== null && found !== null && (
+      {nearest !== null && position !== null && (
         <Button
-          onClick={() => change({ config: config.slice(0, found.start) + nearest + config.slice(found.end) })}
+          onClick={() =>
+            change({ config: config.slice(0, position.start) + nearest + config.slice(position.end) })
+          }
         >
           {t('submit.replaceBy', { name: nearest })}
         </Button>
@@ -120,9 +122,9 @@ function ValueLine({ finding, draft: { config, format }, change }: FindingProps<
 /** Returns where a key stands in the text of a config: before a colon or an equals sign. */
 function findKey(text: string, name: string): { readonly start: number; readonly end: number } | null {
   const sign = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-  const found = new RegExp(`(?:^|["'\\s{,-])(${sign})["']?\\s*[:=]`).exec(text);
-  if (found === null) return null;
-  const start = found.index + found[0].indexOf(name);
+  const match = new RegExp(`(?:^|["'\\s{,-])(${sign})["']?\\s*[:=]`).exec(text);
+  if (match === null) return null;
+  const start = match.index + match[0].indexOf(name);
   return { start, end: start + name.length };
 }
 

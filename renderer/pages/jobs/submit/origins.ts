@@ -37,10 +37,10 @@ async function readParsed(
   name: string,
   failed: { readonly ok: false; readonly failure: CallFailure },
 ): Promise<Read<FolderTraining | null>> {
-  const found = await findTraining(client, name);
-  if (found === null) return failed;
-  const text = JSON.stringify(found.config, null, 2);
-  return { ok: true, value: { ...found, text, format: 'json', files: {} } };
+  const training = await findTraining(client, name);
+  if (training === null) return failed;
+  const text = JSON.stringify(training.config, null, 2);
+  return { ok: true, value: { ...training, text, format: 'json', files: {} } };
 }
 
 /** The state with which the form starts. */
@@ -95,10 +95,11 @@ const blank = (from: string | null): Model => ({
 /** Reads the job's own config, if the user may, and the folder's current config of the same name. */
 async function readOrigins(client: Client, may: May, job: JobDetail): Promise<Origins> {
   const { id, config_name: name } = job;
-  const own = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;
+  const submitted = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;
   const inFolder = isNamed(job) ? await readFolderConfig(client, name) : null;
   return {
-    own: own?.ok === true ? { ...own.value, dataloader: own.value.dataloader ?? null } : null,
+    own:
+      submitted?.ok === true ? { ...submitted.value, dataloader: submitted.value.dataloader ?? null } : null,
     inFolder: inFolder?.ok === true ? inFolder.value : null,
   };
 }

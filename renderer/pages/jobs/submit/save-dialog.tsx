@@ -53,11 +53,11 @@ export function SaveDialog({ draft, config, change, onClose }: SaveProps) {
    * Returns the tag of the config that the save may replace: the one that the user started from, otherwise the current
    * one.
    */
-  const tagOf = async (wanted: string): Promise<string> => {
+  const tagOf = async (configName: string): Promise<string> => {
     const { base } = draft;
-    const isBase = base?.origin === 'folder' && base.name === wanted;
-    const known = isBase ? base : await findEntry(client, wanted);
-    return known?.etag ?? '*';
+    const isBase = base?.origin === 'folder' && base.name === configName;
+    const entry = isBase ? base : await findEntry(client, configName);
+    return entry?.etag ?? '*';
   };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();

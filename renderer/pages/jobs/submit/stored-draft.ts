@@ -27,18 +27,21 @@ export const forgetDraft = (store: Store, from: string | null): void => store.re
 /** Returns the contents of the form before a reload; null if there are none. */
 export function keptDraft(store: Store, from: string | null): Draft | null {
   try {
-    const kept: unknown = JSON.parse(store.getItem(keyOf(from)) ?? 'null');
-    return isDraft(kept) ? { ...emptyDraft, ...kept } : null;
+    const stored: unknown = JSON.parse(store.getItem(keyOf(from)) ?? 'null');
+    return isDraft(stored) ? { ...emptyDraft, ...stored } : null;
   } catch {
     return null;
   }
 }
 
 /** Other versions of the panel may have stored other fields. */
-const isDraft = (kept: unknown): kept is Draft =>
-  typeof kept === 'object' &&
-  kept !== null &&
+const isDraft = (stored: unknown): stored is Draft =>
+  typeof stored === 'object' &&
+  stored !== null &&
   Object.entries(emptyDraft).every(([key, value]: readonly [string, unknown]) => {
-    const other: unknown = Object.entries(kept).find(([name]) => name === key)?.[1];
-    return value === null || (typeof other === typeof value && Array.isArray(other) === Array.isArray(value));
+    const storedValue: unknown = Object.entries(stored).find(([name]) => name === key)?.[1];
+    return (
+      value === null ||
+      (typeof storedValue === typeof value && Array.isArray(storedValue) === Array.isArray(value))
+    );
   });

@@ -111,7 +111,7 @@ function ConfigCard({ draft, errors, change, answer }: PartProps & { readonly an
   const read = useMemo(() => readText(config, format), [config, format]);
   const valid = useLastValid(draft, read);
   const trainer = useMemo(() => (valid === null ? null : trainerFor(valid.config)), [valid]);
-  const known = useArguments(trainer?.name ?? null);
+  const knownArguments = useArguments(trainer?.name ?? null);
   const isEmpty = config.trim() === '';
   const syntax = isEmpty || read.ok ? undefined : errorText(read, format, t);
   return (
@@ -137,7 +137,7 @@ function ConfigCard({ draft, errors, change, answer }: PartProps & { readonly an
           draft={draft}
           error={syntax ?? errors['config']}
           trainer={trainer?.name ?? null}
-          known={known}
+          known={knownArguments}
           change={change}
         />
         {read.ok && trainer !== null && (
@@ -145,7 +145,7 @@ function ConfigCard({ draft, errors, change, answer }: PartProps & { readonly an
             draft={draft}
             trainer={trainer}
             config={read.config}
-            known={known}
+            known={knownArguments}
             answer={answer}
             change={change}
           />

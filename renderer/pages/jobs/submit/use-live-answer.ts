@@ -36,10 +36,10 @@ export function useLiveAnswer(body: SubmitBody | null): LiveAnswer {
     }
     const asking = new AbortController();
     const ask = async (): Promise<void> => {
-      const wanted = latest.current;
-      if (wanted === null) return;
+      const latestBody = latest.current;
+      if (latestBody === null) return;
       const result = await client.call(queueApi.submit, {
-        body: { ...wanted, dry_run: true },
+        body: { ...latestBody, dry_run: true },
         signal: asking.signal,
       });
       if (asking.signal.aborted) return;

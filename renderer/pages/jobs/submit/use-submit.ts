@@ -33,10 +33,10 @@ export function useSubmit() {
       if (!('dry_run' in result.value)) setAnswer(result.value);
       return;
     }
-    const found = toFieldErrors(result.failure);
-    setErrors(found ?? noErrors);
+    const fieldErrors = toFieldErrors(result.failure);
+    setErrors(fieldErrors ?? noErrors);
     // The fields show their errors themselves.
-    if (found === null) setTrouble(detailOf(result.failure) ?? t('error.unreachable'));
+    if (fieldErrors === null) setTrouble(detailOf(result.failure) ?? t('error.unreachable'));
   };
   const again = (): void => {
     keyOf.forget();

@@ -32,7 +32,7 @@ export function gpuCells(worker: WorkerView, allocated: AllocatedGpus): readonly
   const figures = new Map(isOffline ? [] : worker.gpu_figures.map(each => [each.index, each] as const));
   const troubled = new Set(isOffline ? [] : worker.gpu_troubles.map(({ gpu }) => gpu));
   return listedGpus(worker).map((gpu, place) => {
-    const own = figures.get(gpu.index) ?? null;
+    const figuresOfGpu = figures.get(gpu.index) ?? null;
     const isBusy = worker.current_job_id !== null && (allocated === null || allocated.includes(place));
     const connectedState = isBusy ? 'busy' : 'idle';
     return {
@@ -40,8 +40,11 @@ export function gpuCells(worker: WorkerView, allocated: AllocatedGpus): readonly
       name: gpu.name ?? worker.gpu_name,
       totalGb: gpu.vram_gb ?? worker.gpu_vram_gb,
       state: isOffline ? 'offline' : connectedState,
-      figures: own,
-      trouble: troubleOf(troubled.has(gpu.index), own !== null && isHot(own, worker.accelerator_type)),
+      figures: figuresOfGpu,
+      trouble: troubleOf(
+        troubled.has(gpu.index),
+        figuresOfGpu !== null && isHot(figuresOfGpu, worker.accelerator_type),
+      ),
     };
   });
 }

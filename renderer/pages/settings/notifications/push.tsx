@@ -33,8 +33,9 @@ export function PushCard() {
   }, []);
   useEffect(() => void readFingerprint(), [readFingerprint]);
   const support = pushSupport();
-  const own = value?.subscriptions.find(({ endpoint_sha256: hash }) => hash === fingerprint) ?? null;
-  const others = value?.subscriptions.filter(each => each !== own) ?? [];
+  const subscriptionHere =
+    value?.subscriptions.find(({ endpoint_sha256: hash }) => hash === fingerprint) ?? null;
+  const others = value?.subscriptions.filter(each => each !== subscriptionHere) ?? [];
   const changed = (): void => void readFingerprint().then(reload);
   return (
     <section className="card notify" aria-labelledby="settings-push">
@@ -46,7 +47,12 @@ export function PushCard() {
         </p>
       )}
       {support === 'possible' && value !== null && value.events.length > 0 && (
-        <ThisBrowser key={own?.subscription_id ?? ''} view={value} own={own} onChange={changed} />
+        <ThisBrowser
+          key={subscriptionHere?.subscription_id ?? ''}
+          view={value}
+          own={subscriptionHere}
+          onChange={changed}
+        />
       )}
       {isSecureContext && <p className="muted">{t('notify.push.install')}</p>}
       {others.length > 0 && <Others others={others} onChange={reload} />}

@@ -28,7 +28,7 @@ export function BulkDialog({ what, workers, onClose }: BulkDialogProps) {
     setChanged(chosen);
     void runConcurrently(chosen, maxParallel, async worker => {
       const failure = await change(worker);
-      setOutcomes(known => new Map(known).set(worker.id, failure ?? 'done'));
+      setOutcomes(before => new Map(before).set(worker.id, failure ?? 'done'));
     });
   };
   const ask = {

@@ -9,8 +9,8 @@ export interface LabelChange {
 
 /** Returns the labels after the change; null when it changes none of them. */
 export function changedLabels(labels: Labels, { added, removed }: LabelChange): Labels | null {
-  const kept = Object.entries(labels).filter(([key]) => !removed.has(key));
-  const next = { ...Object.fromEntries(kept), ...added };
+  const remaining = Object.entries(labels).filter(([key]) => !removed.has(key));
+  const next = { ...Object.fromEntries(remaining), ...added };
   const isSame =
     Object.keys(next).length === Object.keys(labels).length &&
     Object.entries(next).every(([key, value]) => labels[key] === value);

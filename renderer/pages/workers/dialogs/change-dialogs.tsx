@@ -77,8 +77,8 @@ export function RotateDialog({ worker, onClose }: RotateDialogProps) {
     const answer = await client.call(workersApi.rotateToken, { params: { id }, body: { mode } });
     if (!answer.ok) return showFailure(t, answer.failure);
     const { token, name } = answer.value;
-    const made = await requestJoinOffer(client, id);
-    const offer = made.ok ? made.value : null;
+    const requested = await requestJoinOffer(client, id);
+    const offer = requested.ok ? requested.value : null;
     start({ kind: 'issued', id, joining: { url: baseUrl, token, name, type }, offer, isNew: false });
   };
   return (

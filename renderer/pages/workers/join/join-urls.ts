@@ -26,13 +26,13 @@ export function joinUrls(
   pageUrl: string,
 ): readonly [JoinUrl, ...JoinUrl[]] {
   const open = settings?.network.addresses.filter(({ listening }) => listening) ?? [];
-  const known = open.find(({ url }) => url === pageUrl);
+  const listed = open.find(({ url }) => url === pageUrl);
   const isHere = isLoopback(new URL(pageUrl).hostname);
   const page: JoinUrl = {
     url: pageUrl,
     kind: 'page',
-    interface: known?.interface ?? null,
-    note: isHere ? 'loopback' : (known?.note ?? null),
+    interface: listed?.interface ?? null,
+    note: isHere ? 'loopback' : (listed?.note ?? null),
   };
   const others = open
     .filter(({ url, note }) => url !== pageUrl && note !== 'loopback')
@@ -40,9 +40,9 @@ export function joinUrls(
   const publicUrl = settings?.public_url ?? null;
   const configured: readonly JoinUrl[] =
     publicUrl === null ? [] : [{ url: publicUrl, kind: 'public', interface: null, note: noteOf(publicUrl) }];
-  const found = (isHere ? [...others, page] : [page, ...others]).filter(({ url }) => url !== publicUrl);
+  const inOrder = (isHere ? [...others, page] : [page, ...others]).filter(({ url }) => url !== publicUrl);
   // The list always contains the page's URL, so the default only satisfies the type.
-  const [first = page, ...rest] = [...configured, ...found];
+  const [first = page, ...rest] = [...configured, ...inOrder];
   return [first, ...rest];
 }
 

@@ -30,10 +30,10 @@ export function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
   if (isNew && joinPhase(worker) !== 'listening') return null;
   const renew = async (): Promise<void> => {
     setRequesting(true);
-    const made = await requestJoinOffer(client, id);
+    const requested = await requestJoinOffer(client, id);
     setRequesting(false);
-    if (made.ok) onNew(made.value);
-    else showFailure(t, made.failure);
+    if (requested.ok) onNew(requested.value);
+    else showFailure(t, requested.failure);
   };
   const status = offerStatus(offer, now);
   const time = offer === null ? '' : timeOfDay(t).format(offer.until);

@@ -68,13 +68,13 @@ function Code({ url, network }: CodeProps) {
   const may = useMay();
   const t = useJoinT();
   // Behind a proxy, the phone sees another certificate.
-  const own = network === null || pinFor(network, url) === null ? null : network.tls;
+  const certificate = network === null || pinFor(network, url) === null ? null : network.tls;
   return (
     <Suspense fallback={<div aria-busy="true" />}>
       {may(sessionApi.link) ? <SignInCode url={url} /> : <PlainCode url={url} />}
-      {own !== null && (
+      {certificate !== null && (
         <p className="muted">
-          {t('phone.warning')} <code className="phone-fingerprint">{own.fingerprint}</code>
+          {t('phone.warning')} <code className="phone-fingerprint">{certificate.fingerprint}</code>
         </p>
       )}
     </Suspense>

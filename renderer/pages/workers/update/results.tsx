@@ -20,14 +20,14 @@ type Result = 'done' | 'failed' | 'open';
 export function UpdateResults({ workers, answers, onClose }: UpdateResultsProps) {
   const t = useUpdateTexts();
   const shared = useT();
-  const known = useFleet(({ fleet }) => fleet.workers);
+  const fleetWorkers = useFleet(({ fleet }) => fleet.workers);
   const rows = workers.map(before => ({
-    worker: known.get(before.id) ?? before,
+    worker: fleetWorkers.get(before.id) ?? before,
     answer: answers.get(before.id),
   }));
   const accepted = rows.filter(({ answer }) => answer?.accepted === true);
-  const count = (wanted: Result): number =>
-    accepted.filter(({ worker }) => resultOf(worker) === wanted).length;
+  const count = (result: Result): number =>
+    accepted.filter(({ worker }) => resultOf(worker) === result).length;
   const [done, failed] = [count('done'), count('failed')];
   const title = t('update.results', { count: accepted.length });
   return (

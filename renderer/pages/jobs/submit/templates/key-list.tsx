@@ -18,12 +18,12 @@ interface KeyListProps {
 export function KeyList({ candidates, asked, onChange }: KeyListProps) {
   const t = useTemplateT();
   const [words, setWords] = useState('');
-  const wanted = words.toLowerCase().split(/\s+/);
-  const found = candidates.filter(({ key, value }) => {
+  const searchWords = words.toLowerCase().split(/\s+/);
+  const matching = candidates.filter(({ key, value }) => {
     const text = `${key} ${value ?? ''}`.toLowerCase();
-    return wanted.every(word => text.includes(word));
+    return searchWords.every(word => text.includes(word));
   });
-  const shown = found.slice(0, maxShown);
+  const shown = matching.slice(0, maxShown);
   const groups = Map.groupBy(shown, ({ group, file }) => file ?? groupName(group, t));
   return (
     <div className="key-list">
@@ -32,9 +32,9 @@ export function KeyList({ candidates, asked, onChange }: KeyListProps) {
         {[...groups].map(([name, members]) => (
           <KeyGroup key={name} name={name} members={members} asked={asked} onChange={onChange} />
         ))}
-        {found.length === 0 && <p className="muted">{t('templates.keys.none')}</p>}
-        {found.length > maxShown && (
-          <p className="muted">{t('templates.keys.more', { count: found.length - maxShown })}</p>
+        {matching.length === 0 && <p className="muted">{t('templates.keys.none')}</p>}
+        {matching.length > maxShown && (
+          <p className="muted">{t('templates.keys.more', { count: matching.length - maxShown })}</p>
         )}
       </div>
     </div>

@@ -24,9 +24,9 @@ export function TemplatePicker({ current }: { readonly current: string | null })
   const templates = useTemplates() ?? [];
   /** The text to search for; null while the field shows the current template. */
   const [typed, setTyped] = useState<string | null>(null);
-  const found = templates.filter(template => matches(template, typed ?? '')).slice(0, maxShown);
+  const matching = templates.filter(template => matches(template, typed ?? '')).slice(0, maxShown);
   const box = useCombobox(
-    found.map(({ name }) => name),
+    matching.map(({ name }) => name),
     name => {
       setTyped(null);
       go(addressOf(name));
@@ -38,7 +38,7 @@ export function TemplatePicker({ current }: { readonly current: string | null })
     <div className="card template-pick">
       <Field
         label={t('templates.pick')}
-        hint={t(found.length === 0 && typed !== null ? 'templates.pick.none' : 'templates.pick.hint')}
+        hint={t(matching.length === 0 && typed !== null ? 'templates.pick.none' : 'templates.pick.hint')}
       >
         {tied => (
           <div className="picker">
@@ -56,7 +56,7 @@ export function TemplatePicker({ current }: { readonly current: string | null })
               }}
             />
             <div {...box.list} aria-label={t('templates.pick.list')} className="picker-list">
-              {found.map((template, place) => (
+              {matching.map((template, place) => (
                 <PickerOption
                   key={template.name}
                   {...box.option(place)}

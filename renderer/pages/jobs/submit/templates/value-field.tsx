@@ -90,8 +90,8 @@ function choicesOf(
 ): readonly (readonly [value: string, text: string])[] {
   const wordFor = (choice: string): string =>
     type === 'boolean' ? t(/^true$/i.test(choice) ? 'templates.yes' : 'templates.no') : choice;
-  const given = choices.length === 0 && type === 'boolean' ? [true, false] : choices;
-  return given.map(choice => [String(choice), wordFor(String(choice))] as const);
+  const values = choices.length === 0 && type === 'boolean' ? [true, false] : choices;
+  return values.map(choice => [String(choice), wordFor(String(choice))] as const);
 }
 
 /** The key in the config, the limits, the default and the help of its author. */
