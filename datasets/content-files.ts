@@ -78,8 +78,8 @@ export function createContentFiles(folder: string): ContentFiles {
     },
     async complete({ sha256, bytes }, signal, written) {
       const part = partOf(sha256);
-      const found = await digestAndSync(part, signal, written ?? null);
-      if (found.sha256 !== sha256 || found.bytes !== bytes) {
+      const actual = await digestAndSync(part, signal, written ?? null);
+      if (actual.sha256 !== sha256 || actual.bytes !== bytes) {
         await rm(part, { force: true });
         return false;
       }
@@ -152,13 +152,13 @@ function partAt(handle: FileHandle, start: number): ContentPart {
   };
 }
 
-async function digestAndSync(path: string, signal: AbortSignal, known: Content | null): Promise<Content> {
+async function digestAndSync(path: string, signal: AbortSignal, written: Content | null): Promise<Content> {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(chunkBytes);
   const handle = await open(path, constants.O_RDWR | noFollow);
   try {
     await handle.sync();
-    if (known !== null) return known;
+    if (written !== null) return written;
     let bytes = 0;
     for (;;) {
       signal.throwIfAborted();
@@ -202,12 +202,12 @@ export interface Locks {
 }
 
 export function createLocks(): Locks {
-  const held = new Set<string>();
+  const lockedNames = new Set<string>();
   return {
     acquire(name) {
-      if (held.has(name)) return null;
-      held.add(name);
-      return () => void held.delete(name);
+      if (lockedNames.has(name)) return null;
+      lockedNames.add(name);
+      return () => void lockedNames.delete(name);
     },
   };
 }

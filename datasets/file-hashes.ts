@@ -25,19 +25,19 @@ const lineForm = /^([0-9a-f]{64}) (\d+ \d+ \d+ \d+) (.+)$/;
 /** Opens the cache for the files below `root`. It is stored as a file in `folder`. A missing or damaged cache is empty. */
 export async function openHashCache(folder: string, root: string, nowMs: () => number): Promise<HashCache> {
   const file = join(folder, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
-  const known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
+  const stored = new Map<string, { readonly stamp: string; readonly sha256: string }>();
   const lines = new Map<string, string>();
   const text = await readFile(file, 'utf8').catch(() => '');
   for (const line of text.split('\n')) {
     const [, sha256, stamp, path] = lineForm.exec(line) ?? [];
-    if (sha256 && stamp && path) known.set(path, { sha256, stamp });
+    if (sha256 && stamp && path) stored.set(path, { sha256, stamp });
   }
   const addLine = (path: string, stats: BigIntStats, sha256: string): void => {
     lines.set(path, `${sha256} ${stampOf(stats)} ${path}\n`);
   };
   return {
     find(path, stats) {
-      const entry = known.get(path);
+      const entry = stored.get(path);
       if (entry === undefined || entry.stamp !== stampOf(stats)) return null;
       addLine(path, stats, entry.sha256);
       return entry.sha256;

@@ -43,7 +43,7 @@ export async function indexFolder({ root, cache, signal, onProgress }: IndexOpti
   if (walked.problems.length > 0) return { ok: false, problems: walked.problems };
   const progress = { filesDone: 0, files: walked.files.length, bytesDone: 0, bytes: 0 };
   for (const { stats } of walked.files) progress.bytes += Number(stats.size);
-  const found: DatasetFile[] = [];
+  const indexed: DatasetFile[] = [];
   const problems: string[] = [];
 
   const index = async (file: SourceFile): Promise<void> => {
@@ -53,7 +53,7 @@ export async function indexFolder({ root, cache, signal, onProgress }: IndexOpti
     });
     if (hashed === null)
       problems.push(`${file.path} is changing: push the folder again when no program writes to it`);
-    else found.push({ path: file.path, ...hashed });
+    else indexed.push({ path: file.path, ...hashed });
     progress.filesDone += 1;
     onProgress({ ...progress });
   };
@@ -63,11 +63,11 @@ export async function indexFolder({ root, cache, signal, onProgress }: IndexOpti
     for (const file of remaining) await index(file);
   };
   await Promise.all(Array.from({ length: concurrency }, work));
-  const checked = checkManifest(found);
+  const checked = checkManifest(indexed);
   if (problems.length > 0) return { ok: false, problems };
   if (!checked.ok) return { ok: false, problems: [checked.reason] };
   const sources = new Map(walked.files.map(({ path, source }) => [path, source]));
-  const bytes = found.reduce((sum, file) => sum + file.bytes, 0);
+  const bytes = indexed.reduce((sum, file) => sum + file.bytes, 0);
   return { ok: true, folder: { files: checked.files, sources, bytes, skipped: walked.skipped } };
 }
 

@@ -137,5 +137,5 @@ export function reachOf(
 }
 
 /** Whether a token with these permissions may grant another one. A full permission includes its `.own`. */
-export const mayGrant = (held: readonly Permission[], wanted: Permission): boolean =>
-  held.some(each => each === wanted || `${each}.own` === wanted);
+export const mayGrant = (ownPermissions: readonly Permission[], permission: Permission): boolean =>
+  ownPermissions.some(each => each === permission || `${each}.own` === permission);

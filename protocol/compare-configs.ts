@@ -3,14 +3,14 @@ export type FlatConfig = ReadonlyMap<string, unknown>;
 
 /** Lists the values of a config by their paths. A list without objects or lists inside counts as one value. */
 export function flatten(config: unknown): FlatConfig {
-  const found = new Map<string, unknown>();
+  const flat = new Map<string, unknown>();
   const visit = (value: unknown, path: string): void => {
     const children = isBranch(value) ? Object.entries(value) : [];
-    if (children.length === 0 && path !== '') found.set(path, value);
+    if (children.length === 0 && path !== '') flat.set(path, value);
     for (const [key, child] of children) visit(child, path === '' ? bare(key) : `${path}.${key}`);
   };
   visit(config, '');
-  return found;
+  return flat;
 }
 
 /** SimpleTuner accepts its keys with and without leading dashes. */

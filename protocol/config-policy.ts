@@ -63,10 +63,10 @@ export interface RestrictedUse {
  */
 export function restrictedUses(config: unknown, dataloader: unknown): readonly RestrictedUse[] {
   if (isBuiltIn(config)) return [];
-  const found = new Map<string, string>();
-  search(config, true, found);
-  search(dataloader, false, found);
-  return [...found].map(([key, effect]) => ({ key, effect })).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const uses = new Map<string, string>();
+  search(config, true, uses);
+  search(dataloader, false, uses);
+  return [...uses].map(([key, effect]) => ({ key, effect })).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 /** Whether the config is for a sample training of the worker, which reads none of these keys. */
@@ -88,7 +88,7 @@ export function restrictedKeyFor(written: string, isTopLevel: boolean): string |
   return [...policies.keys()].find(full => full.startsWith(key)) ?? null;
 }
 
-function search(root: unknown, isConfig: boolean, found: Map<string, string>): void {
+function search(root: unknown, isConfig: boolean, uses: Map<string, string>): void {
   // Uses an explicit stack, because a deeply nested config must not overflow the call stack.
   const pending: { readonly part: unknown; readonly isTopLevel: boolean }[] = [
     { part: root, isTopLevel: isConfig },
@@ -96,28 +96,28 @@ function search(root: unknown, isConfig: boolean, found: Map<string, string>): v
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { part, isTopLevel } = next;
     if (typeof part === 'string') {
-      if (/\{env:|\$\{\w+\}/.test(part)) found.set(environmentKey, "reads the trainer's environment");
+      if (/\{env:|\$\{\w+\}/.test(part)) uses.set(environmentKey, "reads the trainer's environment");
       const parsed = parseJson(part);
       if (parsed !== null) pending.push({ part: parsed, isTopLevel: false });
     } else if (Array.isArray(part)) {
       for (const item of part) pending.push({ part: item, isTopLevel });
     } else if (typeof part === 'object' && part !== null) {
       for (const [written, value] of Object.entries(part)) {
-        recordUse(written, value, isTopLevel, found);
+        recordUse(written, value, isTopLevel, uses);
         pending.push({ part: value, isTopLevel: false });
       }
     }
   }
 }
 
-function recordUse(written: string, value: unknown, isTopLevel: boolean, found: Map<string, string>): void {
+function recordUse(written: string, value: unknown, isTopLevel: boolean, uses: Map<string, string>): void {
   const key = restrictedKeyFor(written, isTopLevel);
   const policy = key === null ? undefined : policies.get(key);
   if (key === null || policy === undefined) return;
   const equals = written.indexOf('=');
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const values = [...(equals === -1 ? [] : [written.slice(equals + 1)]), ...items];
-  if (values.some(one => isRestricted(policy.rule, one))) found.set(key, policy.effect);
+  if (values.some(item => isRestricted(policy.rule, item))) uses.set(key, policy.effect);
 }
 
 /** Whether a value has the effect that the rule restricts. */

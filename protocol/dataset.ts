@@ -100,8 +100,8 @@ function createFilesCheck(): FilesCheck {
       const twin = folders.get(key);
       // The parents of a known folder are also known.
       if (twin === folder) return null;
-      const other = twin ?? files.get(key);
-      if (other !== undefined) return collision(folder, other);
+      const earlierPath = twin ?? files.get(key);
+      if (earlierPath !== undefined) return collision(folder, earlierPath);
       folders.set(key, folder);
     }
     return null;
@@ -113,8 +113,8 @@ function createFilesCheck(): FilesCheck {
       const flaw = datasetPathFlaw(path);
       if (flaw !== null) return `The path ${JSON.stringify(path)} ${flaw}`;
       const key = collisionKey(path);
-      const other = files.get(key) ?? folders.get(key);
-      if (other !== undefined) return collision(path, other);
+      const earlierPath = files.get(key) ?? folders.get(key);
+      if (earlierPath !== undefined) return collision(path, earlierPath);
       files.set(key, path);
       return addFolders(path);
     },
@@ -133,10 +133,10 @@ export function checkManifest(files: readonly DatasetFile[]): Manifest {
   return flaw === null ? { ok: true, files: files.toSorted(byPath) } : { ok: false, reason: flaw };
 }
 
-const collision = (one: string, other: string): string =>
-  one === other
-    ? `The path ${JSON.stringify(one)} occurs twice`
-    : `The paths ${JSON.stringify(other)} and ${JSON.stringify(one)} are the same file on systems that ignore case: rename one of them`;
+const collision = (path: string, earlierPath: string): string =>
+  path === earlierPath
+    ? `The path ${JSON.stringify(path)} occurs twice`
+    : `The paths ${JSON.stringify(earlierPath)} and ${JSON.stringify(path)} are the same file on systems that ignore case: rename one of them`;
 
 /** Returns the text whose SHA-256 is the version of the dataset: one JSON line per file, sorted by path. */
 export const manifestText = (sorted: readonly DatasetFile[]): string => sorted.map(lineOf).join('');

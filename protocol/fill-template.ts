@@ -32,22 +32,25 @@ export function fillTemplate(
   { values, ...own }: Omit<TemplateSubmit, 'idempotency_key'>,
   writeInFile: WriteInFile,
 ): FilledTemplate {
-  const given = new Map(Object.entries(values));
-  const problems: FillProblem[] = [...given.keys()]
+  const givenValues = new Map(Object.entries(values));
+  const problems: FillProblem[] = [...givenValues.keys()]
     .filter(key => !parameters.some(parameter => parameter.key === key))
     .map(key => ({ key, problem: 'unknown' }));
   let filled = submission;
   for (const parameter of parameters) {
     const { key } = parameter;
-    const value = readValue(parameter, given.get(key));
+    const value = readValue(parameter, givenValues.get(key));
     const next = value.ok ? withValue(filled, parameter, value.value, writeInFile) : null;
     if (next !== null) filled = next;
     else problems.push({ key, problem: value.ok ? 'no_place' : value.problem });
   }
   if (problems.length > 0) return { ok: false, problems };
   const tags = [...new Set([...(submission.tags ?? []), ...(own.tags ?? [])])];
-  const set = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const whole = SubmitRequest.safeParse({ ...filled, ...set, ...(tags.length > 0 && { tags }) }, plainIssues);
+  const ownFields = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
+  const whole = SubmitRequest.safeParse(
+    { ...filled, ...ownFields, ...(tags.length > 0 && { tags }) },
+    plainIssues,
+  );
   if (whole.success) return { ok: true, submission: whole.data };
   return {
     ok: false,

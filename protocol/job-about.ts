@@ -79,7 +79,7 @@ export const shownName = (job: { readonly name: string | null; readonly config_n
 /** Returns the texts after a change; null if the job would have too many tags. */
 export function edited(about: JobAbout, edit: JobEdit): JobAbout | null {
   const { name = about.name, group = about.group, add_tags: added = [], remove_tags: removed = [] } = edit;
-  const kept = (edit.tags ?? about.tags).filter(tag => !removed.includes(tag));
-  const tags = [...new Set([...kept, ...added])];
+  const remaining = (edit.tags ?? about.tags).filter(tag => !removed.includes(tag));
+  const tags = [...new Set([...remaining, ...added])];
   return tags.length > maxTags ? null : { ...about, name, group, tags };
 }

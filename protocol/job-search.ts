@@ -50,7 +50,7 @@ export const searchTerm = /(?:[a-z]+:)?(?:"[^"]*"?|\S+)/gi;
 
 /** Parses `state:failed,cancelled user:ci worker:rig-* "some text"`. A term with an unknown key is plain text. */
 export function parseSearch(text: string): JobSearch {
-  const found: Record<'state' | 'user' | 'worker' | 'tag' | 'group' | 'text', string[]> = {
+  const terms: Record<'state' | 'user' | 'worker' | 'tag' | 'group' | 'text', string[]> = {
     state: [],
     user: [],
     worker: [],
@@ -62,11 +62,11 @@ export function parseSearch(text: string): JobSearch {
     const [, key, value = ''] = /^(state|user|worker|tag|group):(.*)$/.exec(part) ?? [];
     const bare = (key === undefined ? part : value).replaceAll('"', '');
     if (bare === '') continue;
-    if (key === 'state') found.state.push(...bare.split(',').map(name => otherNames[name] ?? name));
-    else if (key === 'user' || key === 'worker' || key === 'tag' || key === 'group') found[key].push(bare);
-    else found.text.push(bare);
+    if (key === 'state') terms.state.push(...bare.split(',').map(name => otherNames[name] ?? name));
+    else if (key === 'user' || key === 'worker' || key === 'tag' || key === 'group') terms[key].push(bare);
+    else terms.text.push(bare);
   }
-  const { state: states, user: users, worker: workers, tag: tags, group: groups, text: words } = found;
+  const { state: states, user: users, worker: workers, tag: tags, group: groups, text: words } = terms;
   return { states, users, workers, tags, groups, words };
 }
 

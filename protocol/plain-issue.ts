@@ -62,8 +62,8 @@ function bound(origin: string, limit: number | bigint, comparison: string): stri
     : `must be ${comparison} ${limit}`;
 }
 
-const counted = (count: number | bigint, one: string, many: string): string =>
-  `${count} ${count === 1 ? one : many}`;
+const counted = (count: number | bigint, singular: string, plural: string): string =>
+  `${count} ${count === 1 ? singular : plural}`;
 
 const oneOf = (values: readonly string[]): string =>
   values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`;

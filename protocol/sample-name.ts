@@ -55,9 +55,9 @@ export function readSampleName(key: string): SampleName {
       return { ...countsIn(match), ...promptIn(match), series: withoutVarying(key, match, 0) };
   }
   const file = key.slice(key.lastIndexOf('/') + 1);
-  const found = findCounted(key) ?? findPadded(key, file);
-  if (found === null) return { step: null, epoch: null, promptIndex: null, prompt: null, series: key };
-  const { match, start } = found;
+  const counts = findCounted(key) ?? findPadded(key, file);
+  if (counts === null) return { step: null, epoch: null, promptIndex: null, prompt: null, series: key };
+  const { match, start } = counts;
   const isInFile = start === key.length - file.length;
   return {
     ...countsIn(match),
@@ -75,14 +75,14 @@ interface CountMatch {
 
 /** Finds a step or epoch in the innermost segment that has one. */
 function findCounted(key: string): CountMatch | null {
-  let found: CountMatch | null = null;
+  let last: CountMatch | null = null;
   let start = 0;
   for (const segment of key.split('/')) {
     const match = counted.exec(segment);
-    if (match !== null) found = { match, start };
+    if (match !== null) last = { match, start };
     start += segment.length + 1;
   }
-  return found;
+  return last;
 }
 
 function findPadded(key: string, file: string): CountMatch | null {
@@ -115,8 +115,8 @@ function remainderOf(name: string): string | null {
 
 /** Replaces the groups that differ between samples of one prompt by `*`. `start` is the position of the matched text in the key. */
 function withoutVarying(key: string, { indices }: RegExpExecArray, start: number): string {
-  const named = Object.entries({ ...indices?.groups }).filter(([name]) => varyingGroups.includes(name));
-  const spans = named.flatMap(([, span]) => (span === undefined ? [] : [span]));
+  const varying = Object.entries({ ...indices?.groups }).filter(([name]) => varyingGroups.includes(name));
+  const spans = varying.flatMap(([, span]) => (span === undefined ? [] : [span]));
   return spans
     .toSorted(([a], [b]) => b - a)
     .reduce((text, [from, to]) => `${text.slice(0, start + from)}*${text.slice(start + to)}`, key);

@@ -41,9 +41,9 @@ export const isSecretParameter = ({ key }: Pick<ParameterRule, 'key'>): boolean 
 /** Reads the value that a user gave. An empty text counts as none. */
 export function readValue(rule: ParameterRule, given: Value | undefined): ReadValue {
   const isGiven = given !== undefined && String(given).trim() !== '';
-  const wanted = isGiven ? given : rule.default;
-  if (wanted === null) return failed('missing');
-  const converted = convert(rule.type, wanted);
+  const source = isGiven ? given : rule.default;
+  if (source === null) return failed('missing');
+  const converted = convert(rule.type, source);
   if (!converted.ok) return converted;
   const { value } = converted;
   if (typeof value === 'number' && rule.min !== null && value < rule.min) return failed('too_small');
@@ -121,9 +121,9 @@ export function parameterProblem(
   if (rule.document === 'file' && rule.type === 'boolean')
     return { field: 'type', text: 'a template can change texts and numbers in a file, but no booleans' };
   if (rule.document === 'job') {
-    const known: ReadonlyMap<string, string> = new Map(Object.entries(jobParameters));
-    const type = known.get(rule.key);
-    if (type === undefined) return { field: 'key', text: `expected one of: ${[...known.keys()].join(', ')}` };
+    const types: ReadonlyMap<string, string> = new Map(Object.entries(jobParameters));
+    const type = types.get(rule.key);
+    if (type === undefined) return { field: 'key', text: `expected one of: ${[...types.keys()].join(', ')}` };
     if (type !== rule.type) return { field: 'type', text: `${rule.key} has the type ${type}` };
   }
   if (!isNumeric && (rule.min !== null || rule.max !== null))

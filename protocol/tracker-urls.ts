@@ -38,25 +38,25 @@ export function cleanRunUrl(kind: Tracker, text: string): string | null {
   const { protocol, host, pathname, searchParams, hash } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') return null;
   const form = forms[kind].find(
-    ({ path, hash: wanted }) => path.test(pathname) && (wanted === undefined || wanted.test(hash)),
+    ({ path, hash: hashForm }) => path.test(pathname) && (hashForm === undefined || hashForm.test(hash)),
   );
   if (form === undefined) return null;
-  const kept = new URLSearchParams();
+  const keptParams = new URLSearchParams();
   for (const key of form.query ?? []) {
     const value = searchParams.get(key);
-    if (value !== null) kept.set(key, value);
+    if (value !== null) keptParams.set(key, value);
   }
-  const query = kept.size === 0 ? '' : `?${kept.toString()}`;
+  const query = keptParams.size === 0 ? '' : `?${keptParams.toString()}`;
   const url = `${protocol}//${host}${pathname}${query}${form.hash === undefined ? '' : hash}`;
   return url.length > maxUrl ? null : url;
 }
 
 /** Adds links to those of an attempt, without repetitions. Returns the same list when nothing is new. */
-export function addRunLinks(known: readonly RunLink[], added: readonly RunLink[]): readonly RunLink[] {
+export function addRunLinks(links: readonly RunLink[], added: readonly RunLink[]): readonly RunLink[] {
   const isNew = ({ url }: RunLink, at: number): boolean =>
-    !known.some(link => link.url === url) && added.findIndex(link => link.url === url) === at;
-  const fresh = added.filter(isNew).slice(0, Math.max(0, maxRunLinks - known.length));
-  return fresh.length === 0 ? known : [...known, ...fresh];
+    !links.some(link => link.url === url) && added.findIndex(link => link.url === url) === at;
+  const fresh = added.filter(isNew).slice(0, Math.max(0, maxRunLinks - links.length));
+  return fresh.length === 0 ? links : [...links, ...fresh];
 }
 
 /** Links in a report. Invalid ones are dropped, because a report must not fail because of them. */

@@ -4,8 +4,8 @@ export const version = '0.1.0';
 type VersionOrder = 'older' | 'same' | 'newer';
 
 /** Compares two versions (https://semver.org, section 11). Returns null when either is invalid. */
-export function compareVersions(one: string, other: string): VersionOrder | null {
-  const [left, right] = [parse(one), parse(other)];
+export function compareVersions(a: string, b: string): VersionOrder | null {
+  const [left, right] = [parse(a), parse(b)];
   if (left === null || right === null) return null;
   for (const index of [0, 1, 2] as const) {
     const order = compareNumbers(left.numbers[index], right.numbers[index]);
@@ -25,9 +25,9 @@ const versionPattern =
 
 function parse(text: string): Version | null {
   // Limit the length, because the text may come from an untrusted worker.
-  const found = text.length > 256 ? null : versionPattern.exec(text);
-  if (found === null) return null;
-  const [, major, minor, patch, pre] = found;
+  const match = text.length > 256 ? null : versionPattern.exec(text);
+  if (match === null) return null;
+  const [, major, minor, patch, pre] = match;
   return { numbers: [toNumber(major), toNumber(minor), toNumber(patch)], pre: pre?.split('.') ?? [] };
 }
 
@@ -47,15 +47,15 @@ function comparePreReleases(left: readonly string[], right: readonly string[]): 
 }
 
 /** Compares two identifiers of a pre-release. Numeric identifiers sort before alphanumeric ones. */
-function compareIdentifiers(one: string, other: string): VersionOrder {
-  const [isNumber, isOtherNumber] = [/^\d+$/.test(one), /^\d+$/.test(other)];
-  if (isNumber && isOtherNumber) return compareNumbers(BigInt(one), BigInt(other));
+function compareIdentifiers(a: string, b: string): VersionOrder {
+  const [isNumber, isOtherNumber] = [/^\d+$/.test(a), /^\d+$/.test(b)];
+  if (isNumber && isOtherNumber) return compareNumbers(BigInt(a), BigInt(b));
   if (isNumber !== isOtherNumber) return isNumber ? 'older' : 'newer';
-  if (one === other) return 'same';
-  return one < other ? 'older' : 'newer';
+  if (a === b) return 'same';
+  return a < b ? 'older' : 'newer';
 }
 
-const compareNumbers = (one: bigint, other: bigint): VersionOrder => {
-  if (one === other) return 'same';
-  return one < other ? 'older' : 'newer';
+const compareNumbers = (a: bigint, b: bigint): VersionOrder => {
+  if (a === b) return 'same';
+  return a < b ? 'older' : 'newer';
 };

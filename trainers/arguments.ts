@@ -35,8 +35,12 @@ function kindOf(kind: unknown): ArgumentKind {
 }
 
 /** Returns common values of a key: those that its trainer lists, otherwise those that the form suggests. */
-export function valuesOf(trainer: TrainerName, known: TrainerArguments, key: string): readonly string[] {
-  const kind = known.get(key.replace(/^-+/, ''));
+export function valuesOf(
+  trainer: TrainerName,
+  knownArguments: TrainerArguments,
+  key: string,
+): readonly string[] {
+  const kind = knownArguments.get(key.replace(/^-+/, ''));
   if (typeof kind === 'object') return kind;
   if (kind === 'boolean') return ['true', 'false'];
   const field = formFieldsOf(trainer).find(({ at }) =>

@@ -110,16 +110,16 @@ const plainTags: ReadonlySet<string> = new Set(
 function findCustomTag(
   contents: ParsedNode | null,
 ): { readonly tag: string; readonly offset: number } | null {
-  let found: { readonly tag: string; readonly offset: number } | null = null;
+  let unknownTag: { readonly tag: string; readonly offset: number } | null = null;
   visit(contents, {
     Node(_key, node) {
       const tag = 'tag' in node ? node.tag : undefined;
       if (tag === undefined || plainTags.has(tag)) return undefined;
-      found = { tag, offset: node.range?.[0] ?? 0 };
+      unknownTag = { tag, offset: node.range?.[0] ?? 0 };
       return visit.BREAK;
     },
   });
-  return found;
+  return unknownTag;
 }
 
 function parseToml(text: string): ParsedText {

@@ -45,13 +45,13 @@ export function openConfigText(text: string, format: ConfigFormat): EditableText
   return {
     value,
     read(at) {
-      const found = valueAt(value, at);
+      const valueHere = valueAt(value, at);
       const span = editor.spanOf(at);
       // Numbers as they are written: 1e-4 is easier to read than 0.0001.
-      if (typeof found === 'number' && span !== null) return text.slice(span.start, span.end);
-      if (Array.isArray(found)) return found.map(String).join(', ');
-      if (typeof found === 'string') return found;
-      return typeof found === 'number' || typeof found === 'boolean' ? String(found) : '';
+      if (typeof valueHere === 'number' && span !== null) return text.slice(span.start, span.end);
+      if (Array.isArray(valueHere)) return valueHere.map(String).join(', ');
+      if (typeof valueHere === 'string') return valueHere;
+      return typeof valueHere === 'number' || typeof valueHere === 'boolean' ? String(valueHere) : '';
     },
     write(at, kind, given) {
       const typed = given.trim();

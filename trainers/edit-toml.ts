@@ -65,9 +65,9 @@ function createTables(): (names: readonly string[], isInList: boolean) => KeyPat
     for (const [n, name] of names.entries()) {
       path = [...path, name];
       const list = JSON.stringify(path);
-      const known = newest.get(list);
+      const newestIndex = newest.get(list);
       const isNew = isInList && n === names.length - 1;
-      const place = isNew ? (known ?? -1) + 1 : known;
+      const place = isNew ? (newestIndex ?? -1) + 1 : newestIndex;
       if (isNew && place !== undefined) newest.set(list, place);
       if (place !== undefined) path = [...path, place];
     }
@@ -119,15 +119,15 @@ export function openToml(text: string): FormatEditor {
     insert(at, literal) {
       if (at.length !== 1) return null;
       const head = text.slice(0, firstTable);
-      const own = head.trimEnd();
+      const rootLines = head.trimEnd();
       const eol = text.includes('\r\n') ? '\r\n' : '\n';
-      const line = `${own === '' ? '' : eol}${String(at[0])} = ${literal}`;
-      const rest = head.slice(own.length) + text.slice(firstTable);
-      return own + line + (/^\r?\n/.test(rest) || rest === '' ? rest : eol + rest);
+      const line = `${rootLines === '' ? '' : eol}${String(at[0])} = ${literal}`;
+      const rest = head.slice(rootLines.length) + text.slice(firstTable);
+      return rootLines + line + (/^\r?\n/.test(rest) || rest === '' ? rest : eol + rest);
     },
     remove(at) {
-      const found = find(at);
-      return found === undefined ? null : wholeLines(text, { start: found.key.start, end: found.value.end });
+      const entry = find(at);
+      return entry === undefined ? null : wholeLines(text, { start: entry.key.start, end: entry.value.end });
     },
   };
 }

@@ -32,18 +32,18 @@ const maxFiles = 32;
 export async function gather(config: TrainerConfig, trainer: Trainer, find: FindFile): Promise<Gathered> {
   let bundle: Bundle = { config, dataloader: null, files: {} };
   let chars = 0;
-  const wanted = trainer.references(config).filter(({ kind }) => kind === 'file');
-  if (wanted.length > maxFiles) return { ok: false, reason: `names more than ${maxFiles} files` };
-  for (const reference of wanted) {
-    const found = await find(reference.path);
-    if (!found.ok) {
+  const references = trainer.references(config).filter(({ kind }) => kind === 'file');
+  if (references.length > maxFiles) return { ok: false, reason: `names more than ${maxFiles} files` };
+  for (const reference of references) {
+    const file = await find(reference.path);
+    if (!file.ok) {
       if (reference.isOptional || trainer.packageContains?.(reference.path)) continue;
-      return { ok: false, reason: `names ${describe(reference)}, but ${found.reason}` };
+      return { ok: false, reason: `names ${describe(reference)}, but ${file.reason}` };
     }
-    chars += found.text.length;
+    chars += file.text.length;
     if (chars > maxChars)
       return { ok: false, reason: `names files with more than ${maxChars} characters in total` };
-    const added = add(bundle, trainer, reference, found.text);
+    const added = add(bundle, trainer, reference, file.text);
     if (!added.ok) return added;
     bundle = added.bundle;
   }
@@ -93,7 +93,7 @@ function dataBehind(bundle: Bundle, trainer: Trainer, { at, path }: Reference): 
   return trainer
     .referencesIn(document, at)
     .filter(isData)
-    .map(found => ({ path: found.path, at: found.at, in: place }));
+    .map(value => ({ path: value.path, at: value.at, in: place }));
 }
 
 function documentIn({ files }: Bundle, path: string): unknown {

@@ -69,7 +69,7 @@ const trainerKey = '$trainer';
 
 /** Returns the trainer for a config. Configs that no known trainer recognises are for a program of the rig's owner. */
 export function trainerFor(config: TrainerConfig): Trainer {
-  const named = trainerNames.find(name => name === config[trainerKey]);
-  if (named !== undefined) return trainers[named];
+  const configuredName = trainerNames.find(name => name === config[trainerKey]);
+  if (configuredName !== undefined) return trainers[configuredName];
   return Object.values(trainers).find(trainer => trainer.recognises(config)) ?? command;
 }

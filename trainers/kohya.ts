@@ -124,8 +124,9 @@ const scriptName = /^[a-z0-9_]+\.py$/i;
 /** Returns the script of sd-scripts for a config: the one that it names, else the one that its keys identify, else null. */
 export function scriptOf(config: TrainerConfig): string | null {
   const settings = settingsOf(config);
-  const named = settings.get('script')?.value;
-  if (typeof named === 'string') return scriptName.test(named) ? named : null;
+  const configuredScript = settings.get('script')?.value;
+  if (typeof configuredScript === 'string')
+    return scriptName.test(configuredScript) ? configuredScript : null;
   const family = families.find(([key]) => settings.has(key))?.[1];
   if (family === undefined) return null;
   const isNetwork = settings.has('network_module');

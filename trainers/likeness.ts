@@ -33,8 +33,8 @@ const wordOf = (value: unknown): string =>
 /** Returns the number of steps that a config sets; null if it sets none, or counts epochs. */
 export function stepsOf(trainer: TrainerName, config: TrainerConfig): number | null {
   const fields = formFieldsOf(trainer);
-  const read = (wanted: FieldName): number => {
-    const field = fields.find(({ name }) => name === wanted);
+  const read = (fieldName: FieldName): number => {
+    const field = fields.find(({ name }) => name === fieldName);
     return field === undefined ? Number.NaN : Number(readField(trainer, config, field) ?? Number.NaN);
   };
   // sd-scripts ignores the steps of a config that sets epochs.

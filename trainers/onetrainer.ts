@@ -20,11 +20,11 @@ export const onetrainer: Trainer = {
   replacedKeys: ['output_dir', 'logging_dir'],
   samplesAreFiles: true,
   references(config) {
-    const named = pathsAt(config, fileKeys, 'file').filter(
+    const files = pathsAt(config, fileKeys, 'file').filter(
       ({ at: [key] }) => !Array.isArray(config[key === fileKeys[0] ? 'concepts' : 'samples']),
     );
     return [
-      ...named.map(file => (file.at[0] === fileKeys[1] ? { ...file, isOptional: true as const } : file)),
+      ...files.map(file => (file.at[0] === fileKeys[1] ? { ...file, isOptional: true as const } : file)),
       ...conceptsIn(config['concepts'], 'concepts'),
       ...pathsAt(config, modelKeys, 'model'),
     ];

@@ -64,7 +64,7 @@ export interface Trainer {
     /** The trainer's reaction to an unknown key. */
     readonly unknown: 'refused' | 'ignored';
     /** Whether the trainer accepts a key although it is not in its list. */
-    readonly accepts?: (key: string, known: ReadonlySet<string>) => boolean;
+    readonly accepts?: (key: string, listedKeys: ReadonlySet<string>) => boolean;
   };
   /** Actions that the running trainer supports without `$requests` in the config. */
   readonly requests?: readonly RequestKind[];
@@ -90,9 +90,9 @@ export function pathsAt(
 ): readonly Reference[] {
   if (!isObject(value)) return [];
   return keys.flatMap(key => {
-    const named = value[key];
-    if (!Array.isArray(named)) return textAt(named, kind, [...before, key]);
-    return named.flatMap((each, index) => textAt(each, kind, [...before, key, index]));
+    const values = value[key];
+    if (!Array.isArray(values)) return textAt(values, kind, [...before, key]);
+    return values.flatMap((each, index) => textAt(each, kind, [...before, key, index]));
   });
 }
 

@@ -125,14 +125,16 @@ function methodOf(verb: string, path: string, operation: Operation): string {
     ...(whole === null ? [] : [whole]),
     ...(kind.call === 'download' ? [target] : []),
   ];
-  const named = [...query, ...fields];
-  const names = [...positional, ...named].map(({ name }) => name);
+  const keywordArguments = [...query, ...fields];
+  const names = [...positional, ...keywordArguments].map(({ name }) => name);
   if (new Set(names).size < names.length) throw new Error(`${operationId} has two arguments of one name`);
   const lines = [
     ...positional.map(({ name, hint: type }) => `${name}: ${type}`),
-    ...(named.length > 0 ? ['*'] : []),
-    ...named.filter(({ isRequired }) => isRequired).map(({ name, hint: type }) => `${name}: ${type}`),
-    ...named
+    ...(keywordArguments.length > 0 ? ['*'] : []),
+    ...keywordArguments
+      .filter(({ isRequired }) => isRequired)
+      .map(({ name, hint: type }) => `${name}: ${type}`),
+    ...keywordArguments
       .filter(({ isRequired }) => !isRequired)
       .map(({ name, hint: type }) => `${name}: ${type} = UNSET`),
   ];
@@ -140,7 +142,9 @@ function methodOf(verb: string, path: string, operation: Operation): string {
     lines.length === 0
       ? '(self)'
       : `(\n        self,\n${lines.map(line => `        ${line},\n`).join('')}    )`;
-  const argumentDocs = [...positional, ...named].map(({ name, description: text }) => `${name}: ${text}`);
+  const argumentDocs = [...positional, ...keywordArguments].map(
+    ({ name, description: text }) => `${name}: ${text}`,
+  );
   return (
     `\n    def ${snake(operationId)}${signature} -> ${kind.returns}:\n` +
     docstring(

@@ -97,11 +97,11 @@ function findLayout(segments: readonly Segment[]) {
 }
 
 function encodeNote(name: string, content: Buffer): Buffer {
-  const named = Buffer.from(`${name}\0`);
+  const nameBytes = Buffer.from(`${name}\0`);
   const sizes = Buffer.alloc(12);
-  sizes.writeUInt32LE(named.length, 0);
+  sizes.writeUInt32LE(nameBytes.length, 0);
   sizes.writeUInt32LE(content.length, 4);
-  return Buffer.concat([sizes, padded(named), padded(content)]);
+  return Buffer.concat([sizes, padded(nameBytes), padded(content)]);
 }
 
 const padded = (bytes: Buffer): Buffer =>
