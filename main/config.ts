@@ -118,10 +118,10 @@ const ConfigKeyList = z
     `expected keys with commas between them: ${restrictedKeys.join(', ')}`,
   );
 /** Parses `2` or `loopback, 10.0.0.0/8`. */
-function toProxies(given: number | string | readonly string[]): number | readonly string[] {
-  if (typeof given === 'number') return given;
-  if (typeof given === 'string' && /^\d+$/.test(given)) return Number(given);
-  return [given].flat().flatMap(part => part.split(',').map(name => name.trim()));
+function toProxies(setting: number | string | readonly string[]): number | readonly string[] {
+  if (typeof setting === 'number') return setting;
+  if (typeof setting === 'string' && /^\d+$/.test(setting)) return Number(setting);
+  return [setting].flat().flatMap(part => part.split(',').map(name => name.trim()));
 }
 
 function isProxy(name: string): boolean {
@@ -212,14 +212,14 @@ const localFlags = [
 export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> {
   const file = readConfigFile(flags['config'], env);
   if (!file.ok) return file;
-  const given = Settings.keyof().options.map(name => {
+  const values = Settings.keyof().options.map(name => {
     const variable = variables[name];
     return [
       name,
       flags[name] ?? (variable === undefined ? undefined : env[variable]) ?? file.value.settings[name],
     ] as const;
   });
-  const parsed = Settings.safeParse(Object.fromEntries(given), plainIssues);
+  const parsed = Settings.safeParse(Object.fromEntries(values), plainIssues);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const name = Settings.keyof().safeParse(issue?.path[0]).data;
@@ -343,14 +343,14 @@ export interface ConfigFile {
 }
 
 /** Reads the config file. Settings are empty when the default file does not exist. */
-export function readConfigFile(named: unknown, env: Env): Outcome<ConfigFile> {
-  const path = typeof named === 'string' ? named : join(defaultConfigDir(env), 'config.json');
+export function readConfigFile(fromFlag: unknown, env: Env): Outcome<ConfigFile> {
+  const path = typeof fromFlag === 'string' ? fromFlag : join(defaultConfigDir(env), 'config.json');
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
     // Only a file that the user named must exist.
-    return typeof named === 'string'
+    return typeof fromFlag === 'string'
       ? refuse('invalid_request', `--config ${path}: ${reason(cause)}`)
       : accept({ path, settings: {} });
   }

@@ -62,8 +62,8 @@ function toAppOptions(config: ServerConfig, { isHidden }: Arguments): AppOptions
   };
 }
 
-function run(config: ServerConfig, given: Arguments): void {
-  let page = given.link === null ? null : pageOfLink(given.link);
+function run(config: ServerConfig, startArguments: Arguments): void {
+  let page = startArguments.link === null ? null : pageOfLink(startArguments.link);
   let desktop: DesktopApp | null = null;
   const openLink = (link: string | null): void => {
     const linked = link === null ? null : pageOfLink(link);
@@ -71,7 +71,7 @@ function run(config: ServerConfig, given: Arguments): void {
     else desktop.open(linked);
   };
   const start = async (): Promise<void> => {
-    desktop = await startApp(toAppOptions(config, given));
+    desktop = await startApp(toAppOptions(config, startArguments));
     if (desktop === null) return app.exit(exitCodes.failed);
     // Opens the page that the user requested while the orchestrator started.
     desktop.openFirstPage(page);
@@ -93,8 +93,8 @@ function run(config: ServerConfig, given: Arguments): void {
   void app.whenReady().then(start);
 }
 
-const given = readArguments(process.argv.slice(1));
-const config = loadServerConfig(given.flags, process.env);
+const startArguments = readArguments(process.argv.slice(1));
+const config = loadServerConfig(startArguments.flags, process.env);
 if (config.ok) {
   // The single-instance lock and the app data belong to the data folder, so each data folder has its own app.
   makeFolder(config.value.dataDir);
@@ -106,7 +106,7 @@ if (config.ok) {
   if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox();
   // Arguments after `--` are never parsed as options. That matters because any web page can choose the text of a link.
   if (app.isPackaged) app.setAsDefaultProtocolClient(scheme, process.execPath, ['--']);
-  if (app.requestSingleInstanceLock()) run(config.value, given);
+  if (app.requestSingleInstanceLock()) run(config.value, startArguments);
   else app.exit(0);
 } else {
   process.stderr.write(`${config.refusal.detail}\n`);

@@ -50,9 +50,9 @@ export async function challenge({ url, dataDir, fetch }: Challenged): Promise<vo
     if (failure.kind === 'unreachable') throw failure.cause;
     throw new NotProven(`it answered the challenge with ${failure.status}`);
   }
-  const given = Buffer.from(answer.value.proof, 'hex');
+  const givenProof = Buffer.from(answer.value.proof, 'hex');
   const expected = socketsOf(url).map(at => Buffer.from(proverOf(dataDir)(nonce, at), 'hex'));
-  if (!expected.some(proof => proof.length === given.length && timingSafeEqual(proof, given)))
+  if (!expected.some(proof => proof.length === givenProof.length && timingSafeEqual(proof, givenProof)))
     throw new NotProven('its proof is wrong');
 }
 

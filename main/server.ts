@@ -110,7 +110,7 @@ const fieldsOf = ({ damage, setAside, backup, backupAt, salvagedRows, lostRows }
 
 function restoredNotice({ damage, setAside, backup, backupAt, salvagedRows, lostRows }: Restored): string {
   const minutes = Math.max(0, Math.round((systemClock.wall() - backupAt) / 60_000));
-  const kept = setAside === null ? '' : `The damaged database is kept in ${setAside}\n`;
+  const setAsideLine = setAside === null ? '' : `The damaged database is kept in ${setAside}\n`;
   const salvaged =
     salvagedRows === 0 ? '' : `${salvagedRows} newer rows of the audit trail could be read, and were kept\n`;
   const missing =
@@ -118,7 +118,7 @@ function restoredNotice({ damage, setAside, backup, backupAt, salvagedRows, lost
       ? ''
       : `ROWS OF THE AUDIT TRAIL ARE LOST: ${lostRows.from} to ${lostRows.through}, at least\n`;
   return (
-    `\nATTENTION: the database ${damage}\n${kept}The backup ${backup} has replaced it\n` +
+    `\nATTENTION: the database ${damage}\n${setAsideLine}The backup ${backup} has replaced it\n` +
     `It was made at ${systemClock.iso(backupAt)}, ${minutes} minutes ago. Later changes are lost\n${salvaged}${missing}\n`
   );
 }

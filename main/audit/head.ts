@@ -58,25 +58,25 @@ const everyMs = 5_000;
  */
 export function keepHead(deps: HeadDeps): HeadKeeper {
   const { trail, file, seal, clock, log, isWithheld = false } = deps;
-  let kept = readHead(file);
+  let storedHead = readHead(file);
   let cancelTimer = (): void => {};
   const isSealed = (mark: SealedMark): boolean => seal('head', mark) === mark.seal;
 
   const matchesTrail = (): boolean => {
-    if (kept === null) return true;
-    if (kept === 'unreadable' || !isSealed(kept)) return false;
+    if (storedHead === null) return true;
+    if (storedHead === 'unreadable' || !isSealed(storedHead)) return false;
     // A head with number 0 was written before the first row. It only proves that a head existed.
-    if (kept.seq === 0) return true;
-    return trail.row(kept.seq)?.hash === kept.hash || isTrimmed(kept, trail);
+    if (storedHead.seq === 0) return true;
+    return trail.row(storedHead.seq)?.hash === storedHead.hash || isTrimmed(storedHead, trail);
   };
   const write = (): void => {
     const newest = newestMark(trail);
-    if (kept !== null && kept !== 'unreadable' && kept.hash === newest.hash) return;
+    if (storedHead !== null && storedHead !== 'unreadable' && storedHead.hash === newest.hash) return;
     const mark: AuditMark = { ...newest, at: clock.wall() };
     const head = { ...mark, seal: seal('head', mark) };
     try {
       file.write(`${JSON.stringify(head)}\n`);
-      kept = head;
+      storedHead = head;
     } catch (cause) {
       log.warn('audit.head_not_written', { cause });
     }
@@ -90,10 +90,10 @@ export function keepHead(deps: HeadDeps): HeadKeeper {
   };
   tick();
   return {
-    head: () => kept,
+    head: () => storedHead,
     matchesTrail,
     isWithheld,
-    isSealed: () => kept !== null && kept !== 'unreadable' && isSealed(kept),
+    isSealed: () => storedHead !== null && storedHead !== 'unreadable' && isSealed(storedHead),
     acceptTrail: write,
     stop() {
       cancelTimer();

@@ -46,14 +46,14 @@ export interface Audit {
 export async function openAudit(deps: AuditDeps): Promise<Audit> {
   const { store, seal, key, clock, log, retentionDays, witnesses } = deps;
   const markSeal = createMarkSeal(key);
-  const found = readHead(deps.headFile);
+  const head = readHead(deps.headFile);
   // Event numbers survive the deletion of the whole trail, so they reveal that rows existed.
-  const wasLost = found === null && (store.audit.lastSeq() > 0 || store.eventRange().last > 0);
-  const lost = deps.isRestored ? lostRows(store.audit, found) : null;
+  const wasLost = head === null && (store.audit.lastSeq() > 0 || store.eventRange().last > 0);
+  const lost = deps.isRestored ? lostRows(store.audit, head) : null;
   if (lost !== null) log.error('audit.rows_lost', { ...lost });
   if (wasLost && !deps.isRestored) log.error('audit.head_lost', { newest: store.audit.lastSeq() });
   const rolledBack = deps.isRestored ? null : findRollback(store.audit, witnesses, log);
-  const isRecorded = deps.isRestored || wasLost ? await recordGap(deps, found, lost) : false;
+  const isRecorded = deps.isRestored || wasLost ? await recordGap(deps, head, lost) : false;
   const keeper = keepHead({
     trail: store.audit,
     file: deps.headFile,
@@ -93,8 +93,8 @@ function recordGap(deps: AuditDeps, head: Head, lost: LostRows | null): Promise<
  * Records that a witness has a newer row than the trail. The next marks for the witness match this trail again, so only this row
  * preserves the finding.
  */
-async function recordRollback(deps: AuditDeps, found: RolledBack): Promise<void> {
-  const details = { newest: deps.store.audit.lastSeq(), ...found };
+async function recordRollback(deps: AuditDeps, rollback: RolledBack): Promise<void> {
+  const details = { newest: deps.store.audit.lastSeq(), ...rollback };
   deps.log.error('audit.rolled_back', details);
   await append(deps, 'audit.rolled_back', details);
 }

@@ -50,11 +50,11 @@ function newestOf(witness: Witness, log: Pick<Log, 'warn'>) {
 /** Finds the first mark whose row is missing in the trail or has another hash. Skips marks of rows that retention has removed. */
 export function compareMarks(trail: AuditTrail, marks: readonly Pick<WitnessMark, 'seq' | 'hash'>[]) {
   const anchor = trail.anchor();
-  const kept = marks.filter(({ seq }) => anchor === null || seq >= anchor.seq);
+  const marksToKeep = marks.filter(({ seq }) => anchor === null || seq >= anchor.seq);
   const hashAt = (seq: number) => (anchor?.seq === seq ? anchor.hash : trail.row(seq)?.hash);
-  const at = kept.findIndex(({ seq, hash }) => hashAt(seq) !== hash);
-  const bad = kept[at] ?? null;
-  return { checked: bad === null ? kept.length : at, removed: marks.length - kept.length, bad };
+  const at = marksToKeep.findIndex(({ seq, hash }) => hashAt(seq) !== hash);
+  const bad = marksToKeep[at] ?? null;
+  return { checked: bad === null ? marksToKeep.length : at, removed: marks.length - marksToKeep.length, bad };
 }
 
 export interface WitnessDeps {

@@ -58,19 +58,19 @@ export function createActiveFleet({ settings, fleets, openOwn }: ActiveFleetDeps
     return null;
   };
   const showOwn = async (): Promise<null> => {
-    const own = await openOwn();
+    const ownFleet = await openOwn();
     current = {
       key: null,
       shown: {
-        origin: own.url,
+        origin: ownFleet.url,
         get bearer() {
-          return own.token;
+          return ownFleet.token;
         },
       },
       connection: {
-        url: own.url,
+        url: ownFleet.url,
         get token() {
-          return own.token;
+          return ownFleet.token;
         },
       },
     };

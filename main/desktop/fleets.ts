@@ -41,14 +41,14 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
       const address = parseFleetAddress({ url, pin: pin === '' ? null : pin });
       if (!address.ok) return address;
       const id = `f_${randomBytes(5).toString('hex')}`;
-      const kept = {
+      const fleet = {
         id,
         name,
         url: address.value.url,
         pin: pin === '' ? null : pin,
         token: await toStoredToken(token),
       };
-      return write([...file.now.fleets, kept], id);
+      return write([...file.now.fleets, fleet], id);
     },
     async change({ id, token, ...change }: FleetChange): Promise<ChangeResult> {
       const was = find(id);
@@ -60,14 +60,14 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
       // A token must only be sent to the orchestrator for which the user entered it.
       if (address.value.url !== was.url && token === undefined)
         return { ok: false, detail: 'Enter the token again, because the address has changed' };
-      const kept = {
+      const changed = {
         ...next,
         pin,
         url: address.value.url,
         token: token === undefined ? was.token : await toStoredToken(token),
       };
       return write(
-        file.now.fleets.map(fleet => (fleet.id === id ? kept : fleet)),
+        file.now.fleets.map(fleet => (fleet.id === id ? changed : fleet)),
         id,
       );
     },
@@ -78,16 +78,16 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
       ),
     /** Returns the connection data of a fleet. Fails with `detail` when the token cannot be decrypted or the address is invalid. */
     async reach(id: string): Promise<FleetResult> {
-      const kept = find(id);
-      if (kept === undefined) return { ok: false, detail: 'This fleet no longer exists' };
-      const address = parseFleetAddress(kept);
+      const stored = find(id);
+      if (stored === undefined) return { ok: false, detail: 'This fleet no longer exists' };
+      const address = parseFleetAddress(stored);
       if (!address.ok) return address;
       try {
-        return { ok: true, fleet: { ...address.value, token: await readToken(kept.token) } };
+        return { ok: true, fleet: { ...address.value, token: await readToken(stored.token) } };
       } catch {
         return {
           ok: false,
-          detail: `The token of ${kept.name} cannot be decrypted on this computer: enter it again`,
+          detail: `The token of ${stored.name} cannot be decrypted on this computer: enter it again`,
         };
       }
     },

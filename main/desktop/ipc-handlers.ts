@@ -121,9 +121,9 @@ async function viewOf({
 }
 
 /** Applies the change. Resolves with null on success, otherwise with the reason. */
-async function change(deps: IpcHandlerDeps, wanted: DesktopChange): Promise<string | null> {
+async function change(deps: IpcHandlerDeps, request: DesktopChange): Promise<string | null> {
   const { settings, login, holder, key, refresh } = deps;
-  const { notices, open_at_login: atLogin, runs_own: runsOwn } = wanted;
+  const { notices, open_at_login: atLogin, runs_own: runsOwn } = request;
   if (runsOwn === false && key() === null) return 'It is in the window: show another fleet first';
   try {
     if (atLogin !== undefined) login.set(atLogin);

@@ -24,12 +24,12 @@ const kinds: ReadonlyMap<string, Notice['kind']> = new Map([
 ]);
 
 /** Returns the notification for an event; null if it needs none. */
-export function noticeOf(fleet: string | null, event: UiEvent, wanted: NoticeKinds): Notice | null {
+export function noticeOf(fleet: string | null, event: UiEvent, enabledKinds: NoticeKinds): Notice | null {
   if (event.kind !== 'job' || event.job === null) return null;
   const { config_name: name, worker_name: worker, error_message: why } = event.job;
   const about = { fleet, name, worker, page: `/jobs/${event.job_id}` };
   const kind = kinds.get(event.type);
-  if (kind === undefined || !wanted[kind]) return null;
+  if (kind === undefined || !enabledKinds[kind]) return null;
   if (kind === 'worker_lost') return lostWorker(event, { ...about, kind, why: null });
   return { ...about, kind, why: kind === 'job_failed' ? why : null };
 }

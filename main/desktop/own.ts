@@ -81,8 +81,8 @@ export async function openOwnOrchestrator(deps: OwnOrchestratorDeps): Promise<Ow
 function restoredText(restored: Composed['restored']): string | null {
   if (restored === null) return null;
   const { damage, setAside, backup, backupAt } = restored;
-  const kept = setAside === null ? '' : `\n${setAside}`;
-  return `${damage}${kept}\n${backup} (${systemClock.iso(backupAt)})`;
+  const setAsideLine = setAside === null ? '' : `\n${setAside}`;
+  return `${damage}${setAsideLine}\n${backup} (${systemClock.iso(backupAt)})`;
 }
 
 /** Returns true if the start failed because the port is in use. */

@@ -111,7 +111,8 @@ async function readFleet(
       jobs: jobs.value.entries,
       queue: queue.ok ? queue.value : (null as QueueView | null),
       workers: await readWorkers(client, signal),
-      mayPause: session.ok && session.value.permissions.some(held => held === queueApi.pause.authority),
+      mayPause:
+        session.ok && session.value.permissions.some(permission => permission === queueApi.pause.authority),
     },
     seq: jobs.value.as_of_seq,
   };
@@ -166,7 +167,7 @@ interface Watched {
 export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
   const watched = new Map<FleetKey, Watched>();
   const start = (fleet: FleetKey, connection: FleetConnection): void => {
-    const one: Watched = {
+    const entry: Watched = {
       connection,
       summary: null,
       trouble: null,
@@ -175,13 +176,13 @@ export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
         after,
         onEvent: event => onEvent(fleet, event),
         onSummary(summary, trouble) {
-          one.summary = summary;
-          one.trouble = trouble;
+          entry.summary = summary;
+          entry.trouble = trouble;
           onChange(fleet);
         },
       }),
     };
-    watched.set(fleet, one);
+    watched.set(fleet, entry);
   };
   const stop = (fleet: FleetKey): void => {
     watched.get(fleet)?.stop();
@@ -202,5 +203,5 @@ export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
   };
 }
 
-const isSame = (one: FleetConnection | undefined, other: FleetConnection): boolean =>
-  one !== undefined && one.url === other.url && one.token === other.token && one.fetch === other.fetch;
+const isSame = (a: FleetConnection | undefined, b: FleetConnection): boolean =>
+  a !== undefined && a.url === b.url && a.token === b.token && a.fetch === b.fetch;

@@ -18,11 +18,11 @@ const handleHeight = 24;
  * Returns the bounds for a window that was last at `kept`. If no display shows its title bar any more, centers the window on the
  * primary display. `displays` are work areas, the primary one first.
  */
-export function placeWindow(kept: Rectangle | null, displays: readonly Rectangle[]): Rectangle {
+export function placeWindow(bounds: Rectangle | null, displays: readonly Rectangle[]): Rectangle {
   const [primary = { x: 0, y: 0, ...usual }] = displays;
-  if (kept === null) return inMiddle(usual, primary);
-  const display = displays.find(each => isReachable(kept, each));
-  return display === undefined ? inMiddle(kept, primary) : within(kept, display);
+  if (bounds === null) return inMiddle(usual, primary);
+  const display = displays.find(each => isReachable(bounds, each));
+  return display === undefined ? inMiddle(bounds, primary) : within(bounds, display);
 }
 
 /** Returns true if the title bar, which is at the upper edge, is visible on the display. */
@@ -36,8 +36,8 @@ function isReachable(window: Rectangle, display: Rectangle): boolean {
 type Size = Pick<Rectangle, 'width' | 'height'>;
 
 function sizeIn(size: Size, display: Rectangle): Size {
-  const clamp = (wanted: number, least: number, most: number): number =>
-    Math.min(Math.max(Math.round(wanted), least), Math.max(most, least));
+  const clamp = (length: number, least: number, most: number): number =>
+    Math.min(Math.max(Math.round(length), least), Math.max(most, least));
   return {
     width: clamp(size.width, smallest.width, display.width),
     height: clamp(size.height, smallest.height, display.height),
@@ -50,8 +50,8 @@ const within = (window: Rectangle, display: Rectangle): Rectangle => ({
   ...sizeIn(window, display),
 });
 
-function inMiddle(wanted: Size, display: Rectangle): Rectangle {
-  const size = sizeIn(wanted, display);
+function inMiddle(preferredSize: Size, display: Rectangle): Rectangle {
+  const size = sizeIn(preferredSize, display);
   return {
     ...size,
     x: Math.round(display.x + (display.width - size.width) / 2),

@@ -78,10 +78,10 @@ export interface PanelWindow {
 
 export function createWindow(deps: WindowDeps): PanelWindow {
   const { settings, shown, preload, icons, isHidden } = deps;
-  const kept = settings.now.window;
+  const storedWindow = settings.now.window;
   const displays = [screen.getPrimaryDisplay(), ...screen.getAllDisplays()].map(({ workArea }) => workArea);
   const window = new BrowserWindow({
-    ...placeWindow(kept?.bounds ?? null, displays),
+    ...placeWindow(storedWindow?.bounds ?? null, displays),
     minWidth: smallest.width,
     minHeight: smallest.height,
     show: false,
@@ -89,7 +89,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
     title: 'Trainyard',
     webPreferences: { ...pagePreferences, preload, spellcheck: false },
   });
-  if (kept?.is_maximized === true && !isHidden) window.maximize();
+  if (storedWindow?.is_maximized === true && !isHidden) window.maximize();
   let isQuitting = false;
   const { webContents: contents } = window;
   confine(contents, shown);

@@ -21,7 +21,7 @@ export interface StartOptions extends Pick<Joining, 'url' | 'pin'> {
  */
 export function startScript({ url, pin, installSha256, settings, workerName }: StartOptions): string {
   const words = workerArguments({ url, pin, name: workerName, persistent: true });
-  const own = `--state-dir "$TRAINYARD_FOLDER/state" --notice-signal ${noticeSignal}`;
+  const ownOptions = `--state-dir "$TRAINYARD_FOLDER/state" --notice-signal ${noticeSignal}`;
   const options = settings.worker_options.replaceAll(/\s*\n\s*/g, ' ').trim();
   const program = settings.worker_program;
   const start =
@@ -40,7 +40,7 @@ fi
 SIMPLETUNER_WORKER_TOKEN=$trainyard_join
 export SIMPLETUNER_WORKER_TOKEN TRAINYARD_FOLDER
 unset trainyard_join
-set -- ${words} ${own}${options === '' ? '' : ` ${options}`}
+set -- ${words} ${ownOptions}${options === '' ? '' : ` ${options}`}
 ${start}
 exit 1
 `;

@@ -18,16 +18,16 @@ type Parsed =
   | { readonly ok: false; readonly detail: string };
 
 /** Parses the address of a remote orchestrator. The pin has the same form as a worker's. */
-export function parseFleetAddress(given: { readonly url: string; readonly pin: string | null }): Parsed {
-  const url = URL.canParse(given.url) ? new URL(given.url) : null;
+export function parseFleetAddress(input: { readonly url: string; readonly pin: string | null }): Parsed {
+  const url = URL.canParse(input.url) ? new URL(input.url) : null;
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (url === null || !isPlain || !/^https?:$/.test(url.protocol))
     return {
       ok: false,
-      detail: `"${given.url.slice(0, 100)}" is not the address of an orchestrator: give one like https://HOST:8001`,
+      detail: `"${input.url.slice(0, 100)}" is not the address of an orchestrator: give one like https://HOST:8001`,
     };
   const address = url.origin + url.pathname.replace(/\/+$/, '');
-  const trust = parseTrust(address, { pin: given.pin ?? undefined, caFile: null, verify: true });
+  const trust = parseTrust(address, { pin: input.pin ?? undefined, caFile: null, verify: true });
   if (!trust.ok) return { ok: false, detail: trust.message };
   return { ok: true, value: { url: address, fetch: openNetwork(trust.value) } };
 }

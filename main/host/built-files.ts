@@ -42,12 +42,12 @@ interface Program {
  */
 export function createWorkerPrograms(find: () => string | null): () => Promise<readonly Program[]> {
   /** The hash of each file. The key is the path with the inode, size and mtime. */
-  const known = new Map<string, Promise<string>>();
+  const hashes = new Map<string, Promise<string>>();
   const hashOf = (path: string, mark: string): Promise<string> => {
     const key = `${path} ${mark}`;
-    const hash = known.get(key) ?? sha256(path);
-    known.set(key, hash);
-    hash.catch(() => known.delete(key));
+    const hash = hashes.get(key) ?? sha256(path);
+    hashes.set(key, hash);
+    hash.catch(() => hashes.delete(key));
     return hash;
   };
   const findProgram = async (name: ProgramName, within: string): Promise<readonly Program[]> => {
@@ -87,18 +87,18 @@ export function createOfferedBook(
   version: string,
   mono: () => number,
 ): OfferedBook {
-  let known: Offered = { version, programs: [] };
+  let offered: Offered = { version, programs: [] };
   let readAt = Number.NEGATIVE_INFINITY;
   const refresh = async (): Promise<void> => {
     readAt = mono();
     // Without the programs, no update is offered. The call that downloads them reports the failure.
-    known = { version, programs: await programs().catch(() => []) };
+    offered = { version, programs: await programs().catch(() => []) };
   };
   return {
     refresh,
     current() {
       if (mono() - readAt >= offeredAgeMs) void refresh();
-      return known;
+      return offered;
     },
   };
 }

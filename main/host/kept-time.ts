@@ -65,8 +65,8 @@ export interface KeptTime extends TrustedTime {
 
 /** Keeps the trusted time of a data folder in a file. It is not in the database, because a restored database may be older. */
 export function keepTime({ file, database, isTrusted, clock, boot, log }: KeptTimeDeps): KeptTime {
-  const found = isTrusted ? null : (readMark(file) ?? lastChange(database));
-  const time = createTrustedTime(() => ({ wall: clock.wall(), ...boot() }), found);
+  const lastTrusted = isTrusted ? null : (readMark(file) ?? lastChange(database));
+  const time = createTrustedTime(() => ({ wall: clock.wall(), ...boot() }), lastTrusted);
   let cancelTimer = (): void => {};
   let isJumpKnown = false;
   const keep = (): void => {
@@ -101,10 +101,10 @@ const note =
 
 function readMark(file: string): ClockMark | null {
   try {
-    const found: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    if (typeof found !== 'object' || found === null) return null;
-    if (!('trusted' in found) || !('sinceBoot' in found) || !('bootId' in found)) return null;
-    const { trusted, sinceBoot, bootId: id } = found;
+    const mark: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (typeof mark !== 'object' || mark === null) return null;
+    if (!('trusted' in mark) || !('sinceBoot' in mark) || !('bootId' in mark)) return null;
+    const { trusted, sinceBoot, bootId: id } = mark;
     if (typeof trusted !== 'number' || typeof sinceBoot !== 'number') return null;
     return { trusted, sinceBoot, bootId: typeof id === 'string' ? id : null };
   } catch {

@@ -48,8 +48,8 @@ const notForTheAgent = [
 
 /** Returns the environment of the agent. It contains the token, because every user of the machine can read arguments. */
 export function agentEnvironment(env: Variables, token: string): Variables {
-  const kept = Object.entries(env).filter(([name]) => !notForTheAgent.includes(name));
-  return { ...Object.fromEntries(kept), SIMPLETUNER_WORKER_TOKEN: token };
+  const passedOn = Object.entries(env).filter(([name]) => !notForTheAgent.includes(name));
+  return { ...Object.fromEntries(passedOn), SIMPLETUNER_WORKER_TOKEN: token };
 }
 
 /** The end of an agent process. */

@@ -57,7 +57,7 @@ const maxLine = 2_000;
 export function startLocalWorker(deps: LocalWorkerDeps): LocalWorker {
   const controller = new AbortController();
   const retired = new AbortController();
-  const kept = keepRunning(deps, {
+  const running = keepRunning(deps, {
     over: controller.signal,
     retired: retired.signal,
     ended: AbortSignal.any([controller.signal, retired.signal]),
@@ -65,11 +65,11 @@ export function startLocalWorker(deps: LocalWorkerDeps): LocalWorker {
   return {
     stop() {
       controller.abort();
-      return kept;
+      return running;
     },
     retire() {
       retired.abort();
-      return kept;
+      return running;
     },
   };
 }

@@ -63,7 +63,7 @@ export function createNetwork(deps: NetworkDeps): Network {
   let isStopped = false;
   let cancelTimer = (): void => {};
 
-  const wanted = (host: string): readonly string[] => {
+  const addressesFor = (host: string): readonly string[] => {
     if (base === fixedHost || host === loopback) return [];
     return isWildcard(host) ? addressesBehind(host, addresses()).map(({ address }) => address) : [host];
   };
@@ -73,20 +73,22 @@ export function createNetwork(deps: NetworkDeps): Network {
       cancelTimer = clock.after(checkEveryMs, () => void runAlone(openNewAddresses).then(scheduleCheck));
   };
   const openNewAddresses = (): Promise<void> =>
-    sockets.openSome(isStopped ? [] : wanted(access.host), access.isSecure);
+    sockets.openSome(isStopped ? [] : addressesFor(access.host), access.isSecure);
   const warnIfExposed = (): void => {
     if (!isLoopback(access.host) && !access.isSecure) deps.onExposed(access.host);
   };
   const change = async (next: NetworkAccess): Promise<NetworkChange> => {
-    const opened = await sockets.openAll(wanted(next.host), next.isSecure);
+    const opened = await sockets.openAll(addressesFor(next.host), next.isSecure);
     const was = access;
     access = next;
     sockets.setTls(next.isSecure);
     return {
       commit() {
-        const kept = wanted(next.host);
+        const addressesToKeep = addressesFor(next.host);
         // Not awaited, because closing streams takes a while and nothing depends on it.
-        void sockets.closeAddresses(sockets.addresses().filter(address => !kept.includes(address)));
+        void sockets.closeAddresses(
+          sockets.addresses().filter(address => !addressesToKeep.includes(address)),
+        );
         void sockets.closeOtherProtocol();
         warnIfExposed();
         scheduleCheck();
@@ -127,7 +129,7 @@ export function createNetwork(deps: NetworkDeps): Network {
       // The server must not start if a fixed address cannot be opened.
       await runAlone(async () => {
         if (fixedHost === null) await openNewAddresses();
-        else await sockets.openAll(wanted(fixedHost), access.isSecure);
+        else await sockets.openAll(addressesFor(fixedHost), access.isSecure);
       });
       scheduleCheck();
     },

@@ -20,19 +20,19 @@ export interface OwnNamesDeps {
  * brackets.
  */
 export function createOwnNames({ mono, addresses, others }: OwnNamesDeps): (name: string) => boolean {
-  let known: ReadonlySet<string> = new Set();
+  let names: ReadonlySet<string> = new Set();
   let lookedAt = Number.NEGATIVE_INFINITY;
   const isKnown = (name: string): boolean => {
-    if (known.has(name)) return true;
+    if (names.has(name)) return true;
     if (mono() - lookedAt < lookAgainMs) return false;
     lookedAt = mono();
-    known = namesNow(addresses());
-    return known.has(name);
+    names = namesNow(addresses());
+    return names.has(name);
   };
   return name =>
     isLoopback(name) ||
     name.endsWith('.localhost') ||
-    others().some(other => isMatch(other, name)) ||
+    others().some(pattern => isMatch(pattern, name)) ||
     isKnown(name);
 }
 
@@ -48,9 +48,9 @@ export const namesGiven = (
 ];
 
 /** Compares two names. As in certificates, `*.example.org` matches exactly one label. */
-const isMatch = (other: string, name: string): boolean =>
-  other === name ||
-  (other.startsWith('*.') && name.includes('.') && other.slice(1) === name.slice(name.indexOf('.')));
+const isMatch = (pattern: string, name: string): boolean =>
+  pattern === name ||
+  (pattern.startsWith('*.') && name.includes('.') && pattern.slice(1) === name.slice(name.indexOf('.')));
 
 /** Returns the names for the certificate, without the wildcard addresses `0.0.0.0` and `::`. */
 export const certificateNames = (

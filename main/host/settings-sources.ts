@@ -110,8 +110,8 @@ const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays
 export type Refused = ReturnType<typeof refuse>;
 
 export function refuseFixed(given: Given, was: Settings, next: Settings): Refused | null {
-  const found = fixedRows(given).find(row => row.of(was) !== row.of(next));
-  return found === undefined ? null : refusalOf(found.what, given.fixedBy[found.flag] ?? '');
+  const changedRow = fixedRows(given).find(row => row.of(was) !== row.of(next));
+  return changedRow === undefined ? null : refusalOf(changedRow.what, given.fixedBy[changedRow.flag] ?? '');
 }
 
 const refusalOf = (what: string, by: string): Refused =>

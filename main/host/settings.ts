@@ -83,9 +83,9 @@ export function createSettings(deps: SettingsDeps) {
     electricity: file.settings.electricity,
   });
 
-  const change = async (wanted: SettingsChange, by: Caller): Promise<Outcome<SettingsView>> => {
+  const change = async (request: SettingsChange, by: Caller): Promise<Outcome<SettingsView>> => {
     const was = effectiveSettings(given, file.settings);
-    const next = changed(was, wanted);
+    const next = changed(was, request);
     const refusal =
       refuseFixed(given, was, next) ?? refuseTls(deps, was, next) ?? refuseCommand(was, next, by);
     if (refusal !== null) return refusal;
@@ -93,15 +93,15 @@ export function createSettings(deps: SettingsDeps) {
     if (facts.length === 0) return accept(view(by.isHere));
     const networkChange = await changeNetwork(deps, was, next);
     if (!networkChange.ok) return networkChange;
-    const kept = await save(deps, toStore(given, file.settings, next), facts, by.actor).catch(
+    const saved = await save(deps, toStore(given, file.settings, next), facts, by.actor).catch(
       async (cause: unknown) => {
         await networkChange.value?.undo();
         throw cause;
       },
     );
-    if (!kept.ok) {
+    if (!saved.ok) {
       await networkChange.value?.undo();
-      return kept;
+      return saved;
     }
     networkChange.value?.commit();
     if (next.audit_retention_days !== was.audit_retention_days) deps.keepAuditFor(next.audit_retention_days);
@@ -123,10 +123,10 @@ export function createSettings(deps: SettingsDeps) {
     scriptAddress: (called: string): JoinAddress =>
       scriptAddress(deps, effectiveSettings(given, file.settings), called),
     /** Applies changes one at a time. */
-    change(wanted: SettingsChange, by: Caller): Promise<Outcome<SettingsView>> {
-      const turn = last.then(() => change(wanted, by));
-      last = turn.catch(() => undefined);
-      return turn;
+    change(request: SettingsChange, by: Caller): Promise<Outcome<SettingsView>> {
+      const applied = last.then(() => change(request, by));
+      last = applied.catch(() => undefined);
+      return applied;
     },
   };
 }

@@ -35,9 +35,9 @@ export function createUploadTokens(folderKey: Uint8Array): UploadTokens {
     },
     read(token) {
       const [, job = '', attempt = '', seal = '', generation = '0'] = shape.exec(token) ?? [];
-      const given = Buffer.from(seal, 'base64url');
+      const givenSeal = Buffer.from(seal, 'base64url');
       const expected = sealOf(`${job}.${attempt}${suffixOf(Number(generation))}`);
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+      if (givenSeal.length !== expected.length || !timingSafeEqual(givenSeal, expected)) return null;
       return {
         jobId: JobId.parse(job),
         attemptId: AttemptId.parse(attempt),
@@ -87,9 +87,9 @@ export function createAdminToken({ folder, hashOf, clock, log, onReplaced }: Adm
   let cancel = (): void => {};
   const read = (): string => {
     try {
-      const found = readAdminToken(folder.adminTokenFile);
+      const fromFile = readAdminToken(folder.adminTokenFile);
       isRefused = false;
-      return found;
+      return fromFile;
     } catch (cause) {
       if (!isRefused)
         log.warn('admin_token.not_read', { cause, note: 'the previous admin token stays valid' });
@@ -99,9 +99,9 @@ export function createAdminToken({ folder, hashOf, clock, log, onReplaced }: Adm
   };
   const check = (): void => {
     follow();
-    const found = read();
-    if (found === token) return;
-    token = found;
+    const current = read();
+    if (current === token) return;
+    token = current;
     hash = hashOf(token);
     log.info('admin_token.replaced', { note: 'sessions and streams of the previous admin token end' });
     onReplaced();

@@ -44,13 +44,14 @@ export function createCourier(deps: CourierDeps): Courier {
     async check(target) {
       if (target.kind === 'webpush' && !isPushKey(target.p256dh))
         return refuse('invalid_request', 'keys.p256dh: expected a point of the curve P-256');
-      const found = await findDestination(target, allowed, resolve);
-      return found.kind === 'forbidden' ? refuse('invalid_request', found.why) : accept(null);
+      const destination = await findDestination(target, allowed, resolve);
+      return destination.kind === 'forbidden' ? refuse('invalid_request', destination.why) : accept(null);
     },
     async deliver(target, delivery, artifact) {
-      const found = await findDestination(target, allowed, resolve);
-      if (found.kind === 'forbidden') return { kind: 'permanent', detail: found.why };
-      if (found.kind === 'unknown') return { kind: 'temporary', detail: found.why, retryAfterMs: null };
+      const destination = await findDestination(target, allowed, resolve);
+      if (destination.kind === 'forbidden') return { kind: 'permanent', detail: destination.why };
+      if (destination.kind === 'unknown')
+        return { kind: 'temporary', detail: destination.why, retryAfterMs: null };
       const letter: Letter = {
         delivery,
         link: deps.address().replace(/\/$/, '') + delivery.notification.page,
@@ -59,7 +60,7 @@ export function createCourier(deps: CourierDeps): Courier {
         sentAt: Math.floor(clock.wall() / 1_000),
       };
       const sendTo = (message: Letter): Promise<DeliveryAnswer> =>
-        send(target, message, found.addresses, deps);
+        send(target, message, destination.addresses, deps);
       const answer = await sendTo(letter);
       // Some receivers refuse attachments, and the message matters more.
       return answer.kind === 'permanent' && letter.sample !== null

@@ -8,8 +8,8 @@ export type { Words };
 const languages: ReadonlyMap<string, Words> = new Map(Object.entries({ en, es, zh, hi, ja }));
 
 /** Returns the texts for the first of the user's system languages that the app supports. Tags look like `es-MX`. */
-export function wordsFor(wanted: readonly string[]): Words {
-  for (const tag of wanted) {
+export function wordsFor(preferredLanguages: readonly string[]): Words {
+  for (const tag of preferredLanguages) {
     const words = languages.get(tag.split('-', 1)[0]?.toLowerCase() ?? '');
     if (words !== undefined) return words;
   }

@@ -97,8 +97,8 @@ export function toSightings(fleet: string, entries: Entries): ReadonlyMap<Launch
     const prefix = namePrefix(fleet);
     const launch = LaunchId.safeParse(name.startsWith(prefix) ? name.slice(prefix.length) : null);
     if (!launch.success) continue;
-    const known = sightings.get(launch.data);
-    if (known === undefined || known.state === 'ended') sightings.set(launch.data, sighting);
+    const earlier = sightings.get(launch.data);
+    if (earlier === undefined || earlier.state === 'ended') sightings.set(launch.data, sighting);
   }
   return sightings;
 }

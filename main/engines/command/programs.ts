@@ -49,11 +49,11 @@ export function createCallProgram(folder: string, run: RunProgram): CallProgram 
  */
 async function refusalOf(folder: string, file: string): Promise<string | null> {
   for (const path of [folder, file]) {
-    const found = await stat(path).catch(() => null);
-    if (found === null) return `${path} does not exist`;
-    const refusal = refusalOfOwner(path, found);
+    const stats = await stat(path).catch(() => null);
+    if (stats === null) return `${path} does not exist`;
+    const refusal = refusalOfOwner(path, stats);
     if (refusal !== null) return refusal;
-    if (path === file && (!found.isFile() || (found.mode & 0o100) === 0))
+    if (path === file && (!stats.isFile() || (stats.mode & 0o100) === 0))
       return `${path} is not an executable file: run chmod u+x ${path}`;
   }
   return null;

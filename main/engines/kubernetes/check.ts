@@ -97,9 +97,9 @@ async function checkQueue(
   { namespace, queue }: KubernetesSettings,
   version: string,
 ): Promise<EngineCheck> {
-  const found = await kubectl.run(['get', 'localqueues.kueue.x-k8s.io', '--output=json']);
-  if (!found.ok) return failed(version, `The queues of Kueue are unknown: ${errorOf(found.stderr)}`);
-  const { items } = LocalQueues.parse(JSON.parse(found.stdout));
+  const answer = await kubectl.run(['get', 'localqueues.kueue.x-k8s.io', '--output=json']);
+  if (!answer.ok) return failed(version, `The queues of Kueue are unknown: ${errorOf(answer.stderr)}`);
+  const { items } = LocalQueues.parse(JSON.parse(answer.stdout));
   const queues = items.slice(0, 200).map(({ metadata, spec, status }) => ({
     name: metadata.name,
     limits: `cluster queue ${spec.clusterQueue}: ${status.pendingWorkloads} pending, ${status.admittedWorkloads} admitted`,

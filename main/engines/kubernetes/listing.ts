@@ -20,13 +20,13 @@ const uidLabel = 'kueue.x-k8s.io/job-uid';
 async function findWorkloads(kubectl: Kubectl, launches: readonly LaunchObjects[]) {
   const suspended = launches.filter(({ job }) => job.spec.suspend);
   const uids = suspended.map(({ job }) => job.metadata.uid);
-  const found = await Promise.all(
+  const lists = await Promise.all(
     inChunks(uids).map(some =>
       kubectl.get(Workloads, workloadsOfKueue, `${uidLabel} in (${some.join(',')})`),
     ),
   );
   return new Map(
-    found.flatMap(({ items }) =>
+    lists.flatMap(({ items }) =>
       items.flatMap(item => item.metadata.ownerReferences.map(({ uid }) => [uid, item] as const)),
     ),
   );

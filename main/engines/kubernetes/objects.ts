@@ -87,10 +87,10 @@ export function groupByLaunch(
     items.flatMap(item => {
       const launch = LaunchId.safeParse(item.metadata.labels[launchLabel]);
       if (item.kind !== 'Job' || !launch.success) return [];
-      const own = (pods.get(launch.data) ?? []).toSorted((a, b) =>
+      const podsOfLaunch = (pods.get(launch.data) ?? []).toSorted((a, b) =>
         a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1,
       );
-      return [[launch.data, { job: item, pod: own[0] }] as const];
+      return [[launch.data, { job: item, pod: podsOfLaunch[0] }] as const];
     }),
   );
 }

@@ -26,9 +26,9 @@ export async function checkSlurm(
   };
   if (version.code !== 0) return { ...answer, ok: false, detail: describeFailure('sbatch', version) };
   if (partitions.code !== 0) return { ...answer, ok: false, detail: describeFailure('sinfo', partitions) };
-  const said = sbatchLines(start.stderr).join(': ').slice(0, 1_500);
-  if (start.code === 0) return { ...answer, ok: true, detail: withDate(said) || 'Slurm accepts jobs.' };
-  const reason = said === '' ? describeFailure('sbatch', start) : said;
+  const message = sbatchLines(start.stderr).join(': ').slice(0, 1_500);
+  if (start.code === 0) return { ...answer, ok: true, detail: withDate(message) || 'Slurm accepts jobs.' };
+  const reason = message === '' ? describeFailure('sbatch', start) : message;
   return { ...answer, ok: false, detail: `Slurm does not give the pool's largest machine: ${reason}` };
 }
 
@@ -41,18 +41,18 @@ const withDate = (text: string): string =>
 
 /** Returns the partitions. sinfo prints one line for each kind of node in a partition. */
 function readPartitions(output: string): EngineCheck['queues'] {
-  const found = new Map<
+  const partitions = new Map<
     string,
     { readonly state: string; readonly time: string; readonly nodes: string[] }
   >();
   for (const line of output.split('\n')) {
     const [name = '', state = '', time = '', nodes = '', gres = ''] = line.split(separator);
     if (name === '') continue;
-    const partition = found.get(name) ?? { state, time, nodes: [] };
+    const partition = partitions.get(name) ?? { state, time, nodes: [] };
     partition.nodes.push(`${nodes} nodes${gres === '' || gres === '(null)' ? '' : ` with ${gres}`}`);
-    found.set(name, partition);
+    partitions.set(name, partition);
   }
-  return [...found].slice(0, 200).map(([name, { state, time, nodes }]) => ({
+  return [...partitions].slice(0, 200).map(([name, { state, time, nodes }]) => ({
     name,
     limits: `${state}, time limit ${time}, ${nodes.join(', ')}`,
   }));

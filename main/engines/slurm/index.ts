@@ -59,16 +59,17 @@ export function createSlurmEngine(options: SlurmEngineOptions): Engine {
 
     async end(ids, how) {
       if (ids.length === 0) return;
-      const wanted = new Set(ids);
-      const found = (await queue()).filter(
-        ({ launchId, sighting }) => wanted.has(launchId) && sighting.state !== 'ended',
+      const launchIds = new Set(ids);
+      const jobsToCancel = (await queue()).filter(
+        ({ launchId, sighting }) => launchIds.has(launchId) && sighting.state !== 'ended',
       );
-      if (found.length === 0) return;
-      const jobs = found.map(({ sighting }) => sighting.engineId);
+      if (jobsToCancel.length === 0) return;
+      const jobs = jobsToCancel.map(({ sighting }) => sighting.engineId);
       if (how === 'now') return cancel([], jobs);
       // Waiting jobs have no worker that could get the signal. A job that starts just before this call is not cancelled, but gets
       // the signal below.
-      if (found.some(({ sighting }) => sighting.state === 'waiting')) await cancel(['--state=PENDING'], jobs);
+      if (jobsToCancel.some(({ sighting }) => sighting.state === 'waiting'))
+        await cancel(['--state=PENDING'], jobs);
       // Slurm drops a signal to a job whose batch script is just starting, and reports no error.
       return cancel(['--batch', '--signal=TERM'], jobs);
     },

@@ -55,10 +55,10 @@ export function parseQueue(fleet: string, output: string): readonly QueuedJob[] 
  * one, or else the newest.
  */
 export function mergeByLaunch(jobs: readonly QueuedJob[]): ReadonlyMap<LaunchId, Sighting> {
-  const found = new Map<LaunchId, Sighting>();
+  const byLaunch = new Map<LaunchId, Sighting>();
   for (const { launchId, sighting } of jobs.toSorted((a, b) => rank(a.sighting) - rank(b.sighting)))
-    found.set(launchId, sighting);
-  return found;
+    byLaunch.set(launchId, sighting);
+  return byLaunch;
 }
 
 const ranks = { ended: 0, waiting: 1, running: 2 } as const;

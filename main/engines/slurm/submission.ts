@@ -126,11 +126,11 @@ export function readSubmission(result: ProgramResult): LaunchAnswer {
   if (result.code === 126 || result.code === 127)
     return { kind: 'rejected', scope: 'temporary', code: 'not_installed', message: failure };
 
-  const said = sbatchLines(result.stderr);
-  if (result.code !== 1 || said.length === 0) return { kind: 'unknown', message: failure };
-  const message = said.join(': ').slice(0, 500);
-  const text = said.at(-1) ?? '';
-  const limit = text.startsWith(policy) ? said.find(line => limitName.test(line)) : undefined;
+  const lines = sbatchLines(result.stderr);
+  if (result.code !== 1 || lines.length === 0) return { kind: 'unknown', message: failure };
+  const message = lines.join(': ').slice(0, 500);
+  const text = lines.at(-1) ?? '';
+  const limit = text.startsWith(policy) ? lines.find(line => limitName.test(line)) : undefined;
   // The number of waiting jobs falls without a change; the size of a job does not.
   if (limit !== undefined)
     return {

@@ -68,7 +68,7 @@ export async function makeCertificate(key: string, names: readonly string[], now
     ),
   };
   const notBefore = now - earlierMs;
-  const made = await x509.X509CertificateGenerator.createSelfSigned({
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     // The leading 4 makes the serial number positive, because its first bit is 0.
     serialNumber: `4${randomBytes(16).toString('hex').slice(1)}`,
     name: 'CN=Trainyard',
@@ -85,7 +85,7 @@ export async function makeCertificate(key: string, names: readonly string[], now
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return `${made.toString('pem')}\n`;
+  return `${certificate.toString('pem')}\n`;
 }
 
 /** Interval of the check for new names. A machine that joins another network gets a new address, which clients use immediately. */
@@ -142,9 +142,9 @@ export function createOwnCertificate(deps: OwnCertificateDeps): Certificates {
   /** Renewals run one at a time. Concurrent ones would each create a certificate. */
   const renewIfNeeded = (): Promise<void> => (last = last.then(renewOnce));
   const first = async (key: string): Promise<Identity> => {
-    const made = await renew(key, 'made');
-    onChange(made);
-    return made;
+    const identity = await renew(key, 'made');
+    onChange(identity);
+    return identity;
   };
   const scheduleCheck = (): void => {
     if (!isStopped) cancelTimer = clock.after(lookEveryMs, () => void renewIfNeeded().then(scheduleCheck));
@@ -157,8 +157,8 @@ export function createOwnCertificate(deps: OwnCertificateDeps): Certificates {
       if (shown !== null) return shown;
       makeFolder(folder);
       const key = keyIn(keyFile);
-      const kept = existsSync(certificateFile) ? keptIn(certificateFile, key) : null;
-      shown = kept ?? (await first(key));
+      const stored = existsSync(certificateFile) ? keptIn(certificateFile, key) : null;
+      shown = stored ?? (await first(key));
       await renewIfNeeded();
       if (shown.expiresAt <= clock.wall()) {
         shown = null;
@@ -166,7 +166,7 @@ export function createOwnCertificate(deps: OwnCertificateDeps): Certificates {
           `${certificateFile} has expired, and no new one could be created. The log has the cause`,
         );
       }
-      if (shown === kept) onChange(shown);
+      if (shown === stored) onChange(shown);
       scheduleCheck();
       return shown;
     },
