@@ -7,7 +7,7 @@ import type { Command } from './process/process-group.ts';
 export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
 
 /** The location of a job's dataset on this rig, once it has been fetched. */
-export interface DataPlace {
+export interface DataTarget {
   readonly data: JobData;
   readonly folder: string;
   /** The path that replaces the one in the config: the folder, or the file in it. */
@@ -22,7 +22,7 @@ export interface PreparedJob extends Command {
   /** The trainer writes each sample as a file, so images in its event files are copies. */
   readonly samplesAreFiles: boolean;
   /** The locations at which the job's data must be before the trainer starts. */
-  readonly places: readonly DataPlace[];
+  readonly dataTargets: readonly DataTarget[];
   /** File for everything that the trainer prints. */
   readonly logFile: string;
   /** The checkpoint of another job from which the trainer continues; absent for none. */

@@ -52,9 +52,9 @@ export async function fetchCheckpoint(
     for (const companion of await findCompanions(checkpoint, deps))
       await fetchAll(companion.key, [companion], outputDir, deps);
     if (deps.signal.aborted) return { kind: 'aborted' };
-    const at = step === null ? '' : ` (step ${step})`;
+    const stepText = step === null ? '' : ` (step ${step})`;
     const how = bytes === 0 ? 'which is already on this rig' : `${formatBytes(bytes)} fetched`;
-    return { kind: 'ready', message: `Resuming from ${checkpoint}${at}, ${how}` };
+    return { kind: 'ready', message: `Resuming from ${checkpoint}${stepText}, ${how}` };
   } catch (cause) {
     return deps.signal.aborted ? { kind: 'aborted' } : fail(reasonOf(cause));
   }

@@ -1,5 +1,5 @@
 import type { OfferedInput } from '../../protocol/job-inputs.ts';
-import { claimInputs, inputsFolderOf } from '../datasets/places.ts';
+import { claimInputs, inputsFolderOf } from '../datasets/data-targets.ts';
 import { formatBytes, isFullDisk, reasonOf } from '../files/failure-text.ts';
 import { type Fetched, fetchAll, type Wanted } from './checkpoint-fetch.ts';
 import type { DownloadDeps } from './download.ts';

@@ -112,9 +112,9 @@ export function planUploads(scan: ScanResult): readonly Output[] {
   // The files of a trainer that ended by itself are complete. Otherwise they must have been quiet for a while.
   const quietUntil = killedAt ?? (isOver ? null : now);
   const isDue = ({ name, mark, kind, files }: Output): boolean => {
-    const at = unchangedSince.get(name)?.at ?? now;
+    const unchangedFrom = unchangedSince.get(name)?.at ?? now;
     const mustBeQuiet = quietUntil !== null && !(kind === 'other' && isEventFile(name));
-    if (mustBeQuiet && quietUntil - at < quietMs) return false;
+    if (mustBeQuiet && quietUntil - unchangedFrom < quietMs) return false;
     const last = results.get(name);
     if (last === undefined) return true;
     if (last.result === 'no_room') return !isOver && now - last.at >= againAfterMs;

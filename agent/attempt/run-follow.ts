@@ -90,15 +90,15 @@ function createFollowedOutput(
   let reportedAt = Number.NEGATIVE_INFINITY;
 
   const reportStage = (isEnd: boolean): void => {
-    const now = stageReader.current();
+    const current = stageReader.current();
     if (
-      now.stage === reported.stage &&
-      (now.line === reported.line || (!isEnd && mono() - reportedAt < minLineIntervalMs))
+      current.stage === reported.stage &&
+      (current.line === reported.line || (!isEnd && mono() - reportedAt < minLineIntervalMs))
     )
       return;
-    reported = now;
+    reported = current;
     reportedAt = mono();
-    listeners.onStage?.(now);
+    listeners.onStage?.(current);
   };
 
   const report = (items: readonly OutputItem[], earlier: Progress | null): Progress | null => {

@@ -6,10 +6,10 @@ import {
   dataFolderOf,
   folderNameOf,
   inputsFolderOf,
-  placesOf,
+  dataTargetsOf,
   withInputs,
-  withPlaces,
-} from '../datasets/places.ts';
+  withDataPaths,
+} from '../datasets/data-targets.ts';
 import { writeWhole } from '../files/whole-file.ts';
 import type { JobOffer, Nodes, PreparedJob } from '../job.ts';
 import type { LogCheck } from '../logs/attempt-logs.ts';
@@ -96,7 +96,7 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   const job: PreparedJob = {
     argv,
     folder,
-    places,
+    dataTargets,
     cwd: cwd ?? rig.cwd,
     env: {
       ...trainerEnv(offer, rig, configPath, resumeFrom),

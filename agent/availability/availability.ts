@@ -82,9 +82,9 @@ export function createAvailability(deps: AvailabilityDeps): Availability {
       let before = JSON.stringify(closed());
       do {
         await checkUse();
-        const now = JSON.stringify(closed());
-        if (now !== before && !signal.aborted) onChange();
-        before = now;
+        const closedNow = JSON.stringify(closed());
+        if (closedNow !== before && !signal.aborted) onChange();
+        before = closedNow;
       } while (await pause(clock, msUntilNextCheck(), signal));
     },
   };

@@ -84,21 +84,21 @@ function checkToken({ token, stateDir }: AgentConfig): Finding {
 
 /** Returns the folder itself, or the nearest existing folder above it. */
 function nearest(folder: string): string {
-  let at = folder;
-  while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
-  return at;
+  let existing = folder;
+  while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
+  return existing;
 }
 
 function checkFolder(what: string, folder: string, otherwise: string): Finding {
-  const at = nearest(folder);
+  const existing = nearest(folder);
   try {
-    if (!statSync(at).isDirectory()) throw new Error(`${at} is not a folder`);
-    accessSync(at, constants.W_OK | constants.X_OK);
-    return ok(what, at === folder ? folder : `${folder}, which will be created at the first start`);
+    if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a folder`);
+    accessSync(existing, constants.W_OK | constants.X_OK);
+    return ok(what, existing === folder ? folder : `${folder}, which will be created at the first start`);
   } catch (cause) {
     return failed(
       what,
-      `${folder} cannot be written (${reasonOf(cause)}): get write permission for ${at}, or ${otherwise}`,
+      `${folder} cannot be written (${reasonOf(cause)}): get write permission for ${existing}, or ${otherwise}`,
     );
   }
 }

@@ -11,8 +11,8 @@ import { retry, type RetryAnswer } from '../retry/retry.ts';
 import type { Storage } from '../artifacts/storage.ts';
 import type { DatasetCache } from './cache.ts';
 import { type ContentSource, type FetchProgress, fetchContents } from './fetch-contents.ts';
-import { claimData } from './places.ts';
-import type { DataPlace } from '../job.ts';
+import { claimData } from './data-targets.ts';
+import type { DataTarget } from '../job.ts';
 
 export interface DataDeps extends DownloadDeps {
   readonly storage: Storage;
@@ -27,19 +27,19 @@ export interface DataDeps extends DownloadDeps {
 }
 
 interface FetchedDataset {
-  readonly place: DataPlace;
+  readonly target: DataTarget;
   readonly files: readonly DatasetFile[];
 }
 
 /** Downloads the datasets of a job into the cache of this rig, and links their files into the job's folder. */
-export async function fetchData(places: readonly DataPlace[], deps: DataDeps): Promise<Fetched> {
+export async function fetchData(dataTargets: readonly DataTarget[], deps: DataDeps): Promise<Fetched> {
   const { signal } = deps;
   try {
-    const fetched = await fetchAll(places, deps);
+    const fetched = await fetchAll(dataTargets, deps);
     if (signal.aborted) return { kind: 'aborted' };
     return typeof fetched === 'string'
       ? { kind: 'failed', message: messageOf(fetched) }
-      : { kind: 'ready', message: describeFetched(places, fetched) };
+      : { kind: 'ready', message: describeFetched(dataTargets, fetched) };
   } catch (cause) {
     return signal.aborted ? { kind: 'aborted' } : { kind: 'failed', message: messageOf(reasonOf(cause)) };
   }
@@ -50,23 +50,23 @@ function messageOf(why: string): string {
   return `The data of this job cannot be fetched: ${why}${remedy}`;
 }
 
-const describeFetched = (places: readonly DataPlace[], fetched: number): string =>
-  `Data: ${places.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'already on this rig' : `${formatBytes(fetched)} fetched`}`;
+const describeFetched = (dataTargets: readonly DataTarget[], fetched: number): string =>
+  `Data: ${dataTargets.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'already on this rig' : `${formatBytes(fetched)} fetched`}`;
 
 /** Returns the number of downloaded bytes, or why the data cannot be fetched. */
-async function fetchAll(places: readonly DataPlace[], deps: DataDeps): Promise<number | string> {
+async function fetchAll(dataTargets: readonly DataTarget[], deps: DataDeps): Promise<number | string> {
   const { contents, cache, storage, signal } = deps;
   deps.onStage('Fetching data');
   const datasets: FetchedDataset[] = [];
-  for (const place of places) {
-    const files = await manifestOf(place.data.version, deps);
+  for (const target of dataTargets) {
+    const files = await manifestOf(target.data.version, deps);
     if (typeof files === 'string') return files;
-    datasets.push({ place, files });
+    datasets.push({ target, files });
   }
   if (signal.aborted) return 0;
-  await claimDataFolder(places, deps.workDir);
+  await claimDataFolder(dataTargets, deps.workDir);
   const requiredFiles = datasets.flatMap(({ files }) => files);
-  const room = await cache.makeRoom(requiredFiles, new Set(places.map(({ data }) => data.version)));
+  const room = await cache.makeRoom(requiredFiles, new Set(dataTargets.map(({ data }) => data.version)));
   if (!room.ok) return room.reason;
   const onProgress = createProgressReport(deps);
   const end = await fetchContents({
@@ -78,9 +78,9 @@ async function fetchAll(places: readonly DataPlace[], deps: DataDeps): Promise<n
   });
   if (end.kind === 'failed') return end.why;
   if (end.kind === 'aborted') return 0;
-  for (const { place, files } of datasets) {
-    await cache.complete(place.data.version, files);
-    const { folder, path, data } = place;
+  for (const { target, files } of datasets) {
+    await cache.complete(target.data.version, files);
+    const { folder, path, data } = target;
     // The data of `is_file` is a single file. It gets the name from the config, not the one in the manifest.
     const filesToLink = data.is_file
       ? files.map(file => ({ ...file, path: path.slice(folder.length + 1) }))
@@ -91,8 +91,8 @@ async function fetchAll(places: readonly DataPlace[], deps: DataDeps): Promise<n
   return end.fetched;
 }
 
-async function claimDataFolder([first]: readonly DataPlace[], workDir: string): Promise<void> {
-  // All places are below one job folder, the first part of the path.
+async function claimDataFolder([first]: readonly DataTarget[], workDir: string): Promise<void> {
+  // All targets are below one job folder, the first part of the path.
   const [jobFolder] = first === undefined ? [] : relative(workDir, first.folder).split(sep);
   if (jobFolder !== undefined) await claimData(workDir, jobFolder);
 }

@@ -7,7 +7,7 @@ import type { JobOffer, PreparedJob } from '../job.ts';
 import { openStorage, type StorageDeps } from '../artifacts/storage.ts';
 import { createDatasetCache } from './cache.ts';
 import { fetchData } from './job-data.ts';
-import { cacheFolderOf } from './places.ts';
+import { cacheFolderOf } from './data-targets.ts';
 
 /** Fetches the datasets of an attempt, and reports its progress. */
 export type FetchData = (
@@ -55,8 +55,13 @@ export async function openRigData(
   let versions = await listVersions();
   return {
     versions: () => versions,
-    async fetchData({ upload_endpoint: endpoint, upload_token: token = '' }, { places }, signal, onStage) {
-      const fetched = await fetchData(places, {
+    async fetchData(
+      { upload_endpoint: endpoint, upload_token: token = '' },
+      { dataTargets },
+      signal,
+      onStage,
+    ) {
+      const fetched = await fetchData(dataTargets, {
         workDir,
         contents,
         cache,

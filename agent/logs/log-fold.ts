@@ -109,8 +109,8 @@ export function longCut(
   const blank = Math.max(rest.lastIndexOf(32, maxBytes - 1), rest.lastIndexOf(9, maxBytes - 1)) + 1;
   const cut = blank > (maxBytes * 3) / 4 ? blank : beforeCharacter(rest, maxBytes);
   const text = context + latin1Of(rest);
-  const at = context.length + cut;
-  const split = findSecrets(text, known).find(({ start, end }) => start < at && at < end);
+  const cutInText = context.length + cut;
+  const split = findSecrets(text, known).find(({ start, end }) => start < cutInText && cutInText < end);
   if (split === undefined) return cut;
   return split.start > context.length ? split.start - context.length : split.end - context.length;
 }

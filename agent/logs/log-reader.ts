@@ -60,8 +60,8 @@ export function createLogReader(run: RunFolder, file: string): LogReader {
       from = Math.max(from, places.previous ?? places.current);
       const bytes = await readFile(places, from, maxBytes);
       // If the files rotated meanwhile, the bytes may be from the wrong file, so read again.
-      const now = readPlaces(run);
-      if (now?.current !== places.current || now.previous !== places.previous) continue;
+      const placesAfter = readPlaces(run);
+      if (placesAfter?.current !== places.current || placesAfter.previous !== places.previous) continue;
       if (bytes !== null) return { from, bytes };
       from = places.current;
     }

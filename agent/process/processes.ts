@@ -38,8 +38,8 @@ export interface GroupOptions {
 
 /** Whether this process still runs. A later process with the same pid does not count. */
 export async function isRunning(processes: Processes, ref: ProcessRef): Promise<boolean> {
-  const now = await processes.identify(ref.pid);
-  return now !== null && now.start === ref.start;
+  const current = await processes.identify(ref.pid);
+  return current !== null && current.start === ref.start;
 }
 
 /** Parses a reference that was read from a file. Returns null when it is invalid. */

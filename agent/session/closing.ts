@@ -80,11 +80,15 @@ export function createClosing(deps: ClosingDeps): Closing {
   });
 
   const applyAvailability = (): void => {
-    const now = availability?.closed() ?? null;
-    log(now === null ? 'Open: takes jobs again' : `Closed: ${now.detail}`);
+    const reason = availability?.closed() ?? null;
+    log(reason === null ? 'Open: takes jobs again' : `Closed: ${reason.detail}`);
     deps.report();
-    if (now === null) return;
-    slot().preempt({ reason: now.detail, endsAt: clock.mono() + closingMs, mayWait: now.reason === 'hours' });
+    if (reason === null) return;
+    slot().preempt({
+      reason: reason.detail,
+      endsAt: clock.mono() + closingMs,
+      mayWait: reason.reason === 'hours',
+    });
   };
 
   const closed = (): Closed | null => noticed ?? availability?.closed() ?? null;

@@ -150,7 +150,7 @@ function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs
         logFile: '',
         argv: [],
         samplesAreFiles: false,
-        places: [],
+        dataTargets: [],
         cwd: '',
         env: {},
       };

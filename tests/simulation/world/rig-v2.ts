@@ -108,7 +108,7 @@ function trainingOf({ guard, process, behaviourOf }: LaunchDeps) {
     logFile: '',
     argv: [],
     samplesAreFiles: false,
-    places: [],
+    dataTargets: [],
     cwd: '',
     env: {},
   };

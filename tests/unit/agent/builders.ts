@@ -71,7 +71,7 @@ export const scriptJob = (folder: string, script: string, ...args: readonly stri
   env: { PATH: process.env['PATH'] },
   outputDir: folder,
   samplesAreFiles: false,
-  places: [],
+  dataTargets: [],
   logFile: join(folder, 'trainer.log'),
 });
 

@@ -32,7 +32,7 @@ describe('a job on several nodes', () => {
     folder: '/shared/j_1',
     outputDir: '/shared/j_1/output',
     samplesAreFiles: false,
-    places: [],
+    dataTargets: [],
     logFile: '/shared/j_1/trainer.log',
   };
 

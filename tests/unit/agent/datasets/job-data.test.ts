@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createDatasetCache } from '../../../../agent/datasets/cache.ts';
 import { fetchData } from '../../../../agent/datasets/job-data.ts';
-import { placesOf } from '../../../../agent/datasets/places.ts';
+import { dataTargetsOf } from '../../../../agent/datasets/data-targets.ts';
 import { createContentFiles } from '../../../../datasets/content-files.ts';
 import { type DatasetFile, type JobData, manifestText } from '../../../../protocol/dataset.ts';
 import { tempFolder } from '../builders.ts';
@@ -51,11 +51,11 @@ function openRig(limitBytes = 1e9, workDir = tempFolder()) {
     abort = new AbortController(),
   ) => {
     mkdirSync(join(workDir, job), { recursive: true });
-    const places = placesOf(
+    const dataTargets = dataTargetsOf(
       pushed.map(({ data }) => data),
       join(workDir, job),
     );
-    const fetched = await fetchData(places, {
+    const fetched = await fetchData(dataTargets, {
       workDir,
       contents,
       cache,
@@ -66,7 +66,7 @@ function openRig(limitBytes = 1e9, workDir = tempFolder()) {
       signal: abort.signal,
       onStage: stage => void stages.push(stage),
     });
-    return { fetched, dataPath: places[0]?.path ?? '' };
+    return { fetched, dataPath: dataTargets[0]?.path ?? '' };
   };
   return { workDir, fetch, stages, cache };
 }

@@ -1,4 +1,4 @@
-import type { DataPlace, JobOffer } from '../job.ts';
+import type { DataTarget, JobOffer } from '../job.ts';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import type { JobData } from '../../protocol/dataset.ts';
@@ -60,7 +60,7 @@ function lastName(path: string): string {
   return name === '' || name === '.' || name === '..' ? 'data' : name;
 }
 
-export const placesOf = (data: readonly JobData[], jobFolder: string): readonly DataPlace[] =>
+export const dataTargetsOf = (data: readonly JobData[], jobFolder: string): readonly DataTarget[] =>
   data.map((each, index) => {
     const name = lastName(each.path);
     const folder = join(dataFolderOf(jobFolder), each.is_file ? String(index) : `${index}-${name}`);
@@ -68,8 +68,8 @@ export const placesOf = (data: readonly JobData[], jobFolder: string): readonly 
   });
 
 /** Copies a bundle, and replaces the path of each dataset by the path of the fetched data. */
-export function withPlaces(bundle: Bundle, places: readonly DataPlace[]): Bundle {
-  const newPaths = new Map(places.map(({ data, path }) => [data.path, path]));
+export function withDataPaths(bundle: Bundle, dataTargets: readonly DataTarget[]): Bundle {
+  const newPaths = new Map(dataTargets.map(({ data, path }) => [data.path, path]));
   if (newPaths.size === 0) return bundle;
   const trainer = trainerFor(bundle.config);
   if (trainer.name === 'command')

@@ -24,13 +24,13 @@ function prepare(trainer: string, offer: Partial<JobOffer>) {
   if (!trainers.ok) throw new Error(trainers.message);
   const prepared = prepareJob(offerOf('j1', 'a1', offer), rigOf(workDir, { trainers: trainers.value }));
   if (!prepared.ok) throw new Error(prepared.message);
-  const { folder, env, argv, places } = prepared.job;
+  const { folder, env, argv, dataTargets } = prepared.job;
   const read = (path: string): unknown => {
     const text = readFileSync(path, 'utf8');
     const parsed = parseConfigText(text, path.endsWith('.toml') ? 'toml' : 'json');
     return parsed.ok ? parsed.value : text;
   };
-  return { folder, env, argv, places, config: read(env['CONFIG_PATH'] ?? ''), read };
+  return { folder, env, argv, dataTargets, config: read(env['CONFIG_PATH'] ?? ''), read };
 }
 
 describe('data paths in configs', () => {
@@ -111,8 +111,8 @@ describe('data paths in configs', () => {
 
   test.each(['..', '/', '.', 'a/..', ''])('keeps data with the path %j inside the job folder', path => {
     const data = [dataOf(path), dataOf(path, true)];
-    const { folder, places } = prepare('node train.js {config_path}', { config: {}, data });
-    expect(places.map(place => place.path)).toEqual([
+    const { folder, dataTargets } = prepare('node train.js {config_path}', { config: {}, data });
+    expect(dataTargets.map(place => place.path)).toEqual([
       expect.stringContaining(join(folder, 'data', '0-')),
       join(folder, 'data', '1', basename(path) === 'a' ? 'a' : 'data'),
     ]);
