@@ -39,8 +39,8 @@ export function Menu({ label, items }: MenuProps) {
         aria-expanded={opened !== null}
         onClick={({ detail }) => {
           // A click that a key press caused has a `detail` of 0.
-          const now: Opened = detail === 0 ? 'by key' : 'by pointer';
-          setOpened(was => (was === null ? now : null));
+          const openedBy: Opened = detail === 0 ? 'by key' : 'by pointer';
+          setOpened(was => (was === null ? openedBy : null));
         }}
         onKeyDown={event => {
           if (event.key !== 'ArrowDown') return;

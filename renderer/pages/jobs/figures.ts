@@ -113,6 +113,6 @@ const sizeFormats = perLanguage(language =>
 export function sizeText(bytes: number, language: string): string {
   // Round before choosing the unit: 999,600 bytes have three digits as 1.00 MB, not as 1,000 kB.
   const power = sizeUnits.findLastIndex((_, at) => Number(bytes.toPrecision(3)) >= 1_000 ** at);
-  const at = Math.max(0, power);
-  return sizeFormats(language)[at]?.format(bytes / 1_000 ** at) ?? '';
+  const unit = Math.max(0, power);
+  return sizeFormats(language)[unit]?.format(bytes / 1_000 ** unit) ?? '';
 }

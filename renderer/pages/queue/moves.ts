@@ -58,12 +58,12 @@ const pageRows = 10;
 export function stepFrom(gap: number, { step, from, count }: StepInput): number {
   const others = count - 1;
   // Count without the job's own row, so that the two gaps beside it are one position.
-  const at = gap > from ? gap - 1 : gap;
+  const ownRow = gap > from ? gap - 1 : gap;
   const row = {
-    up: at - 1,
-    down: at + 1,
-    pageUp: at - pageRows,
-    pageDown: at + pageRows,
+    up: ownRow - 1,
+    down: ownRow + 1,
+    pageUp: ownRow - pageRows,
+    pageDown: ownRow + pageRows,
     first: 0,
     last: others,
   }[step];

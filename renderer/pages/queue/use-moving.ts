@@ -87,41 +87,41 @@ export function useMoving({ table, send }: MovingDeps) {
     },
     /** Points to a gap of the table as it is shown. */
     pointTo(gap: number): void {
-      const now = current.current;
+      const move = current.current;
       const to = Math.max(0, Math.min(gap, rows().length));
       // Most movements of the pointer stay within one gap.
-      if (now !== null && to !== gapOf(now)) point(now.job, now.by, to);
+      if (move !== null && to !== gapOf(move)) point(move.job, move.by, to);
     },
     step(step: Step): void {
-      const now = current.current;
-      if (now === null) return;
-      const from = indexOf(now.job.id);
-      const gap = gapOf(now);
+      const move = current.current;
+      if (move === null) return;
+      const from = indexOf(move.job.id);
+      const gap = gapOf(move);
       const to = stepFrom(gap, { step, from, count: rows().length });
-      const allowed = allowedGap(rows(), now.job, { from: gap, to });
-      const beyond = allowed === to ? null : planMove(rows(), now.job, allowed + Math.sign(to - gap));
-      point(now.job, 'keys', allowed, beyond?.kind === 'refused' ? beyond : null);
+      const allowed = allowedGap(rows(), move.job, { from: gap, to });
+      const beyond = allowed === to ? null : planMove(rows(), move.job, allowed + Math.sign(to - gap));
+      point(move.job, 'keys', allowed, beyond?.kind === 'refused' ? beyond : null);
       table.current?.scrollTo(Math.min(allowed, rows().length - 1));
     },
     cancel(): void {
-      const now = current.current;
-      if (now !== null) end(now, 'stayed', indexOf(now.job.id) + 1);
+      const move = current.current;
+      if (move !== null) end(move, 'stayed', indexOf(move.job.id) + 1);
     },
     async drop(): Promise<void> {
-      const now = current.current;
-      if (now === null) return;
-      const at = indexOf(now.job.id);
-      if (at < 0) return end(now, 'gone', 0);
-      const plan = planMove(rows(), now.job, gapOf(now));
-      if (plan.kind === 'refused' && now.by === 'keys') return point(now.job, 'keys', gapOf(now));
-      if (plan.kind !== 'move') return end(now, 'stayed', at + 1);
-      const position = positionAt(at, gapOf(now));
+      const move = current.current;
+      if (move === null) return;
+      const index = indexOf(move.job.id);
+      if (index < 0) return end(move, 'gone', 0);
+      const plan = planMove(rows(), move.job, gapOf(move));
+      if (plan.kind === 'refused' && move.by === 'keys') return point(move.job, 'keys', gapOf(move));
+      if (plan.kind !== 'move') return end(move, 'stayed', index + 1);
+      const position = positionAt(index, gapOf(move));
       put(null);
-      setSentId(now.job.id);
-      const isMoved = await send(now.job.id, plan.target);
+      setSentId(move.job.id);
+      const isMoved = await send(move.job.id, plan.target);
       // The pointer has entered the table again with the drop.
       table.current?.unfreeze();
-      end(now, isMoved ? 'moved' : 'stayed', isMoved ? position : at + 1);
+      end(move, isMoved ? 'moved' : 'stayed', isMoved ? position : index + 1);
       if (isMoved) table.current?.scrollTo(position - 1);
     },
   };

@@ -63,8 +63,8 @@ export function nearestZoom(view: TimeWindow): Zoom {
 
 /** Returns the next level in this direction: 1 shows less time, -1 shows more. */
 export function nextZoom(view: TimeWindow, direction: 1 | -1): Zoom {
-  const at = zoomNames.indexOf(nearestZoom(view)) - direction;
-  return zoomNames[Math.min(zoomNames.length - 1, Math.max(0, at))] ?? 'day';
+  const index = zoomNames.indexOf(nearestZoom(view)) - direction;
+  return zoomNames[Math.min(zoomNames.length - 1, Math.max(0, index))] ?? 'day';
 }
 
 /** Moves the range so that it contains these times, or the first of them if not all fit. */

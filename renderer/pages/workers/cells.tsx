@@ -148,11 +148,11 @@ const noSamples: readonly LoadSample[] = [];
 export function LoadCell({ worker }: CellProps) {
   const t = useT();
   const samples = useFleet(state => state.loads.get(worker.id)) ?? noSamples;
-  const now = worker.status === 'offline' ? null : worker.gpu_utilization;
-  if (now === null) return <span className="muted">{t('time.none')}</span>;
-  const percents = [...samples.map(({ percent }) => percent), now].map(Math.round);
+  const latest = worker.status === 'offline' ? null : worker.gpu_utilization;
+  if (latest === null) return <span className="muted">{t('time.none')}</span>;
+  const percents = [...samples.map(({ percent }) => percent), latest].map(Math.round);
   const label = t('workers.load.label', {
-    last: Math.round(now),
+    last: Math.round(latest),
     least: Math.min(...percents),
     most: Math.max(...percents),
   });
@@ -163,7 +163,7 @@ export function LoadCell({ worker }: CellProps) {
         spanMs={keptMs}
         points={samples.map(({ at, percent }) => ({ at, value: percent }))}
       />
-      <span className="worker-figure">{t('workers.percent', { value: Math.round(now) })}</span>
+      <span className="worker-figure">{t('workers.percent', { value: Math.round(latest) })}</span>
     </span>
   );
 }

@@ -42,8 +42,8 @@ function withConfigValues(
   plain: readonly Column<JobView>[],
   configColumns: readonly Column<JobView>[],
 ): readonly Column<JobView>[] {
-  const at = plain.findIndex(({ id }) => id === 'name') + 1;
-  return plain.toSpliced(at, 0, ...configColumns);
+  const afterName = plain.findIndex(({ id }) => id === 'name') + 1;
+  return plain.toSpliced(afterName, 0, ...configColumns);
 }
 
 const selectColumn = (

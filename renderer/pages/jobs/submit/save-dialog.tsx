@@ -42,9 +42,9 @@ export function SaveDialog({ draft, config, change, onClose }: SaveProps) {
     const [why] = answer.value.warnings;
     showToast(why === undefined ? t('jobs.save.saved', { name }) : t('jobs.save.notYet', { name, why }));
     // The form continues with the saved config, unless it has another dataloader than the folder.
-    const now = await readFolderConfig(client, name);
+    const inFolder = await readFolderConfig(client, name);
     const written = { config, dataloader: draft.dataloader };
-    const saved = now.ok ? now.value : null;
+    const saved = inFolder.ok ? inFolder.value : null;
     const isSame = saved !== null && compareWithFolder(written, saved) === 'same';
     change(isSame ? fromFolder(name, saved) : { configName: name });
     onClose();

@@ -42,8 +42,8 @@ function endOf(
   now: number,
 ): number | null {
   const bar = outlook?.bars.find(each => each.worker_id === id && each.job_id === jobId);
-  const at = bar?.expected_end_at ?? null;
-  if (at !== null) return Date.parse(at);
+  const expectedEnd = bar?.expected_end_at ?? null;
+  if (expectedEnd !== null) return Date.parse(expectedEnd);
   const eta = job?.progress?.eta_s;
   return eta === undefined ? null : now + 1_000 * eta;
 }
