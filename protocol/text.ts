@@ -97,9 +97,9 @@ const units = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
 
 /** Formats a number of bytes in the largest suitable unit: "12.3 MB". A kB is 1,000 bytes. */
 export function sizeText(bytes: number): string {
-  const at = Math.max(
+  const unit = Math.max(
     0,
     units.findLastIndex((_, power) => Number(bytes.toPrecision(3)) >= 1_000 ** power),
   );
-  return `${Number((bytes / 1_000 ** at).toPrecision(3))} ${units[at]}`;
+  return `${Number((bytes / 1_000 ** unit).toPrecision(3))} ${units[unit]}`;
 }

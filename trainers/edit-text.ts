@@ -60,8 +60,8 @@ export function openConfigText(text: string, format: ConfigFormat): EditableText
       const literal = typed === '' ? null : literalOf(at, kind, typed);
       const changed = literal === null ? editor.remove(at) : put(text, editor, at, literal);
       if (changed === null) return null;
-      const now = parseConfigText(changed, format);
-      return now.ok && differOnlyAt(at, value, now.value) ? changed : null;
+      const reparsed = parseConfigText(changed, format);
+      return reparsed.ok && differOnlyAt(at, value, reparsed.value) ? changed : null;
     },
   };
 }

@@ -52,9 +52,13 @@ export function compareMarks(trail: AuditTrail, marks: readonly Pick<WitnessMark
   const anchor = trail.anchor();
   const marksToKeep = marks.filter(({ seq }) => anchor === null || seq >= anchor.seq);
   const hashAt = (seq: number) => (anchor?.seq === seq ? anchor.hash : trail.row(seq)?.hash);
-  const at = marksToKeep.findIndex(({ seq, hash }) => hashAt(seq) !== hash);
-  const bad = marksToKeep[at] ?? null;
-  return { checked: bad === null ? marksToKeep.length : at, removed: marks.length - marksToKeep.length, bad };
+  const firstBad = marksToKeep.findIndex(({ seq, hash }) => hashAt(seq) !== hash);
+  const bad = marksToKeep[firstBad] ?? null;
+  return {
+    checked: bad === null ? marksToKeep.length : firstBad,
+    removed: marks.length - marksToKeep.length,
+    bad,
+  };
 }
 
 export interface WitnessDeps {

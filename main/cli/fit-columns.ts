@@ -17,8 +17,8 @@ export function fitColumns(all: readonly Cells[], width: number): readonly Cells
   while (roomOf(shown, 'minWidth') > width) {
     const lowest = Math.min(...shown.map(({ importance }) => importance));
     if (lowest === Infinity) break;
-    const at = shown.findLastIndex(({ importance }) => importance === lowest);
-    shown = shown.toSpliced(at, 1);
+    const dropped = shown.findLastIndex(({ importance }) => importance === lowest);
+    shown = shown.toSpliced(dropped, 1);
   }
   let excess = roomOf(shown, 'width') - width;
   while (excess > 0) {

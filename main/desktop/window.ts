@@ -28,12 +28,12 @@ export function guardSession(session: Session, shown: () => Shown | null): void 
     answer({ cancel: !mayLoad(details.url, origin) });
   });
   webRequest.onBeforeSendHeaders((details, answer) => {
-    const now = shown();
-    const isOwn = now !== null && isAt(details.url, now.origin);
+    const fleet = shown();
+    const isOwn = fleet !== null && isAt(details.url, fleet.origin);
     answer({
       requestHeaders: {
         ...details.requestHeaders,
-        ...(isOwn ? { Authorization: `Bearer ${now.bearer}` } : {}),
+        ...(isOwn ? { Authorization: `Bearer ${fleet.bearer}` } : {}),
       },
     });
   });
@@ -94,9 +94,9 @@ export function createWindow(deps: WindowDeps): PanelWindow {
   const { webContents: contents } = window;
   confine(contents, shown);
   const load = async (page = '/'): Promise<void> => {
-    const now = shown();
+    const fleet = shown();
     // A newer navigation aborts this one, which is no error.
-    if (now !== null) await window.loadURL(now.origin + page).catch(() => undefined);
+    if (fleet !== null) await window.loadURL(fleet.origin + page).catch(() => undefined);
   };
   reloadWhenLost(window, load, deps.log);
   askWhenHung(window, deps);

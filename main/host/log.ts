@@ -40,7 +40,7 @@ export function createLog(
       }
     });
   };
-  const at =
+  const writerFor =
     (level: string) =>
     (event: string, fields: Fields = {}): void => {
       if (isBehind()) {
@@ -52,9 +52,9 @@ export function createLog(
       writeLine(level, event, scopes.getStore()?.() ?? null, fields);
     };
   return {
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
+    info: writerFor('info'),
+    warn: writerFor('warn'),
+    error: writerFor('error'),
     within: (fields, run) => scopes.run(fields, run),
   };
 }

@@ -68,15 +68,15 @@ const synchronousFull = 2;
 const waitForLockMs = 1_000;
 
 /** A file, `:memory:` for an empty database in memory, or the bytes of one in memory. */
-type DatabasePlace = string | Buffer;
+type DatabaseLocation = string | Buffer;
 
-const isInMemory = (place: DatabasePlace): place is ':memory:' | Buffer =>
-  place === ':memory:' || Buffer.isBuffer(place);
+const isInMemory = (database: DatabaseLocation): database is ':memory:' | Buffer =>
+  database === ':memory:' || Buffer.isBuffer(database);
 
 /** Opens, creates or migrates the database. Throws with a reason on failure. */
-export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteStore {
+export function openSqliteStore(database: DatabaseLocation, deps: StoreDeps): SqliteStore {
   const { log, clock, seal, onFatal } = deps;
-  const { db, isNew } = openDatabase(place, deps);
+  const { db, isNew } = openDatabase(database, deps);
   const stored = {
     ...createWorkerRows(db),
     ...createJobRows(db),
@@ -97,7 +97,7 @@ export function openSqliteStore(place: DatabasePlace, deps: StoreDeps): SqliteSt
   };
   const wal = createWriteAheadLog(db);
   const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
-  const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(place) });
+  const writer = createWriter({ db, wal, disk, log, checkFile: createFileCheck(database) });
   const { afterCommit, afterRollback } = writer;
   const rows = { ...stored, ...createNodeRows(db, afterRollback), ...cacheRows(stored, afterRollback) };
   const tx: Tx = {
@@ -146,11 +146,11 @@ const watched = <R extends object>(rows: R, disk: DiskState): R =>
     }
   });
 
-function openDatabase(place: DatabasePlace, { beforeMigration, emptyDatabase }: StoreDeps) {
-  const name = isInMemory(place) ? ':memory:' : place;
+function openDatabase(database: DatabaseLocation, { beforeMigration, emptyDatabase }: StoreDeps) {
+  const name = isInMemory(database) ? ':memory:' : database;
   const { isCreated, opened } = guarded(name, () => {
-    const created = !isInMemory(place) && makePrivate(place, emptyDatabase);
-    return { isCreated: created, opened: new Database(place, { timeout: waitForLockMs }) };
+    const created = !isInMemory(database) && makePrivate(database, emptyDatabase);
+    return { isCreated: created, opened: new Database(database, { timeout: waitForLockMs }) };
   });
   return guarded(name, () => {
     try {
@@ -177,11 +177,11 @@ function openDatabase(place: DatabasePlace, { beforeMigration, emptyDatabase }: 
 }
 
 /** Returns a check that throws when the open file was removed or replaced. Windows does not allow either. */
-function createPlaceCheck(place: DatabasePlace): () => void {
-  if (isInMemory(place) || process.platform === 'win32') return () => {};
-  const { ino } = statSync(place);
+function createFileCheck(database: DatabaseLocation): () => void {
+  if (isInMemory(database) || process.platform === 'win32') return () => {};
+  const { ino } = statSync(database);
   return () => {
-    if (inodeNow(place, ino) !== ino) throw movedAway(place);
+    if (inodeNow(database, ino) !== ino) throw movedAway(database);
   };
 }
 

@@ -50,14 +50,14 @@ const noWorker = 'no worker can start it now';
 /** @internal */
 export function submittedFacts(answer: Accepted): readonly Fact[] {
   const { job_id: id, queue_position: position, reason } = answer;
-  const place = position === null ? null : `${position} in the queue`;
+  const positionText = position === null ? null : `${position} in the queue`;
   return [
     ['Job', id],
     ...placeFacts(answer),
     ['Blocked', answer.status === 'blocked' ? blockedText(answer) : null],
     ['Warning', warningsText(answer.warnings)],
-    ['Position', place && [place, reason].filter(part => part !== null).join(': ')],
-    ['Now', place === null && answer.status === 'queued' ? reason : null],
+    ['Position', positionText && [positionText, reason].filter(part => part !== null).join(': ')],
+    ['Now', positionText === null && answer.status === 'queued' ? reason : null],
   ];
 }
 

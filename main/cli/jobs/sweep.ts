@@ -55,8 +55,8 @@ export function printSweep(remote: Remote, axes: readonly { readonly key: string
 function summaryOf({ dry_run: isDryRun, idempotent_hit: isRepeat, jobs, group }: Reply): string {
   const count = `${jobs.length} ${jobs.length === 1 ? 'job' : 'jobs'}`;
   if (isDryRun) return `${count} in the grid. Nothing was submitted`;
-  const place = group === null ? '' : ` in group ${group}`;
-  return isRepeat ? `Already submitted: ${count}${place}` : `Submitted ${count}${place}`;
+  const groupText = group === null ? '' : ` in group ${group}`;
+  return isRepeat ? `Already submitted: ${count}${groupText}` : `Submitted ${count}${groupText}`;
 }
 
 const columnsFor = (keys: readonly string[]): readonly Column<Row>[] => [

@@ -231,6 +231,6 @@ function resumeText({ resumed }: AttemptView): string {
   const { checkpoint, step, steps_lost: lost } = resumed;
   const steps = `${lost} ${lost === 1 ? 'step' : 'steps'}`;
   if (checkpoint === null) return `started from the beginning${lost === null ? '' : `, ${steps} lost`}`;
-  const at = step === null ? '' : ` at step ${step}`;
-  return `continued from ${checkpoint}${at}${lost === null || lost === 0 ? '' : `, ${steps} repeated`}`;
+  const stepText = step === null ? '' : ` at step ${step}`;
+  return `continued from ${checkpoint}${stepText}${lost === null || lost === 0 ? '' : `, ${steps} repeated`}`;
 }

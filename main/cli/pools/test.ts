@@ -105,11 +105,11 @@ async function follow(remote: Remote, id: LaunchId) {
   };
   const launch = await persist(remote, async onReached => {
     for (;;) {
-      const now = await request(poolsApi.launch, { params: { id } });
+      const latest = await request(poolsApi.launch, { params: { id } });
       onReached();
-      if (now.state === 'ended') return now;
-      show(now);
-      if (now.joined_at !== null) gpus ??= await foundGpus(remote, now);
+      if (latest.state === 'ended') return latest;
+      show(latest);
+      if (latest.joined_at !== null) gpus ??= await foundGpus(remote, latest);
       await pause(pollMs);
     }
   });

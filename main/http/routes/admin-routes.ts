@@ -84,16 +84,16 @@ export function mountWorkerAdminRoutes(router: Router, deps: WorkerAdminDeps): v
     const outcome = await orchestrator.workers.createJoinToken(params.id, lastsMs, actorOf(caller, request));
     if (!outcome.ok) return outcome;
     const { workerId, name, token, persistent, expiresAt } = outcome.value;
-    const at = joinAddress(calledUrl(request));
+    const address = joinAddress(calledUrl(request));
     const hash = await scriptHash();
     return accept({
       worker_id: workerId,
       name,
       join_token: token,
       expires_at: expiresAt,
-      connection_command: commandFor(outcome.value, at),
-      install_command: hash === null ? null : joinLine({ ...at, token, name, persistent }, hash),
-      short_command: hash === null ? null : shortLine({ ...at, token, name, persistent }),
+      connection_command: commandFor(outcome.value, address),
+      install_command: hash === null ? null : joinLine({ ...address, token, name, persistent }, hash),
+      short_command: hash === null ? null : shortLine({ ...address, token, name, persistent }),
     });
   });
 }

@@ -54,8 +54,8 @@ export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, co
     if (!outcome.ok) return outcome;
     const { file, what, tag, bytes } = outcome.value;
     sendTag(request, tag);
-    const now = await configs.find(name);
-    const warnings = now.ok ? problemsOf(now.value) : [];
+    const saved = await configs.find(name);
+    const warnings = saved.ok ? problemsOf(saved.value) : [];
     const etag = quoted(tag);
     return accept({
       success: true as const,

@@ -4,7 +4,7 @@ import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import type { JobPlace } from '../../orchestrator/ports/index.ts';
 
 const Order = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-const Place = z.tuple([z.union([z.string(), z.number(), z.null()]), Order, z.string()]);
+const Position = z.tuple([z.union([z.string(), z.number(), z.null()]), Order, z.string()]);
 
 /**
  * Returns the cursor for the next page. In submission order it is only the job's number, because existing clients expect a number
@@ -15,15 +15,15 @@ export const cursorOf = ({ value, order }: JobPlace, sort: JobSort): string =>
     ? String(order)
     : Buffer.from(JSON.stringify([value, order, sort])).toString('base64url');
 
-export function placeOf(cursor: string, sort: JobSort): Outcome<JobPlace> {
+export function positionOf(cursor: string, sort: JobSort): Outcome<JobPlace> {
   const refusal = refuse('invalid_request', 'cursor: use the next_cursor of a page with the same sort');
   if (sort === 'submitted') {
     const order = Order.safeParse(/^\d+$/.test(cursor) ? Number(cursor) : null);
     return order.success ? accept({ value: order.data, order: order.data }) : refusal;
   }
-  const place = Place.safeParse(parsed(Buffer.from(cursor, 'base64url').toString()));
-  if (!place.success) return refusal;
-  const [value, order, madeFor] = place.data;
+  const position = Position.safeParse(parsed(Buffer.from(cursor, 'base64url').toString()));
+  if (!position.success) return refusal;
+  const [value, order, madeFor] = position.data;
   return madeFor === sort ? accept({ value, order }) : refusal;
 }
 

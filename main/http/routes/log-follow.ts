@@ -8,7 +8,7 @@ import type { EventStream } from '../listener/sse.ts';
 export interface LogFollowing {
   readonly orchestrator: { readonly files: Pick<Orchestrator['files'], 'isLogOver' | 'attemptAfter'> };
   readonly files: LogFiles;
-  readonly place: LogRef;
+  readonly logRef: LogRef;
   /** Number of the first line to send. */
   readonly from: number;
   readonly stream: EventStream;
@@ -30,17 +30,17 @@ const maxInEvent = { lines: 500, characters: 32_768 };
  * nothing accumulates in memory for a slow client.
  */
 export async function followLog(following: LogFollowing): Promise<void> {
-  const { files, place, stream, response, log } = following;
+  const { files, logRef, stream, response, log } = following;
   const controller = new AbortController();
   response.once('close', () => controller.abort());
   let changed = Promise.withResolvers<void>();
-  const unwatch = files.watch(place.jobId, place.attempt, () => changed.resolve());
+  const unwatch = files.watch(logRef.jobId, logRef.attempt, () => changed.resolve());
   try {
     let next = following.from;
     let sentLine: string | null | undefined;
     while (!controller.signal.aborted) {
       changed = Promise.withResolvers();
-      const facts = await files.facts(place.jobId, place.attempt);
+      const facts = await files.facts(logRef.jobId, logRef.attempt);
       // The log was deleted. A client that reconnects gets an error.
       if (facts === null) return stream.end();
       const before = next;
@@ -54,8 +54,8 @@ export async function followLog(following: LogFollowing): Promise<void> {
         if (next === before) await waitFor(null, minMs, controller.signal);
         continue;
       }
-      if (following.orchestrator.files.isLogOver(place.jobId, place.attempt, facts)) {
-        const after = following.orchestrator.files.attemptAfter(place.jobId, place.attempt);
+      if (following.orchestrator.files.isLogOver(logRef.jobId, logRef.attempt, facts)) {
+        const after = following.orchestrator.files.attemptAfter(logRef.jobId, logRef.attempt);
         sendEvent(stream, { type: 'end', next_attempt: after }, next);
         return stream.end();
       }
@@ -63,7 +63,7 @@ export async function followLog(following: LogFollowing): Promise<void> {
       await waitFor(null, minMs, controller.signal);
     }
   } catch (cause) {
-    log.warn('log.not_read', { job_id: place.jobId, cause });
+    log.warn('log.not_read', { job_id: logRef.jobId, cause });
     response.destroy();
   } finally {
     unwatch();
@@ -74,7 +74,7 @@ const sendEvent = (stream: EventStream, event: LogEvent, next: number): void => 
 
 /** Sends the complete lines up to `facts.totalLines`. Returns the number of the next line to send. */
 async function sendLines(
-  { files, place, stream, lineOf }: LogFollowing,
+  { files, logRef, stream, lineOf }: LogFollowing,
   facts: LogFacts,
   from: number,
   gone: AbortSignal,
@@ -82,7 +82,7 @@ async function sendLines(
   // Retention of logs may have removed earlier lines.
   let next = Math.max(from, Math.min(facts.firstLine, facts.totalLines));
   if (next >= facts.totalLines) return from;
-  for await (const batch of files.lines(place.jobId, place.attempt, next, maxShown)) {
+  for await (const batch of files.lines(logRef.jobId, logRef.attempt, next, maxShown)) {
     for (const lines of eventsOf(batch.filter(({ line }) => line < facts.totalLines))) {
       if (gone.aborted) return next;
       next = (lines.at(-1)?.line ?? next) + 1;

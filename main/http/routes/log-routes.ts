@@ -76,7 +76,7 @@ export function mountLogRoutes(router: Router, deps: LogDeps): void {
       const stream = streams.open(response, { pingMs, holder, isAllowed, ...(pings && { ping }) });
       if (pings) stream.send(ping);
       const from = resumed ?? line ?? found.value.facts.totalLines;
-      void followLog({ ...deps, place: found.value, from, stream, response, lineOf });
+      void followLog({ ...deps, logRef: found.value, from, stream, response, lineOf });
       return accept(undefined);
     },
   );
@@ -132,13 +132,13 @@ async function findLog(
   id: JobId,
   asked: number | undefined,
 ): Promise<Outcome<Found>> {
-  const place = await orchestrator.files.findLog(id, asked ?? null);
-  if (!place.ok) return place;
-  const facts = await files.facts(id, place.value.attempt);
+  const ref = await orchestrator.files.findLog(id, asked ?? null);
+  if (!ref.ok) return ref;
+  const facts = await files.facts(id, ref.value.attempt);
   // The log was removed in the meantime, or contains no complete segment yet.
   if (facts === null)
-    return refuse('log_not_found', `There is no log of attempt ${place.value.attempt} of job ${id} any more`);
-  return accept({ ...place.value, facts });
+    return refuse('log_not_found', `There is no log of attempt ${ref.value.attempt} of job ${id} any more`);
+  return accept({ ...ref.value, facts });
 }
 
 const stateOf = (

@@ -64,16 +64,16 @@ export function createMetrics({ version, figures }: MetricsDeps): Metrics {
   });
 
   const updateGauges = (): void => {
-    const now = figures();
-    for (const status of workerStatuses) workers.set({ status }, now.workers[status] ?? 0);
-    for (const status of jobStatuses) jobs.set({ status }, now.jobs[status] ?? 0);
-    quarantined.set(now.quarantined);
-    for (const kind of GpuTroubleKind.options) troubles.set({ kind }, now.gpuTroubles[kind]);
-    gpus.set({ state: 'busy' }, now.gpus.busy);
-    gpus.set({ state: 'free' }, now.gpus.total - now.gpus.busy);
-    wait.set((now.oldestWaitMs ?? 0) / 1000);
-    paused.set(now.isPaused ? 1 : 0);
-    streams.set(now.streams);
+    const current = figures();
+    for (const status of workerStatuses) workers.set({ status }, current.workers[status] ?? 0);
+    for (const status of jobStatuses) jobs.set({ status }, current.jobs[status] ?? 0);
+    quarantined.set(current.quarantined);
+    for (const kind of GpuTroubleKind.options) troubles.set({ kind }, current.gpuTroubles[kind]);
+    gpus.set({ state: 'busy' }, current.gpus.busy);
+    gpus.set({ state: 'free' }, current.gpus.total - current.gpus.busy);
+    wait.set((current.oldestWaitMs ?? 0) / 1000);
+    paused.set(current.isPaused ? 1 : 0);
+    streams.set(current.streams);
   };
   return {
     noteCall(method, route, status, seconds) {

@@ -9,7 +9,7 @@ import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../../or
 import { actorOf } from './admin-routes.ts';
 import { keepPrivate } from './config-routes.ts';
 import { keyOf } from './idempotency.ts';
-import { cursorOf, placeOf } from './job-cursor.ts';
+import { cursorOf, positionOf } from './job-cursor.ts';
 import { ownLimits } from '../auth/own-view.ts';
 import type { Router } from './route.ts';
 import { onlyUserOf } from '../auth/auth.ts';
@@ -80,7 +80,7 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
 function mountList(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.list, ({ query, caller }) => {
     const { status, user = null, worker_id, blocked, sort, order, limit, offset, include_completed } = query;
-    const after = query.cursor === undefined ? accept(null) : placeOf(query.cursor, sort);
+    const after = query.cursor === undefined ? accept(null) : positionOf(query.cursor, sort);
     if (!after.ok) return after;
     const filter = {
       statuses: status ?? [],

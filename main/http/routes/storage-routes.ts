@@ -45,17 +45,17 @@ export function mountStorageRoutes(router: Router, deps: StorageDeps): void {
       if (input.ok) sendArtifact(sending, files, input.value);
       return input.ok ? accept(undefined) : input;
     }
-    const place = keyIn(bucket, key, uploader);
-    if (!place.ok) return place;
+    const keyOfFile = keyIn(bucket, key, uploader);
+    if (!keyOfFile.ok) return keyOfFile;
     if (request.method === 'HEAD') {
-      const progress = await handler.progressOf(uploader, place.value);
+      const progress = await handler.progressOf(uploader, keyOfFile.value);
       if (progress !== null) {
         setUploadHeaders(response, progress);
         response.status(200).end();
         return accept(undefined);
       }
     }
-    const artifact = orchestrator.files.artifact(uploader.jobId, place.value);
+    const artifact = orchestrator.files.artifact(uploader.jobId, keyOfFile.value);
     if (!artifact.ok) return artifact;
     setUploadHeaders(response, { offset: artifact.value.bytes, total: artifact.value.bytes });
     sendArtifact(sending, files, artifact.value);
@@ -90,8 +90,8 @@ export function mountStorageRoutes(router: Router, deps: StorageDeps): void {
 function mountPut(router: Router, { handler, requests, heap }: StorageDeps): void {
   router.write(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
-    const place = keyIn(bucket, key, uploader);
-    if (!place.ok) return place;
+    const keyOfFile = keyIn(bucket, key, uploader);
+    if (!keyOfFile.ok) return keyOfFile;
     const plan = planUpload(request.headers);
     if (!plan.ok) return plan;
     const onAccepted = (): void => {
@@ -99,11 +99,11 @@ function mountPut(router: Router, { handler, requests, heap }: StorageDeps): voi
       heap.track(response);
       proceed(request, response);
     };
-    const delivery = { uploader, key: place.value, plan: plan.value, request, onAccepted };
+    const delivery = { uploader, key: keyOfFile.value, plan: plan.value, request, onAccepted };
     const outcome = await handler.receive(delivery);
     if (!outcome.ok) {
       if (outcome.refusal.code === 'upload_offset')
-        setUploadHeaders(response, await handler.progressOf(uploader, place.value));
+        setUploadHeaders(response, await handler.progressOf(uploader, keyOfFile.value));
       return outcome;
     }
     if (outcome.value === null) response.destroy();

@@ -202,8 +202,8 @@ function actOnNode(
 
 function isOverdue(core: Core, worker: Worker, job: LiveJob, why: 'timeout' | 'drain'): boolean {
   const { timeoutAt, drainAt } = watchedAttempt(core, worker, job);
-  const at = why === 'timeout' ? timeoutAt : drainAt;
-  return at !== null && at <= core.clock.mono();
+  const deadline = why === 'timeout' ? timeoutAt : drainAt;
+  return deadline !== null && deadline <= core.clock.mono();
 }
 
 const isForgotten = (core: Core, tx: Tx, worker: Worker): boolean =>

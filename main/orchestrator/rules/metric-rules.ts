@@ -46,14 +46,14 @@ export function samplesByKey(
   lastMs: number,
 ): ReadonlyMap<string, readonly Sample[]> {
   const samples = new Map<string, Sample[]>();
-  let now = lastMs;
+  let elapsedSoFar = lastMs;
   for (const { elapsed_ms: elapsed, step = null, epoch, values } of points) {
-    now = Math.max(now, elapsed);
+    elapsedSoFar = Math.max(elapsedSoFar, elapsed);
     const all = epoch === undefined ? values : { epoch, ...values };
     for (const [key, value] of Object.entries(all)) {
       const series = samples.get(key);
-      if (series === undefined) samples.set(key, [{ step, ms: now, value }]);
-      else series.push({ step, ms: now, value });
+      if (series === undefined) samples.set(key, [{ step, ms: elapsedSoFar, value }]);
+      else series.push({ step, ms: elapsedSoFar, value });
     }
   }
   return samples;

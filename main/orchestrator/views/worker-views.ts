@@ -130,6 +130,6 @@ export const isoOrNull = (core: Core, at: WallMs | null): string | null =>
 
 /** When the worker's stream broke; null if it is open or the worker is already recorded as offline. */
 function lostStreamOf(core: Core, worker: Worker): string | null {
-  const at = worker.gone === null ? core.connections.lostStreamAt(worker.id) : null;
-  return at === null ? null : core.clock.iso(core.clock.wall() + at - core.clock.mono());
+  const lostAt = worker.gone === null ? core.connections.lostStreamAt(worker.id) : null;
+  return lostAt === null ? null : core.clock.iso(core.clock.wall() + lostAt - core.clock.mono());
 }

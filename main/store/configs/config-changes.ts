@@ -16,7 +16,7 @@ import { syncNames } from '../db/sync.ts';
 import { resolved } from './config-tree.ts';
 
 /** The file of a config name, with its current state. */
-interface Place {
+interface ConfigLocation {
   readonly root: string;
   readonly name: string;
   /** Path below the configs folder. */
@@ -42,11 +42,11 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
     last = mine.catch(() => undefined);
     return mine;
   };
-  const placeOf = async (name: string): Promise<Outcome<Place>> => {
+  const locate = async (name: string): Promise<Outcome<ConfigLocation>> => {
     const checked = checkName(name);
     if (!checked.ok) return checked;
     const root = await resolved(folder);
-    return root === null ? notStored('ENOENT') : findPlace(root, name);
+    return root === null ? notStored('ENOENT') : findLocation(root, name);
   };
   return {
     put: ({ name, config, files = {}, expected }, record) =>
@@ -57,21 +57,21 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
         if (!text.ok) return text;
         const companions = companionsOf(config, files);
         if (!companions.ok) return companions;
-        const found = await placeOf(name);
-        if (!found.ok) return found;
-        const place = companions.value.length === 0 ? found.value : inOwnFolder(found.value);
+        const located = await locate(name);
+        if (!located.ok) return located;
+        const location = companions.value.length === 0 ? located.value : toOwnFolder(located.value);
         const refused =
-          refusalOfExpected(place, expected) ?? refusalOfNewName(place) ?? refusalUnlessJson(place);
+          refusalOfExpected(location, expected) ?? refusalOfNewName(location) ?? refusalUnlessJson(location);
         if (refused !== null) return refused;
-        const blockedBy = await refusalOfCompanions(place, companions.value);
-        return blockedBy ?? write(place, Buffer.from(text.value), companions.value, record);
+        const blockedBy = await refusalOfCompanions(location, companions.value);
+        return blockedBy ?? write(location, Buffer.from(text.value), companions.value, record);
       }),
     remove: ({ name, expected }, record) =>
       inSequence(async () => {
-        const place = await placeOf(name);
-        if (!place.ok) return place;
-        const { root, file, now } = place.value;
-        const refused = refusalOfExpected(place.value, expected);
+        const location = await locate(name);
+        if (!location.ok) return location;
+        const { root, file, now } = location.value;
+        const refused = refusalOfExpected(location.value, expected);
         if (refused !== null) return refused;
         if (now === null) return missing(name);
         const change = {
@@ -93,7 +93,7 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
 type Refused = ReturnType<typeof refuse>;
 
 /** Existing files keep their names. */
-function refusalOfNewName({ name, now, conflictingName }: Place): Refused | null {
+function refusalOfNewName({ name, now, conflictingName }: ConfigLocation): Refused | null {
   if (now !== null) return null;
   if (conflictingName !== null)
     return blocked(
@@ -106,12 +106,12 @@ function refusalOfNewName({ name, now, conflictingName }: Place): Refused | null
 const ownFile = (name: string): string => `${name}/config.json`;
 
 /** A new config with files gets its own folder; otherwise other configs could claim its files. */
-const inOwnFolder = (place: Place): Place =>
-  place.now === null ? { ...place, file: ownFile(place.name) } : place;
+const toOwnFolder = (location: ConfigLocation): ConfigLocation =>
+  location.now === null ? { ...location, file: ownFile(location.name) } : location;
 
 /** Replaces only regular files, and only in the config's own folder. */
 async function refusalOfCompanions(
-  { root, name, file }: Place,
+  { root, name, file }: ConfigLocation,
   companions: readonly Companion[],
 ): Promise<Refused | null> {
   if (companions.length === 0) return null;
@@ -128,7 +128,7 @@ async function refusalOfCompanions(
 }
 
 /** The server writes configs as JSON only. */
-function refusalUnlessJson({ file }: Place): Refused | null {
+function refusalUnlessJson({ file }: ConfigLocation): Refused | null {
   const format = formatOf(file);
   return format === 'json'
     ? null
@@ -137,12 +137,12 @@ function refusalUnlessJson({ file }: Place): Refused | null {
       );
 }
 
-async function findPlace(root: string, name: string): Promise<Outcome<Place>> {
+async function findLocation(root: string, name: string): Promise<Outcome<ConfigLocation>> {
   const flat = `${name}.json`;
   for (const file of filesOf(name)) {
     const link = await linkOn(root, file);
     if (link !== null) return refuseLink(link);
-    if ((await factsOf(join(root, file)))?.isFile() === true) return placeAt(root, name, file);
+    if ((await factsOf(join(root, file)))?.isFile() === true) return locationAt(root, name, file);
   }
   const entries = await readdir(root).catch((): string[] => []);
   const conflictingName = entries
@@ -154,7 +154,7 @@ async function findPlace(root: string, name: string): Promise<Outcome<Place>> {
     : blocked(`${flat} exists already, and is not a file`);
 }
 
-async function placeAt(root: string, name: string, file: string): Promise<Outcome<Place>> {
+async function locationAt(root: string, name: string, file: string): Promise<Outcome<ConfigLocation>> {
   const [top = ''] = file.split('/', 1);
   const entries = await readdir(root).catch((): string[] => []);
   // A case-insensitive file system also finds the file of a differently cased name.
@@ -198,7 +198,7 @@ const refuseLink = (file: string): Refused =>
   );
 
 /** Returns null when the precondition holds. */
-function refusalOfExpected({ name, now }: Place, expected: ExpectedConfig): Refused | null {
+function refusalOfExpected({ name, now }: ConfigLocation, expected: ExpectedConfig): Refused | null {
   if (expected === 'anything') return null;
   if (expected === 'nothing') {
     if (now === null) return null;
@@ -219,7 +219,7 @@ interface Unfinished {
 }
 
 async function write(
-  { root, name, file, now }: Place,
+  { root, name, file, now }: ConfigLocation,
   content: Buffer,
   companions: readonly Companion[],
   record: RecordChange,

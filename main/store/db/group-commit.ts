@@ -37,7 +37,7 @@ interface WriterDeps {
   readonly disk: DiskState;
   readonly log: Log;
   /** Throws a fatal disk fault when the commit went to a file that no later start will find. */
-  readonly checkPlace: () => void;
+  readonly checkFile: () => void;
 }
 
 /**
@@ -170,7 +170,7 @@ interface Ledger {
 
 /** Runs one transaction. Returns null when no client may be answered. */
 function createCommit(
-  { db, disk, log, checkPlace }: WriterDeps,
+  { db, disk, log, checkFile }: WriterDeps,
   { effects, rollbackHooks, scopes }: Ledger,
 ): (batch: readonly Queued[]) => readonly Done[] | null {
   const save = db.prepare('SAVEPOINT command');
@@ -207,7 +207,7 @@ function createCommit(
       db.exec('BEGIN IMMEDIATE');
       const done = batch.map(runOne);
       db.exec('COMMIT');
-      checkPlace();
+      checkFile();
       rollbackHooks.truncateTo(0);
       return done;
     } catch (cause) {

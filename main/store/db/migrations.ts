@@ -473,28 +473,28 @@ export function migrate(
   beforeStep: (db: Database, schema: number) => void = () => {},
   steps = migrations,
 ): number {
-  const at = schemaOf(db, steps);
-  if (at > 0 && at < steps.length) beforeStep(db, steps.length);
+  const schema = schemaOf(db, steps);
+  if (schema > 0 && schema < steps.length) beforeStep(db, steps.length);
   const run = db.transaction(() => {
-    for (const step of steps.slice(at)) db.exec(step);
+    for (const step of steps.slice(schema)) db.exec(step);
     db.pragma(`user_version = ${steps.length}`);
   });
   // SQLite allows changes to table definitions only in this mode.
-  db.unsafeMode(at < steps.length);
+  db.unsafeMode(schema < steps.length);
   try {
     run.immediate();
   } finally {
     db.unsafeMode(false);
   }
-  return at;
+  return schema;
 }
 
 /** Returns the schema version. Throws when a newer program wrote the file. */
 export function schemaOf(db: Database, steps = migrations): number {
-  const at = Number(db.pragma('user_version', { simple: true }));
-  if (at <= steps.length) return at;
+  const schema = Number(db.pragma('user_version', { simple: true }));
+  if (schema <= steps.length) return schema;
   throw new Error(
-    `the database has schema ${at}, and this version knows ${steps.length}: start the newer version again, ` +
+    `the database has schema ${schema}, and this version knows ${steps.length}: start the newer version again, ` +
       'or use another --data-dir',
   );
 }

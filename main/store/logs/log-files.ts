@@ -25,8 +25,8 @@ function createOrphanMarks(folder: string): OrphanMarks {
   return {
     async at(job) {
       try {
-        const at = Number.parseInt(await readFile(fileOf(job), 'utf8'), 10);
-        return Number.isSafeInteger(at) ? at : null;
+        const orphanedAt = Number.parseInt(await readFile(fileOf(job), 'utf8'), 10);
+        return Number.isSafeInteger(orphanedAt) ? orphanedAt : null;
       } catch (cause) {
         if (isMissing(cause)) return null;
         throw cause;

@@ -38,11 +38,11 @@ export function firstLineOf({ segments: [first] }: Snapshot): number {
 
 /** Yields blocks from the start of a line. Ends early when a segment was removed to make space. */
 export async function* blocksFrom({ folder, segments }: Snapshot, line: number): AsyncGenerator<Block, void> {
-  const at = Math.max(
+  const firstSegment = Math.max(
     0,
     segments.findLastIndex(({ base }) => base.lines < line),
   );
-  for (const [n, segment] of segments.slice(at).entries()) {
+  for (const [n, segment] of segments.slice(firstSegment).entries()) {
     const files = await openFiles(folder, segment.number);
     if (files === null) return;
     try {

@@ -30,9 +30,9 @@ export function startLogSweep({ store, files, clock, time, log, days }: LogSweep
 
   /** Age in trusted time since the first sweep that missed the job, across restarts. */
   const isOrphanTooOld = async (id: JobId): Promise<boolean> => {
-    const at = await files.orphans.at(id);
-    if (at === null) await files.orphans.set(id, time.latest());
-    return at !== null && time.earliest() - at > orphanedForMs;
+    const orphanedAt = await files.orphans.at(id);
+    if (orphanedAt === null) await files.orphans.set(id, time.latest());
+    return orphanedAt !== null && time.earliest() - orphanedAt > orphanedForMs;
   };
   const isTooOld = async (id: JobId): Promise<boolean> => {
     const job = store.job(id);
