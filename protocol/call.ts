@@ -127,11 +127,11 @@ export type Reach = 'all' | 'own' | 'none';
  * Computes the reach from the bearer's permissions. The server enforces it, and the panel uses it to hide unavailable actions.
  */
 export function reachOf(
-  held: readonly Permission[],
+  ownPermissions: readonly Permission[],
   { authority, own }: Pick<Call, 'authority' | 'own'>,
 ): Reach {
-  if (authority === 'open' || held.some(each => each === authority)) return 'all';
-  if (own === undefined || own === 'refused' || !held.some(each => each === `${authority}.own`))
+  if (authority === 'open' || ownPermissions.some(each => each === authority)) return 'all';
+  if (own === undefined || own === 'refused' || !ownPermissions.some(each => each === `${authority}.own`))
     return 'none';
   return own === 'shared' ? 'all' : 'own';
 }

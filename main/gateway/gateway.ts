@@ -79,7 +79,7 @@ function listenerFor({ panelDir, fleet }: GatewayDeps, bearer: string, host: () 
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.use(guard(bearer, host));
+  app.use(requireBearer(bearer, host));
   servePanel(app, panelDir);
   app.use(async (request, response) => {
     const shown = fleet();
@@ -92,7 +92,7 @@ function listenerFor({ panelDir, fleet }: GatewayDeps, bearer: string, host: () 
 
 const isCall = (path: string): boolean => /^\/(?:api|health)(?:\/|$)|^\/openapi\.json$/.test(path);
 
-function guard(bearer: string, host: () => string): RequestHandler {
+function requireBearer(bearer: string, host: () => string): RequestHandler {
   const expected = hashOf(`Bearer ${bearer}`);
   return (request, response, next) => {
     response.setHeader('X-Content-Type-Options', 'nosniff');

@@ -22,11 +22,11 @@ export const mcp: RemoteSpec = {
     command.option('--allow-write', 'also offer tools that change something; by default they only read'),
   async act(remote) {
     const { url } = remote.connection();
-    const [{ permissions: held }, document] = await Promise.all([
+    const [{ permissions }, document] = await Promise.all([
       remote.request(sessionApi.get),
       remote.request(systemApi.openapi),
     ]);
-    const tools = toolsOf(document, { held, mayWrite: isOn(remote.flags, 'allow-write') });
+    const tools = toolsOf(document, { permissions, mayWrite: isOn(remote.flags, 'allow-write') });
     if (tools.length === 0)
       fail(exitCodes.denied, 'The token has no permission that a tool needs. Create one with queue.view');
     remote.terminal.err(`${tools.length} tools of ${url}\n`);

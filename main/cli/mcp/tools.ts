@@ -22,18 +22,18 @@ export interface Tool {
 
 export interface ToolOptions {
   /** Permissions of the token. The tools contain no operation that it may not call. */
-  readonly held: readonly Permission[];
+  readonly permissions: readonly Permission[];
   /** Whether to include operations that change something. */
   readonly mayWrite: boolean;
 }
 
 /** Returns the tools for an OpenAPI document of the orchestrator. Throws if the document has another form. */
-export function toolsOf(document: unknown, { held, mayWrite }: ToolOptions): readonly Tool[] {
+export function toolsOf(document: unknown, { permissions, mayWrite }: ToolOptions): readonly Tool[] {
   const { paths, components } = OpenApiDocument.parse(document);
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, operation]) => {
       const isRead = method === 'get';
-      if (!(isRead || mayWrite) || !isOffered(operation, held)) return [];
+      if (!(isRead || mayWrite) || !isOffered(operation, permissions)) return [];
       return [toolFor(path, method.toUpperCase(), operation, components.schemas)];
     }),
   );

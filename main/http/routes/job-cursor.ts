@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JobSort } from '../../../protocol/job-search.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
-import type { JobPlace } from '../../orchestrator/ports/index.ts';
+import type { JobPosition } from '../../orchestrator/ports/index.ts';
 
 const Order = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const Position = z.tuple([z.union([z.string(), z.number(), z.null()]), Order, z.string()]);
@@ -10,12 +10,12 @@ const Position = z.tuple([z.union([z.string(), z.number(), z.null()]), Order, z.
  * Returns the cursor for the next page. In submission order it is only the job's number, because existing clients expect a number
  * there.
  */
-export const cursorOf = ({ value, order }: JobPlace, sort: JobSort): string =>
+export const cursorOf = ({ value, order }: JobPosition, sort: JobSort): string =>
   sort === 'submitted'
     ? String(order)
     : Buffer.from(JSON.stringify([value, order, sort])).toString('base64url');
 
-export function positionOf(cursor: string, sort: JobSort): Outcome<JobPlace> {
+export function positionOf(cursor: string, sort: JobSort): Outcome<JobPosition> {
   const refusal = refuse('invalid_request', 'cursor: use the next_cursor of a page with the same sort');
   if (sort === 'submitted') {
     const order = Order.safeParse(/^\d+$/.test(cursor) ? Number(cursor) : null);

@@ -27,7 +27,7 @@ export type {
   StoredContent,
   StoredVersion,
 } from './inputs.ts';
-export type { JobFilter, JobPlace, StatusCount } from './jobs.ts';
+export type { JobFilter, JobPosition, StatusCount } from './jobs.ts';
 export type {
   Engine,
   EngineOf,

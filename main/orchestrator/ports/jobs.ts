@@ -71,13 +71,13 @@ export interface JobFilter {
   readonly sort: JobSort;
   readonly isDescending: boolean;
   /** The last job of the previous page; null for the first page. */
-  readonly after: JobPlace | null;
+  readonly after: JobPosition | null;
   readonly limit: number;
   readonly offset: number;
 }
 
 /** The position of a job in a sorted list: the value of its sort key, and its order among jobs with the same value. */
-export interface JobPlace {
+export interface JobPosition {
   readonly value: string | number | null;
   readonly order: number;
 }
@@ -133,7 +133,7 @@ export interface AlikeJob {
 export interface JobReads {
   job(id: JobId): Job | null;
   jobs(filter: JobFilter): readonly Job[];
-  jobPlace(job: JobId, sort: JobSort): JobPlace | null;
+  jobPosition(job: JobId, sort: JobSort): JobPosition | null;
   /** Returns the number of matching jobs in each status. The filter cannot select statuses. */
   countFound(
     filter: Pick<JobFilter, 'includeFinal' | 'user' | 'workerId' | 'search'>,

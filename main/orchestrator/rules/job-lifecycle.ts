@@ -6,7 +6,7 @@ import {
   dispatchTo,
   failOrRetry,
   finish,
-  hold,
+  setStatus,
   noExit,
   type ReportedEnd,
   repeated,
@@ -108,7 +108,7 @@ const rejected: Rule<PendingJob, EventOf<'reject'>> = (job, { by, reason }, now)
 const go =
   (status: AssignedJob['status']): Rule<LiveJob, JobEvent> =>
   (job, _event, now) =>
-    hold(job, status, now);
+    setStatus(job, status, now);
 
 const lostEnd: ReportedEnd = { ...noExit, cause: 'worker_lost', error: 'the worker was lost' };
 const vanishedEnd: ReportedEnd = {

@@ -54,7 +54,7 @@ export function dispatchTo(job: PendingJob, attempt: Attempt): Advance {
 }
 
 /** `starting` and `running` start the attempt's time, unless it has already started. */
-export function hold(job: LiveJob, status: AssignedJob['status'], now: WallMs): Advance {
+export function setStatus(job: LiveJob, status: AssignedJob['status'], now: WallMs): Advance {
   const begins = status === 'starting' || status === 'running';
   const attempt = begins ? { ...job.attempt, startedAt: job.attempt.startedAt ?? now } : job.attempt;
   const assigned: AssignedJob = { ...baseOf(job), attempt, status };

@@ -26,7 +26,7 @@ export type JobStatements = Pick<
   Tx,
   | 'job'
   | 'jobs'
-  | 'jobPlace'
+  | 'jobPosition'
   | 'countFound'
   | 'pendingJobs'
   | 'pendingAhead'
@@ -95,18 +95,18 @@ function createInsert<C extends string>(db: Database, table: string, columns: re
 
 /**
  * Writes only the columns whose values differ, because SQLite rewrites the index of every named column even for an equal value.
- * `guard` holds the values for `where`. Returns whether a row matched.
+ * `whereValues` holds the values for `where`. Returns whether a row matched.
  */
 function createUpdates<C extends string>(db: Database, table: string, columns: readonly C[], where: string) {
   const statements = new Map<string, Statement>();
-  return (was: Written<C>, next: Written<C>, ...guard: readonly (string | number)[]): boolean => {
+  return (was: Written<C>, next: Written<C>, ...whereValues: readonly (string | number)[]): boolean => {
     const different = columns.filter(name => was[name] !== next[name]);
     const changed = different.length === 0 ? columns.slice(0, 1) : different;
     const assigned = changed.join(' = ?, ');
     const statement =
       statements.get(assigned) ?? db.prepare(`UPDATE ${table} SET ${assigned} = ? WHERE ${where}`);
     statements.set(assigned, statement);
-    return statement.run(...bound(changed, next), ...guard).changes > 0;
+    return statement.run(...bound(changed, next), ...whereValues).changes > 0;
   };
 }
 

@@ -27,7 +27,7 @@ const allCounts = `
 /** Each combination of filters is a separate statement. People use a few; programs could create many. */
 const maxStatements = 100;
 
-export interface JobSearchStatements extends Pick<Tx, 'jobPlace' | 'countFound'> {
+export interface JobSearchStatements extends Pick<Tx, 'jobPosition' | 'countFound'> {
   findJobs(filter: JobFilter): readonly JoinedRow[];
 }
 
@@ -54,9 +54,9 @@ export function createJobSearch(db: Database, joined: string): JobSearchStatemen
         filter.offset,
       ) as JoinedRow[];
     },
-    jobPlace: (id, sort) =>
+    jobPosition: (id, sort) =>
       (prepared(`SELECT ${sortValues[sort]} AS value, j.ord AS "order" FROM jobs j WHERE j.id = ?`).get(id) as
-        | JobPlace
+        | JobPosition
         | undefined) ?? null,
     countFound(filter) {
       if (filter.includeFinal && isUnfiltered(filter)) return countAll.all();

@@ -11,7 +11,7 @@ type JobRows = Omit<
   | 'configOf'
   | 'notesOf'
   | 'setNotes'
-  | 'jobPlace'
+  | 'jobPosition'
   | 'countFound'
   | 'pendingJobs'
   | 'pendingAhead'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseSearch } from '../../../protocol/job-search.ts';
-import type { Job, JobFilter, JobPlace, PendingJob } from '../../../main/orchestrator/ports/index.ts';
+import type { Job, JobFilter, JobPosition, PendingJob } from '../../../main/orchestrator/ports/index.ts';
 import { everyJob } from '../../support/every-job.ts';
 import {
   asEnded,
@@ -131,11 +131,11 @@ function describeFilters(open: OpenStore): void {
     };
     await add(25);
     const listedOrders: number[] = [];
-    for (let after: JobPlace | null = null; ; ) {
+    for (let after: JobPosition | null = null; ; ) {
       const page = orders(store.jobs(filter({ after, limit: 10 })));
       listedOrders.push(...page);
       if (page.length < 10) break;
-      after = store.jobPlace(jobId(`j_${page.at(-1)}`), 'submitted');
+      after = store.jobPosition(jobId(`j_${page.at(-1)}`), 'submitted');
       await add(3);
     }
     expect(listedOrders).toEqual(Array.from({ length: 25 }, (_, index) => 25 - index));

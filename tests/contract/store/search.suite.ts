@@ -3,7 +3,13 @@ import { finalStatuses, type JobStatus, liveStatuses } from '../../../protocol/j
 import { type JobAbout, nothingAbout } from '../../../protocol/job-about.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import { JobSort, parseSearch } from '../../../protocol/job-search.ts';
-import type { Job, JobFilter, JobPlace, PendingJob, Store } from '../../../main/orchestrator/ports/index.ts';
+import type {
+  Job,
+  JobFilter,
+  JobPosition,
+  PendingJob,
+  Store,
+} from '../../../main/orchestrator/ports/index.ts';
 import { everyJob } from '../../support/every-job.ts';
 import {
   asEnded,
@@ -221,11 +227,11 @@ export function describeSearch(open: OpenStore): void {
         await putVariedJobs(store);
         for (const isDescending of [false, true]) {
           const pagedOrders: number[] = [];
-          for (let after: JobPlace | null = null; ; ) {
+          for (let after: JobPosition | null = null; ; ) {
             const [job] = store.jobs(filter({ sort, isDescending, after, limit: 1 }));
             if (job === undefined) break;
             pagedOrders.push(job.order);
-            after = store.jobPlace(job.id, sort);
+            after = store.jobPosition(job.id, sort);
           }
           expect(pagedOrders).toEqual(isDescending ? descending : ascending);
           expect(orders(store.jobs(filter({ sort, isDescending })))).toEqual(pagedOrders);
@@ -269,8 +275,8 @@ export function describeSearch(open: OpenStore): void {
       const store = open();
       const job = makeJob(7);
       await put(store, job);
-      for (const sort of JobSort.options) expect(store.jobPlace(job.id, sort)?.order).toBe(7);
-      expect(store.jobPlace('j_none' as typeof job.id, 'name')).toBeNull();
+      for (const sort of JobSort.options) expect(store.jobPosition(job.id, sort)?.order).toBe(7);
+      expect(store.jobPosition('j_none' as typeof job.id, 'name')).toBeNull();
     });
   });
 }

@@ -7,7 +7,7 @@ import type { OpenStore } from './builders.ts';
 import { describeDependencies } from './dependencies.suite.ts';
 import { describeEvents } from './events.suite.ts';
 import { describeJoinTokens } from './join-tokens.suite.ts';
-import { describeJobGuards } from './job-guards.suite.ts';
+import { describeJobConstraints } from './job-constraints.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
 import { describeMetrics } from './metrics.suite.ts';
 import { describeNotifications } from './notifications.suite.ts';
@@ -26,7 +26,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeWorkers(open);
     describeJobs(open);
     describeAbout(open);
-    describeJobGuards(open);
+    describeJobConstraints(open);
     describeQueue(open);
     describeDependencies(open);
     describeQueueSettings(open);

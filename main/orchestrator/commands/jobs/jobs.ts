@@ -13,7 +13,7 @@ import { usageOfJob } from '../../views/usage.ts';
 import { createExplainer } from '../../views/explain.ts';
 import type { JobEvent } from '../../rules/job-lifecycle.ts';
 import { type Actor, type Job, type JobPayload, nameOf } from '../../model.ts';
-import type { JobFilter, JobPlace, Tx } from '../../ports/index.ts';
+import type { JobFilter, JobPosition, Tx } from '../../ports/index.ts';
 import { warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
 import { outstandingView } from '../files/outstanding.ts';
 import { endNodesOf } from './node-reports.ts';
@@ -24,7 +24,7 @@ import { attemptView, createJobViewer, holdOf } from '../../views/job-views.ts';
 export interface JobPage {
   readonly entries: readonly JobView[];
   /** The `after` value of the next page; null on the last page. */
-  readonly next: JobPlace | null;
+  readonly next: JobPosition | null;
 }
 
 const unknown = (id: string) => refuse('job_not_found', `There is no job ${id}`);
@@ -71,7 +71,7 @@ export function createJobCalls(core: Core) {
       const jobs = core.store.jobs({ ...filter, limit: filter.limit + 1 });
       const shown = jobs.slice(0, filter.limit);
       const last = jobs.length > shown.length ? shown.at(-1) : undefined;
-      const next = last === undefined ? null : core.store.jobPlace(last.id, filter.sort);
+      const next = last === undefined ? null : core.store.jobPosition(last.id, filter.sort);
       return { entries: shown.map(createJobViewer(core, core.store)), next };
     },
 

@@ -5,12 +5,12 @@ import { type Permission, permissions } from '../../../../../protocol/call.ts';
 import { everyCall } from '../../../../support/every-call.ts';
 
 const document: unknown = JSON.parse(JSON.stringify(describeCalls(everyCall, '1.2.3')));
-const namesFor = (mayWrite: boolean, ...held: readonly Permission[]): readonly string[] =>
-  toolsOf(document, { held, mayWrite }).map(({ definition }) => definition.name);
+const namesFor = (mayWrite: boolean, ...ownPermissions: readonly Permission[]): readonly string[] =>
+  toolsOf(document, { permissions: ownPermissions, mayWrite }).map(({ definition }) => definition.name);
 
 describe('toolsOf', () => {
   it('offers only operations that read when writing is not allowed', () => {
-    const tools = toolsOf(document, { held: permissions, mayWrite: false });
+    const tools = toolsOf(document, { permissions, mayWrite: false });
     expect(new Set(tools.map(({ operation }) => operation.method))).toEqual(new Set(['GET']));
     expect(namesFor(false, ...permissions)).toEqual(
       expect.arrayContaining(['listJobs', 'getJob', 'explainJob']),
@@ -31,6 +31,6 @@ describe('toolsOf', () => {
   });
 
   it('throws for a document of another form', () => {
-    expect(() => toolsOf({ paths: [] }, { held: permissions, mayWrite: true })).toThrow('paths');
+    expect(() => toolsOf({ paths: [] }, { permissions, mayWrite: true })).toThrow('paths');
   });
 });

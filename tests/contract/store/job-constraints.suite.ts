@@ -15,7 +15,7 @@ import {
 
 const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
 
-export function describeJobGuards(open: OpenStore): void {
+export function describeJobConstraints(open: OpenStore): void {
   describe('replacing a job', () => {
     test.each<[string, (job: PendingJob) => Job]>([
       ['another status', job => asLive(job, 'dispatched')],
