@@ -138,7 +138,7 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
       if (typeof state === 'number') return state;
       try {
         const shared = { config, host, signals, state, rig, report, trainers, program, failed };
-        return await serve({ ...shared, given: token.value, fetch: fetch.value });
+        return await serve({ ...shared, givenToken: token.value, fetch: fetch.value });
       } finally {
         state.release();
       }
@@ -154,7 +154,7 @@ interface Serving {
   readonly rig: Rig;
   readonly report: GpuReport;
   readonly trainers: readonly ProbedTrainer[];
-  readonly given: GivenToken;
+  readonly givenToken: GivenToken;
   readonly fetch: Send;
   readonly program: UpdatableProgram;
   /** The update that has just failed, which the orchestrator must learn. */
@@ -171,7 +171,7 @@ const openAsk = ({ config, host, state }: Serving, processes: LaunchDeps['proces
   });
 
 async function serve(serving: Serving): Promise<TurnEnd> {
-  const { config, host, state, rig, report, trainers, given, fetch } = serving;
+  const { config, host, state, rig, report, trainers, givenToken, fetch } = serving;
   const { log, env } = host;
   const { orchestratorUrl: url } = config;
   const launching: LaunchDeps = {
@@ -180,8 +180,8 @@ async function serve(serving: Serving): Promise<TurnEnd> {
     clock: systemClock,
   };
   const network = new AbortController();
-  const token = joiningToken({ config, given, log, fetch, over: network.signal });
-  const found = await findRun(state.runsDir, launching);
+  const token = joiningToken({ config, givenToken, log, fetch, over: network.signal });
+  const foundRun = await findRun(state.runsDir, launching);
   const gpuCommand = createRunCommand({ environment: env });
   const { watch, telemetry } = await openTelemetry({
     run: gpuCommand,
@@ -190,14 +190,14 @@ async function serve(serving: Serving): Promise<TurnEnd> {
     table: openProcessTable(process.platform, config.workDir),
     log,
     presentAtStart: missingFromStart(report, choiceOf(config.gpus, env)),
-    found: found === null || found.kind === 'reported' ? null : found.origin.jobId,
+    found: foundRun === null || foundRun.kind === 'reported' ? null : foundRun.origin.jobId,
   });
   const logs = openLogs(serving, token.current, network.signal);
   const acknowledgedRuns = findAcknowledged(state.runsDir, launching);
   const renew = createRenewCall({ url, token: token.current, fetch });
   const storing: StorageDeps = { url, send: fetch, clock: systemClock, renew };
   const outputs = openOutputs(serving, storing, network.signal);
-  outputs.resume(found === null || found.kind === 'reported' ? null : found.origin.attemptId);
+  outputs.resume(foundRun === null || foundRun.kind === 'reported' ? null : foundRun.origin.attemptId);
   const data = await openRigData(config, { ...storing, over: network.signal });
   const calls = { url, token: token.current, fetch, signal: network.signal };
   const updater = openUpdater(serving, createUpdateCall(calls), network.signal, () => agent);
@@ -218,7 +218,7 @@ async function serve(serving: Serving): Promise<TurnEnd> {
     },
     state: { keepReport: state.keepReport, dropReport: logs.acknowledge },
     registrations: state.registrations,
-    found: found === null ? null : followed(found, watch),
+    found: foundRun === null ? null : followed(foundRun, watch),
     acknowledgedRuns,
     logs,
     outputs,
@@ -370,10 +370,10 @@ function openTrainerKeys(
 }
 
 /** Registers an adopted run with the GPU watch, so that its processes count as this worker's own. */
-const followed = (found: Found, watch: GpuWatch): Found =>
-  found.kind === 'reported'
-    ? found
-    : { ...found, attend: listeners => watch.follow(found.origin.jobId, found.attend(listeners)) };
+const followed = (run: Found, watch: GpuWatch): Found =>
+  run.kind === 'reported'
+    ? run
+    : { ...run, attend: listeners => watch.follow(run.origin.jobId, run.attend(listeners)) };
 
 /** Downloads that an attempt needs: the checkpoint to resume from, and files of other jobs. `over` fires when they must stop. */
 const fetchesOf = ({ config }: Serving, storing: StorageDeps, over: AbortSignal) => ({
@@ -404,11 +404,11 @@ function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {
   return ownToken === null ? fail(tokenMissing) : openToken({ kind: 'value', token: ownToken.token });
 }
 
-interface JoiningDeps extends Pick<Serving, 'config' | 'given' | 'fetch'>, Pick<Host, 'log'> {
+interface JoiningDeps extends Pick<Serving, 'config' | 'givenToken' | 'fetch'>, Pick<Host, 'log'> {
   readonly over: AbortSignal;
 }
 
-function joiningToken({ config, given, log, fetch, over }: JoiningDeps): TokenHolder {
+function joiningToken({ config, givenToken, log, fetch, over }: JoiningDeps): TokenHolder {
   const { orchestratorUrl: url, stateDir } = config;
   const join = createJoin({
     clock: systemClock,
@@ -417,7 +417,7 @@ function joiningToken({ config, given, log, fetch, over }: JoiningDeps): TokenHo
     random: Math.random,
     onTrouble: createConnectionWarnings(systemClock, url, log).warn,
   });
-  return createJoining({ given, own: openOwnTokens(stateDir), join, log, over });
+  return createJoining({ givenToken, ownTokens: openOwnTokens(stateDir), join, log, over });
 }
 
 function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {

@@ -183,7 +183,7 @@ function createLeftReport(
   let reported = '';
   return async (which: UploadScope, why: string | null): Promise<boolean> => {
     const left = book.withoutRoom(which).flatMap(({ files }) => files);
-    const bytes = left.reduce((sum, [, found]) => sum + found.bytes, 0);
+    const bytes = left.reduce((sum, [, file]) => sum + file.bytes, 0);
     const report = { files: left.length, bytes, reason: left.length === 0 ? null : why };
     const text = JSON.stringify(report);
     if (text === reported) return false;

@@ -157,19 +157,19 @@ async function withRetries<T>(
  */
 export async function fetchAll(
   checkpoint: string,
-  wanted: readonly Wanted[],
+  files: readonly Wanted[],
   outputDir: string,
   deps: DownloadDeps,
 ): Promise<number | Flawed> {
   const { signal } = deps;
   const present = new Set<string>();
-  for (const file of wanted) if (await hasFile(outputDir, file.key, file, signal)) present.add(file.key);
-  if (present.size === wanted.length || signal.aborted) return 0;
+  for (const file of files) if (await hasFile(outputDir, file.key, file, signal)) present.add(file.key);
+  if (present.size === files.length || signal.aborted) return 0;
   const parent = await openFolder(outputDir, dirname(checkpoint));
   const unfinished = `.${basename(checkpoint)}.fetching`;
   await removeOtherDownloads(parent, unfinished);
   let bytes = 0;
-  for (const { key, ...content } of wanted) {
+  for (const { key, ...content } of files) {
     const within = key === checkpoint ? unfinished : join(unfinished, key.slice(checkpoint.length + 1));
     const file = join(await openFolder(parent, dirname(within)), basename(within));
     if (present.has(key)) {

@@ -19,9 +19,9 @@ export const usualTrust: Trust = { pins: [], caFile: null, verify: true };
 /** Parses the settings. Fails when they contradict each other or would not protect the connection. */
 export function parseTrust(
   url: string,
-  given: Omit<Trust, 'pins'> & { readonly pin: unknown },
+  settings: Omit<Trust, 'pins'> & { readonly pin: unknown },
 ): Loaded<Trust> {
-  const { pin, caFile, verify } = given;
+  const { pin, caFile, verify } = settings;
   const pins = parsePins(pin);
   if (!pins.ok) return pins;
   if (pins.value.length > 0 && !verify)

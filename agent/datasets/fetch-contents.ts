@@ -25,7 +25,7 @@ export interface FetchProgress {
 
 export interface FetchOptions {
   /** Files of the dataset; several may have the same content. */
-  readonly wanted: readonly Content[];
+  readonly required: readonly Content[];
   readonly contents: ContentFiles;
   readonly source: ContentSource;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ const maxWrong = 2;
 /** Downloads the missing contents, several at a time. Continues unfinished downloads. Rejects when the disk fails. */
 export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
   const { contents, signal, onProgress } = options;
-  const required = [...new Map(options.wanted.map(content => [content.sha256, content])).values()];
+  const required = [...new Map(options.required.map(content => [content.sha256, content])).values()];
   const bytes = required.reduce((sum, content) => sum + content.bytes, 0);
   const missing: Content[] = [];
   for (const content of required) if (!(await contents.has(content))) missing.push(content);

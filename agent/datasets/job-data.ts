@@ -71,7 +71,7 @@ async function fetchAll(dataTargets: readonly DataTarget[], deps: DataDeps): Pro
   const onProgress = createProgressReport(deps);
   const end = await fetchContents({
     ...deps,
-    wanted: requiredFiles,
+    required: requiredFiles,
     contents,
     source: sourceOf(storage),
     onProgress,

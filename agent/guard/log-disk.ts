@@ -40,11 +40,11 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
   const openLog = async (): Promise<FileHandle> => {
     if (handle === null) {
       handle = await open(file, 'a', 0o600);
-      const { size: found } = await handle.stat();
+      const { size: sizeOnDisk } = await handle.stat();
       // The file begins with output of an earlier attempt, or another program has emptied it.
       const written = (places?.current ?? 0) + size;
-      if (places === null || found !== size)
-        update({ current: written - found, previous: places?.previous ?? null }, found);
+      if (places === null || sizeOnDisk !== size)
+        update({ current: written - sizeOnDisk, previous: places?.previous ?? null }, sizeOnDisk);
     }
     if (!arePlacesAnnounced && places !== null) onPlaces(places);
     arePlacesAnnounced = true;

@@ -190,7 +190,7 @@ function shipperOf(
     attemptId,
     log: createLogReader(run, task.logFile),
     ownLine: latin1(firstLine(task.logFile)),
-    known: () => [...jobSecrets, latin1(deps.token())],
+    knownSecrets: () => [...jobSecrets, latin1(deps.token())],
     ship: (chunk, signal) => deps.ship(task.jobId, chunk, signal),
     giveUpAfterMs: Math.max(minRetryMs, retryForMs - Math.max(0, now - (acknowledgedAt(run) ?? now))),
   });

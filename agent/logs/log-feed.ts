@@ -6,7 +6,7 @@ export interface LogFeedDeps {
   readonly log: Pick<LogReader, 'read' | 'end'>;
   readonly clock: Clock;
   /** Returns the secret values, each in `latin1`. */
-  readonly known: () => readonly string[];
+  readonly knownSecrets: () => readonly string[];
   /** The marker line that the log itself has inserted. It is not sent. */
   readonly ownLine: string;
 }
@@ -108,7 +108,7 @@ export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: nu
 
 /** Creates the text from an offset on. The output before the offset is its context. */
 async function createText(
-  { log, known, ownLine }: LogFeedDeps,
+  { log, knownSecrets, ownLine }: LogFeedDeps,
   offset: number,
   limit: number,
 ): Promise<LogText> {
@@ -122,7 +122,7 @@ async function createText(
     before.push(part);
     at = from + part.length;
   }
-  return createLogText({ offset, before: Buffer.concat(before), limit, known, ownLine });
+  return createLogText({ offset, before: Buffer.concat(before), limit, knownSecrets, ownLine });
 }
 
 /** Returns the start of the first line after an offset; the offset itself if no line starts soon. */

@@ -30,20 +30,24 @@ export interface LogFold {
 export interface LogFoldDeps {
   readonly pieces: LogPieces;
   /** Returns the secret values, each in `latin1`. */
-  readonly known: () => readonly string[];
+  readonly knownSecrets: () => readonly string[];
   /** The marker line that the log itself has inserted. It is not sent. */
   readonly ownLine: string;
 }
 
-export function createLogFold({ pieces, known, ownLine }: LogFoldDeps): LogFold {
+export function createLogFold({ pieces, knownSecrets, ownLine }: LogFoldDeps): LogFold {
   let bar: { readonly line: Uint8Array; readonly to: number } | null = null;
   let context = '';
   let openKey: OpenKey | null = null;
-  const redact = (text: string): string => showFrom(text, context.length, known());
+  const redact = (text: string): string => showFrom(text, context.length, knownSecrets());
 
   const addBar = (): void => {
     if (bar !== null)
-      pieces.add(bar.line.length > 0 ? `${showFrom(latin1Of(bar.line), 0, known())}\r` : '', bar.to, false);
+      pieces.add(
+        bar.line.length > 0 ? `${showFrom(latin1Of(bar.line), 0, knownSecrets())}\r` : '',
+        bar.to,
+        false,
+      );
     bar = null;
   };
 
@@ -104,13 +108,15 @@ export function longCut(
   context: string,
   rest: Uint8Array,
   maxBytes: number,
-  known: readonly string[],
+  knownSecrets: readonly string[],
 ): number {
   const blank = Math.max(rest.lastIndexOf(32, maxBytes - 1), rest.lastIndexOf(9, maxBytes - 1)) + 1;
   const cut = blank > (maxBytes * 3) / 4 ? blank : beforeCharacter(rest, maxBytes);
   const text = context + latin1Of(rest);
   const cutInText = context.length + cut;
-  const split = findSecrets(text, known).find(({ start, end }) => start < cutInText && cutInText < end);
+  const split = findSecrets(text, knownSecrets).find(
+    ({ start, end }) => start < cutInText && cutInText < end,
+  );
   if (split === undefined) return cut;
   return split.start > context.length ? split.start - context.length : split.end - context.length;
 }

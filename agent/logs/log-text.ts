@@ -22,7 +22,7 @@ export interface LogText {
  */
 export type Wanted = 'lines' | 'bars' | 'all';
 
-export interface LogTextOptions extends Pick<LogFoldDeps, 'known' | 'ownLine'> {
+export interface LogTextOptions extends Pick<LogFoldDeps, 'knownSecrets' | 'ownLine'> {
   /** The offset of the first byte that is pushed. */
   readonly offset: number;
   /** The output just before `offset`, which was already sent. It shows whether a line or a private key continues there. */
@@ -32,7 +32,7 @@ export interface LogTextOptions extends Pick<LogFoldDeps, 'known' | 'ownLine'> {
 }
 
 export function createLogText({ offset, before, limit, ...options }: LogTextOptions): LogText {
-  const { known } = options;
+  const { knownSecrets } = options;
   /** Longer lines, in bytes, are cut. The parts fit into a chunk even if secrets are replaced by a longer `[redacted]`. */
   const maxLineBytes = limit / 4;
   const pieces = createLogPieces(limit);
@@ -63,7 +63,7 @@ export function createLogText({ offset, before, limit, ...options }: LogTextOpti
     end += bytes.length;
     cutLines(false);
     while (rest.length > maxLineBytes + maxSecret)
-      addOpen(longCut(fold.sentPart(), rest, maxLineBytes, known()), true);
+      addOpen(longCut(fold.sentPart(), rest, maxLineBytes, knownSecrets()), true);
     rest = Buffer.from(rest);
     fold.copyHeldBytes();
   };
@@ -75,7 +75,7 @@ export function createLogText({ offset, before, limit, ...options }: LogTextOpti
 
   /** Adds the current state of a bar, and the part of an unfinished line that can be sent. */
   const addUnfinished = (): void => {
-    const bytes = openCut(fold.sentPart(), rest, known());
+    const bytes = openCut(fold.sentPart(), rest, knownSecrets());
     if (bytes === 0) return fold.addBar();
     fold.dropBar();
     addOpen(bytes, false);

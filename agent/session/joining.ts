@@ -55,8 +55,8 @@ const refusalOf = (failure: CallFailure, url: string): string =>
     : explainFailure(failure, url);
 
 export interface JoiningDeps {
-  readonly given: GivenToken;
-  readonly own: OwnTokenBook;
+  readonly givenToken: GivenToken;
+  readonly ownTokens: OwnTokenBook;
   readonly join: Join;
   readonly log: (message: string) => void;
   /** Fires when joining should stop. */
@@ -68,14 +68,14 @@ export interface JoiningDeps {
  * only its hash. A join token works once, but may stay in the environment. After a restart, the token that it was
  * exchanged for counts.
  */
-export function createJoining({ given, own, join, log, over }: JoiningDeps): TokenHolder {
+export function createJoining({ givenToken, ownTokens, join, log, over }: JoiningDeps): TokenHolder {
   let token = '';
   /** The join token that is to be exchanged; null when there is none. */
   let toJoin: string | null = null;
   let underWay: { readonly joinToken: string; readonly answer: Promise<Ready> } | null = null;
   const take = (value: string): void => {
     const isToJoin = value.startsWith(joinTokenPrefix);
-    const joined = isToJoin ? joinedWith(own.read(), sha256(value)) : null;
+    const joined = isToJoin ? joinedWith(ownTokens.read(), sha256(value)) : null;
     toJoin = isToJoin && joined === null ? value : null;
     if (toJoin === null) token = joined?.token ?? value;
   };
@@ -87,7 +87,7 @@ export function createJoining({ given, own, join, log, over }: JoiningDeps): Tok
 
   const obtain = async (joinToken: string): Promise<Ready> => {
     const joinHash = sha256(joinToken);
-    const stored = own.read();
+    const stored = ownTokens.read();
     if (!stored.ok) return { kind: 'refused', message: stored.message };
     const { joined, pending } = stored.value;
     // An earlier join call may have succeeded or not. The same call with the same token gets the same answer.
@@ -95,7 +95,7 @@ export function createJoining({ given, own, join, log, over }: JoiningDeps): Tok
     const ownToken = isPending ? pending : { joinHash, token: newWorkerToken() };
     try {
       // Save the token before the call: if this process dies, the orchestrator may already know the token.
-      if (!isPending) own.keep({ joined, pending: ownToken });
+      if (!isPending) ownTokens.keep({ joined, pending: ownToken });
     } catch (cause) {
       return { kind: 'refused', message: `The worker's token can't be kept: ${reasonOf(cause)}` };
     }
@@ -106,7 +106,7 @@ export function createJoining({ given, own, join, log, over }: JoiningDeps): Tok
   };
   const conclude = ({ name, workerId }: Extract<Joined, { kind: 'joined' }>, ownToken: OwnToken): void => {
     try {
-      own.keep({ joined: ownToken, pending: null });
+      ownTokens.keep({ joined: ownToken, pending: null });
     } catch {
       // The token is on disk as pending, and the next start joins with it again.
     }
@@ -119,19 +119,19 @@ export function createJoining({ given, own, join, log, over }: JoiningDeps): Tok
     }),
   });
 
-  take(given.current());
+  take(givenToken.current());
   return {
     current: () => token,
     isOwn() {
-      const stored = own.read();
+      const stored = ownTokens.read();
       return (
         stored.ok && [stored.value.joined, stored.value.pending].some(ownToken => ownToken?.token === token)
       );
     },
-    file: given.file,
+    file: givenToken.file,
     reload() {
-      if (!given.reload()) return false;
-      take(given.current());
+      if (!givenToken.reload()) return false;
+      take(givenToken.current());
       return true;
     },
     async ready(signal) {

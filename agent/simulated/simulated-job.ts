@@ -121,7 +121,7 @@ export function createSimulatedLogs(deps: SimulatedLogsDeps): SimulatedLogs {
           end: async () => end(),
         },
         ownLine: '\n',
-        known: () => [],
+        knownSecrets: () => [],
         ship: (chunk, signal) => deps.ship(jobId, chunk, signal),
         giveUpAfterMs: 60_000,
       });

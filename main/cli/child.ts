@@ -43,8 +43,8 @@ export function startChild({ argv, env, logFile }: ChildCommand): Child {
     ready: pick =>
       new Promise((resolve, reject) => {
         lines.on('line', line => {
-          const found = pick(line);
-          if (found !== null) resolve(found);
+          const picked = pick(line);
+          if (picked !== null) resolve(picked);
         });
         void exited.then(() =>
           reject(new Error(`it exited before it was ready:\n${readFileSync(logFile, 'utf8')}`)),

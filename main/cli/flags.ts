@@ -55,14 +55,14 @@ export function wordList(text: string): readonly string[] {
  */
 export function wordsAmong(
   what: string,
-  known: readonly string[],
+  knownWords: readonly string[],
   aliases: readonly string[] = [],
 ): (text: string) => readonly string[] {
   return text => {
     const words = wordList(text);
-    const unknown = words.find(word => !known.includes(word) && !aliases.includes(word));
+    const unknown = words.find(word => !knownWords.includes(word) && !aliases.includes(word));
     if (unknown === undefined) return words;
-    throw new InvalidArgumentError(`Unknown ${what} "${unknown}". Known: ${known.join(', ')}.`);
+    throw new InvalidArgumentError(`Unknown ${what} "${unknown}". Known: ${knownWords.join(', ')}.`);
   };
 }
 

@@ -19,7 +19,7 @@ interface Printer {
  */
 export function printRows<T extends Row>(
   { terminal, flags }: Printer,
-  found: {
+  table: {
     readonly answer: unknown;
     readonly rows: readonly T[];
     readonly columns: readonly Column<T>[];
@@ -27,7 +27,7 @@ export function printRows<T extends Row>(
     readonly none: string;
   },
 ): void {
-  const { answer, rows, columns, none } = found;
+  const { answer, rows, columns, none } = table;
   const fields = fieldNames(flags);
   if (isOn(flags, 'json'))
     terminal.out(json(fields === null ? answer : rows.map(row => selectFields(row, fields)), 2));
@@ -41,13 +41,13 @@ export function printRows<T extends Row>(
 /** Prints one object, with one line per fact. */
 export function printOne(
   { terminal, flags }: Printer,
-  found: { readonly answer: Row; readonly facts: readonly Fact[] },
+  shown: { readonly answer: Row; readonly facts: readonly Fact[] },
 ): void {
   const fields = fieldNames(flags);
-  if (isOn(flags, 'json')) terminal.out(json(selectFields(found.answer, fields), 2));
-  else if (fields !== null) terminal.out(fieldLine(found.answer, fields));
-  else terminal.out(lines(factLines(found.facts)));
-  failOnUnknown(fields, found.answer);
+  if (isOn(flags, 'json')) terminal.out(json(selectFields(shown.answer, fields), 2));
+  else if (fields !== null) terminal.out(fieldLine(shown.answer, fields));
+  else terminal.out(lines(factLines(shown.facts)));
+  failOnUnknown(fields, shown.answer);
 }
 
 /** Prints one event of a series, always as one line. */

@@ -48,7 +48,7 @@ export const submit: RemoteSpec = {
     'trainyard jobs submit --template flux-lora --set epochs=10 --sweep learning_rate=1e-4,3e-4',
   ],
   shape: addOptions,
-  async act(remote, [given, ...others]) {
+  async act(remote, [configWord, ...others]) {
     const { flags } = remote;
     const template = templateNamed(remote, given);
     if (template !== null) return fromTemplate(remote, template);

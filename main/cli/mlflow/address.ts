@@ -61,8 +61,8 @@ function authorizationFrom(env: Env): string | null {
 }
 
 function networkTo(env: Env): Send {
-  const { MLFLOW_TRACKING_SERVER_CERT_PATH: given = '' } = env;
-  const caFile = given === '' ? null : given;
+  const { MLFLOW_TRACKING_SERVER_CERT_PATH: certificatePath = '' } = env;
+  const caFile = certificatePath === '' ? null : certificatePath;
   try {
     return openNetwork({ ...usualTrust, caFile });
   } catch (cause) {

@@ -19,14 +19,14 @@ export interface Metric {
  * A gap has no value. Curves without steps, such as the load of a GPU, count their values instead.
  */
 export function toMetrics(
-  { attempts: known }: Pick<JobDetail, 'attempts'>,
+  { attempts: jobAttempts }: Pick<JobDetail, 'attempts'>,
   attempts: Curves,
 ): readonly Metric[] {
   const names = toMlflowNames([...new Set(attempts.flatMap(({ series }) => series.map(({ key }) => key)))]);
   const counts = new Map<string, number>();
   const metrics: Metric[] = [];
   for (const { attempt, started_at: startedAt, series } of attempts) {
-    const offeredAt = known.find(each => each.attempt === attempt)?.offered_at ?? null;
+    const offeredAt = jobAttempts.find(each => each.attempt === attempt)?.offered_at ?? null;
     const start = Date.parse(startedAt ?? offeredAt ?? '');
     for (const { key, points } of series) {
       for (const { step, elapsed_ms: elapsedMs, mean } of points) {

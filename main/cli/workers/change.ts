@@ -51,16 +51,16 @@ export const label: RemoteSpec = {
 
 /** Returns all labels that the server should set for the worker. Labels that the agent reports cannot be removed here. */
 function changedLabels(
-  { name, labels, admin_labels: given }: WorkerView,
+  { name, labels, admin_labels: adminLabels }: WorkerView,
   { set, removed }: LabelChanges,
 ): Labels {
-  const foreign = removed.find(key => Object.hasOwn(labels, key) && !Object.hasOwn(given, key));
+  const foreign = removed.find(key => Object.hasOwn(labels, key) && !Object.hasOwn(adminLabels, key));
   if (foreign !== undefined)
     return fail(
       exitCodes.conflict,
       `${name} sets the label ${foreign} itself. Remove it from the options of the worker, or override it with another value`,
     );
-  const remainingLabels = Object.entries(given).filter(([key]) => !removed.includes(key));
+  const remainingLabels = Object.entries(adminLabels).filter(([key]) => !removed.includes(key));
   return { ...Object.fromEntries(remainingLabels), ...set };
 }
 

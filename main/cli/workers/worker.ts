@@ -99,9 +99,9 @@ const reasonSuffix = (reason: string | null): string => (reason === null ? '' : 
 const labelPairs = (labels: WorkerView['labels']): readonly string[] =>
   Object.entries(labels).map(([key, value]) => `${key}=${value}`);
 
-const labelLines = ({ labels, admin_labels: given }: WorkerView): readonly string[] =>
+const labelLines = ({ labels, admin_labels: adminLabels }: WorkerView): readonly string[] =>
   Object.entries(labels).map(
-    ([key, value]) => `${key}=${value}${Object.hasOwn(given, key) ? '' : ' (its own)'}`,
+    ([key, value]) => `${key}=${value}${Object.hasOwn(adminLabels, key) ? '' : ' (its own)'}`,
   );
 
 /** Returns null when the agent does not report its trainers. */

@@ -88,25 +88,25 @@ interface Written {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-function viewOf(found: FoundConfig): ConfigView {
-  const config = found.config.ok ? found.config.value : {};
-  const gpus = found.config.ok ? gpusWanted({ any_gpu: false }, config) : null;
+function viewOf(stored: FoundConfig): ConfigView {
+  const config = stored.config.ok ? stored.config.value : {};
+  const gpus = stored.config.ok ? gpusWanted({ any_gpu: false }, config) : null;
   const isUsable = gpus?.ok === true;
-  const bundle = found.bundle.ok ? found.bundle.value : null;
+  const bundle = stored.bundle.ok ? stored.bundle.value : null;
   return {
-    name: found.name,
-    file: found.file,
-    changed_at: new Date(found.changedAt).toISOString(),
-    size: found.bytes,
-    etag: quoted(found.tag),
-    problem: problemsOf(found)[0] ?? null,
+    name: stored.name,
+    file: stored.file,
+    changed_at: new Date(stored.changedAt).toISOString(),
+    size: stored.bytes,
+    etag: quoted(stored.tag),
+    problem: problemsOf(stored)[0] ?? null,
     model_family: wordIn(config, 'model_family'),
     model_type: wordIn(config, 'model_type'),
     gpu_count: isUsable ? gpus.value.count : null,
     devices: isUsable ? gpus.value.devices && [...gpus.value.devices] : null,
     dataloader: wordIn(config, 'data_backend_config')?.split(/[/\\]/).at(-1) ?? null,
-    trainer: found.trainer,
-    format: formatOf(found.file) ?? 'json',
+    trainer: stored.trainer,
+    format: formatOf(stored.file) ?? 'json',
     files: bundle === null ? [] : Object.keys(bundle.files),
     data: bundle === null ? [] : dataOf(bundle, trainerFor(bundle.config)).map(({ path }) => path),
   };

@@ -50,11 +50,11 @@ export function mountLogRoutes(router: Router, deps: LogDeps): void {
     return outcome.ok ? accept({ success: true as const, next: outcome.value }) : outcome;
   });
   router.answer(logsApi.read, async ({ params, query: { attempt, line, limit } }) => {
-    const found = await findLog(deps, params.id, attempt);
-    if (!found.ok) return found;
-    const { facts } = found.value;
-    const lines = await pageOf(files, found.value, line ?? null, limit);
-    return accept({ ...stateOf(deps, found.value), lines, open_line: facts.openLine });
+    const log = await findLog(deps, params.id, attempt);
+    if (!log.ok) return log;
+    const { facts } = log.value;
+    const lines = await pageOf(files, log.value, line ?? null, limit);
+    return accept({ ...stateOf(deps, log.value), lines, open_line: facts.openLine });
   });
   router.write(
     logsApi.follow,
@@ -68,22 +68,22 @@ export function mountLogRoutes(router: Router, deps: LogDeps): void {
           'invalid_request',
           'Last-Event-ID: send back the id of an event of this stream, or none',
         );
-      const found = await findLog(deps, params.id, attempt);
-      if (!found.ok) return found;
+      const log = await findLog(deps, params.id, attempt);
+      if (!log.ok) return log;
       const isAllowed = (): boolean => authenticate(request, logsApi.follow).ok;
       const { pingMs } = orchestrator.lifecycle.times;
       const ping = { kind: 'ping' as const, every_ms: pingMs };
       const stream = streams.open(response, { pingMs, holder, isAllowed, ...(pings && { ping }) });
       if (pings) stream.send(ping);
-      const from = resumed ?? line ?? found.value.facts.totalLines;
-      void followLog({ ...deps, logRef: found.value, from, stream, response, lineOf });
+      const from = resumed ?? line ?? log.value.facts.totalLines;
+      void followLog({ ...deps, logRef: log.value, from, stream, response, lineOf });
       return accept(undefined);
     },
   );
   const downloads = createDownloads(deps.downloadLimits ?? defaultDownloadLimits);
   router.write(logsApi.text, async ({ params, query: { attempt }, caller }, response) => {
-    const found = await findLog(deps, params.id, attempt);
-    if (!found.ok) return found;
+    const log = await findLog(deps, params.id, attempt);
+    if (!log.ok) return log;
     if (response.destroyed) return accept(undefined);
     if (!downloads.admit(principalBehind(caller).user, response)) {
       response.setHeader('Retry-After', '10');
@@ -92,7 +92,7 @@ export function mountLogRoutes(router: Router, deps: LogDeps): void {
         'Too many downloads of logs are in progress, in total or with your token: try again in 10 seconds',
       );
     }
-    void writeText(response, deps, found.value);
+    void writeText(response, deps, log.value);
     return accept(undefined);
   });
   mountSearch(router, deps);
@@ -102,15 +102,15 @@ function mountSearch(router: Router, deps: LogDeps): void {
   const { files, mono } = deps;
   let searches = 0;
   router.write(logsApi.search, async ({ params, query: { attempt, q, line, limit } }, response) => {
-    const found = await findLog(deps, params.id, attempt);
-    if (!found.ok) return found;
+    const log = await findLog(deps, params.id, attempt);
+    if (!log.ok) return log;
     if (searches >= maxSearches)
       return refuse('too_many_searches', 'Too many log searches are in progress: try again in a moment');
     searches += 1;
     const startedAt = mono();
     const isOver = (): boolean => response.destroyed || mono() - startedAt > maxSearchMs;
     try {
-      const { jobId, attempt: n } = found.value;
+      const { jobId, attempt: n } = log.value;
       const result = await files.search(jobId, n, { text: q, from: line, limit, isOver });
       if (response.destroyed) return accept(undefined);
       if (result === null)
@@ -119,7 +119,7 @@ function mountSearch(router: Router, deps: LogDeps): void {
           `The log could not be searched to its end within ${maxSearchMs / 1000} seconds: try again later, or download it`,
         );
       const matches = result.matches.map(each => lineOf(each));
-      response.json({ ...stateOf(deps, found.value), matches, total_matches: result.total });
+      response.json({ ...stateOf(deps, log.value), matches, total_matches: result.total });
       return accept(undefined);
     } finally {
       searches -= 1;
@@ -192,8 +192,8 @@ function resumedAt(id: string | string[] | undefined): number | null | 'unreadab
 }
 
 /** Sends the log as fast as the client reads. It is an attachment, so that browsers do not display it as a page. */
-async function writeText(response: Response, { files, log }: LogDeps, found: Found): Promise<void> {
-  const { jobId, attempt, facts } = found;
+async function writeText(response: Response, { files, log }: LogDeps, storedLog: Found): Promise<void> {
+  const { jobId, attempt, facts } = storedLog;
   response.attachment(`${jobId}-${attempt}.log`);
   response.set({
     'Content-Type': 'text/plain; charset=utf-8',

@@ -24,15 +24,15 @@ export function mountTemplateRoutes(router: Router, { jobs }: Pick<Orchestrator,
     jobs.removeTemplate(params.template, actorOf(caller, request)),
   );
   router.answer(templatesApi.submit, async ({ params: { template: name }, body, caller, request }) => {
-    const { idempotency_key: inBody, ...wanted } = body;
-    const key = keyOf(inBody, request, { ...wanted, template: name });
+    const { idempotency_key: inBody, ...submission } = body;
+    const key = keyOf(inBody, request, { ...submission, template: name });
     if (!key.ok) return key;
     const by = actorOf(caller, request);
-    if (wanted.dry_run) {
-      const tried = await jobs.dryTemplate(name, wanted, by);
+    if (submission.dry_run) {
+      const tried = await jobs.dryTemplate(name, submission, by);
       return tried.ok ? accept(dryRunReply(tried.value)) : tried;
     }
-    const outcome = await jobs.submitTemplate(name, wanted, by, key.value);
+    const outcome = await jobs.submitTemplate(name, submission, by, key.value);
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
   });
   router.answer(templatesApi.sweep, async ({ params: { template: name }, body, caller, request }) => {

@@ -173,13 +173,13 @@ function noteStall(
   tx: Tx,
   rules: readonly Rule[],
   job: LiveJob,
-  seen: StepSeen | undefined,
+  lastStep: StepSeen | undefined,
 ): void {
   const worker = tx.worker(job.attempt.workerId)?.name ?? null;
   for (const rule of rules) {
-    const stall = stallNotification(job, seen, rule.stalledMinutes, core.time.now(), worker);
+    const stall = stallNotification(job, lastStep, rule.stalledMinutes, core.time.now(), worker);
     if (stall !== null && matchesRule(rule, stall))
-      sendTo(core, tx, rule.channelId, stall, `no_progress:${job.attempt.id}:${seen?.step ?? 'none'}`);
+      sendTo(core, tx, rule.channelId, stall, `no_progress:${job.attempt.id}:${lastStep?.step ?? 'none'}`);
   }
 }
 

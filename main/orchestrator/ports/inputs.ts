@@ -57,7 +57,7 @@ export interface ConfigFolder extends Configs {
   find(name: string): Promise<Outcome<FoundConfig>>;
   /** Writes a config atomically: readers never see an incomplete file. */
   put(
-    wanted: {
+    newConfig: {
       readonly name: string;
       readonly config: TrainerConfig;
       /** The texts of files that the config names, by their paths in the config. A config with files gets its own folder. */

@@ -30,8 +30,8 @@ export function failureCause(ending: Ending): FailureCause {
 }
 
 function numberIn(error: string | null): number | null {
-  const found = error === null ? null : exitedWith.exec(error);
-  return found?.[1] === undefined ? null : Number(found[1]);
+  const match = error === null ? null : exitedWith.exec(error);
+  return match?.[1] === undefined ? null : Number(match[1]);
 }
 
 /**

@@ -23,10 +23,10 @@ export interface FoundInput {
 
 /** Finds an input among the files of a job. If there is none, returns why, as the end of a sentence about the job: "has no ...". */
 export function findInput(input: InputFile, files: JobFiles): FoundInput | string {
-  const found = find(input, files);
-  return typeof found !== 'string' && found.files.length > maxInputFiles
-    ? `has more than ${maxInputFiles} files in ${found.key}`
-    : found;
+  const foundInput = find(input, files);
+  return typeof foundInput !== 'string' && foundInput.files.length > maxInputFiles
+    ? `has more than ${maxInputFiles} files in ${foundInput.key}`
+    : foundInput;
 }
 
 function find(input: InputFile, files: JobFiles): FoundInput | string {

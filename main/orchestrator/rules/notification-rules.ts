@@ -88,7 +88,7 @@ export interface StepSeen {
 
 /** Returns the steps of the running jobs. A step that has not changed keeps its time. */
 export function trackSteps(
-  known: ReadonlyMap<AttemptId, StepSeen>,
+  stepsBefore: ReadonlyMap<AttemptId, StepSeen>,
   jobs: readonly LiveJob[],
   now: WallMs,
 ): ReadonlyMap<AttemptId, StepSeen> {
@@ -96,7 +96,7 @@ export function trackSteps(
   return new Map(
     running.map(({ attempt, progress }) => {
       const step = progress?.step ?? null;
-      const before = known.get(attempt.id);
+      const before = stepsBefore.get(attempt.id);
       return [attempt.id, before?.step === step ? before : { step, since: now }];
     }),
   );
@@ -105,13 +105,14 @@ export function trackSteps(
 /** Returns the notification about a job without a new step for `minutes`; null if it had one, or is not running. */
 export function stallNotification(
   job: LiveJob,
-  seen: StepSeen | undefined,
+  lastStep: StepSeen | undefined,
   minutes: number,
   now: WallMs,
   worker: string | null,
 ): Notification | null {
-  if (seen === undefined || now - seen.since < minutes * 60_000) return null;
-  const step = seen.step === null ? 'It has not reported a step yet.' : `Its last step is ${seen.step}.`;
+  if (lastStep === undefined || now - lastStep.since < minutes * 60_000) return null;
+  const step =
+    lastStep.step === null ? 'It has not reported a step yet.' : `Its last step is ${lastStep.step}.`;
   return {
     event: 'no_progress',
     title: `${nameOf(job)} makes no progress`,

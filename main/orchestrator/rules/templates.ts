@@ -15,10 +15,10 @@ const maxText = 256_000;
  * parameters that ask for a secret are removed.
  */
 export function checkTemplate(
-  given: SubmitRequest,
+  givenSubmission: SubmitRequest,
   parameters: readonly TemplateParameter[],
 ): Outcome<SubmitRequest> {
-  let submission = given;
+  let submission = givenSubmission;
   for (const parameter of parameters.filter(isSecretParameter))
     submission = withoutValue(submission, parameter);
   const secrets = secretsOf(submission);

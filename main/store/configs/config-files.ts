@@ -25,8 +25,8 @@ export function createConfigFiles(folder: string): ConfigFolder {
     folder,
     find,
     async load(name): Promise<Outcome<Bundle>> {
-      const found = await find(name);
-      return found.ok ? found.value.bundle : found;
+      const config = await find(name);
+      return config.ok ? config.value.bundle : config;
     },
     async list({ text, after, limit }) {
       const root = await resolved(folder);

@@ -80,20 +80,20 @@ export async function readConfigFile(
   tree: ConfigTree,
   { name, file }: Candidate,
 ): Promise<ReadConfig | null> {
-  const found = await readInside(tree.root, join(tree.root, file));
-  if (found === null) return null;
+  const contents = await readInside(tree.root, join(tree.root, file));
+  if (contents === null) return null;
   const what = `The config ${name}`;
-  const parsed = parsedOf(found.content, file, what);
+  const parsed = parsedOf(contents.content, file, what);
   const config = parsed.ok ? objectOf(parsed.value, what) : parsed;
   const trainer = config.ok ? trainerFor(config.value) : null;
   return {
     name,
     file,
-    changedAt: found.changedAt,
-    bytes: found.bytes,
-    tag: tagOf(found.content),
+    changedAt: contents.changedAt,
+    bytes: contents.bytes,
+    tag: tagOf(contents.content),
     config,
-    text: () => textIn(found.content),
+    text: () => textIn(contents.content),
     trainer: trainer?.name ?? null,
     bundle: config.ok ? await bundleOf(tree, file, config.value) : config,
     isCompanion: parsed.ok && isNoConfig(file, parsed.value, trainer),
@@ -162,9 +162,9 @@ function foldersAbove(file: string): readonly string[] {
 }
 
 async function textAt(root: string, file: string): Promise<FoundFile | null> {
-  const found = await readInside(root, join(root, file));
-  if (found === null) return null;
-  const text = found.content?.toString('utf8');
+  const contents = await readInside(root, join(root, file));
+  if (contents === null) return null;
+  const text = contents.content?.toString('utf8');
   return text === undefined || text.length > maxConfigChars
     ? { ok: false, reason: `it is larger than ${maxConfigChars} characters` }
     : { ok: true, text };

@@ -50,11 +50,11 @@ export function createOpenLogCache(deps: OpenLogCacheDeps) {
   };
   const round = (): void => {
     cancelTimer = null;
-    for (const [name, known] of cached) {
+    for (const [name, cachedLog] of cached) {
       // The previous round may not be finished on a slow disk.
-      if (known.isDue) continue;
-      known.isDue = true;
-      void jobLocks.take(known.job, () => syncOrDrop(name, known));
+      if (cachedLog.isDue) continue;
+      cachedLog.isDue = true;
+      void jobLocks.take(cachedLog.job, () => syncOrDrop(name, cachedLog));
     }
     schedule();
   };

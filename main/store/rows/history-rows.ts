@@ -53,10 +53,10 @@ const skippedNumbers = 1_000_000_000;
 
 /**
  * Skips event numbers in a backup that replaces the database. Readers may have seen events that the backup lacks. None of those
- * numbers is reused, and readers that resume from one of them reload everything. `given` is the highest number known to have been
+ * numbers is reused, and readers that resume from one of them reload everything. `highestIssued` is the highest number known to have been
  * issued, if any.
  */
-export function skipEventNumbers(db: Database, given = 0): void {
+export function skipEventNumbers(db: Database, highestIssued = 0): void {
   const isNew = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'events'").get() === undefined;
   if (isNew) return;
   db.transaction(() => {
@@ -67,7 +67,7 @@ export function skipEventNumbers(db: Database, given = 0): void {
       .get();
     db.exec("DELETE FROM sqlite_sequence WHERE name = 'events'");
     db.prepare("INSERT INTO sqlite_sequence VALUES ('events', ?)").run(
-      Math.max(last ?? 0, given) + skippedNumbers,
+      Math.max(last ?? 0, highestIssued) + skippedNumbers,
     );
   }).immediate();
 }

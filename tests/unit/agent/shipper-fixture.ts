@@ -83,7 +83,7 @@ export function createShipperFixture(store: LogStore = createLogStore()): Shippe
           end: async () => allPrinted().length,
         },
         ownLine: '[own]',
-        known: () => [],
+        knownSecrets: () => [],
         ship: send,
         clock,
         random: () => 0.5,

@@ -83,12 +83,12 @@ export function rememberJobs(
 }
 
 function jobOfKey(
-  known: { readonly jobId: JobId; readonly fingerprint: string },
-  now: IdempotencyKey,
+  submission: { readonly jobId: JobId; readonly fingerprint: string },
+  key: IdempotencyKey,
 ): Outcome<JobId> {
-  if (known.fingerprint === now.fingerprint) return accept(known.jobId);
+  if (submission.fingerprint === key.fingerprint) return accept(submission.jobId);
   return refuse(
     'idempotency_key_reused',
-    `This idempotency key belongs to job ${known.jobId}, whose request was different: use a new key for a new job`,
+    `This idempotency key belongs to job ${submission.jobId}, whose request was different: use a new key for a new job`,
   );
 }

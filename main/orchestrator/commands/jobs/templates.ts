@@ -120,10 +120,10 @@ function createTemplateWrites(core: Core, prepare: Prepare) {
 
     async replaceTemplate(
       name: string,
-      { revision, ...wanted }: ReplacedTemplate,
+      { revision, ...request }: ReplacedTemplate,
       by: Actor,
     ): Promise<Outcome<TemplateView>> {
-      const prepared = await prepare(wanted, by);
+      const prepared = await prepare(request, by);
       if (!prepared.ok) return prepared;
       const { template, submission } = prepared.value;
       return core.store.write(tx => {

@@ -192,25 +192,25 @@ async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ reado
 function storeRegistration(
   core: Core,
   tx: Tx,
-  known: Worker,
+  stored: Worker,
   reported: Registration,
   address: string | null,
 ): Worker {
   // SimpleTuner's agent does not distinguish a restart from a reconnection: if it was offline, it counts as restarted.
   const restarted =
-    reported.startId === null ? known.gone !== null : reported.startId !== known.agent?.startId;
-  const plan = troublesAtRegistration(core, known, reported.gpuTroubles);
+    reported.startId === null ? stored.gone !== null : reported.startId !== stored.agent?.startId;
+  const plan = troublesAtRegistration(core, stored, reported.gpuTroubles);
   const worker: Worker = {
-    ...known,
+    ...stored,
     gone: null,
     lastContactAt: core.time.now(),
     // A restarted agent has run no job yet. One that only reconnects keeps the flag.
-    served: known.served && !restarted,
+    served: stored.served && !restarted,
     agent: {
       capabilities: reported.capabilities,
       host: reported.host,
-      persistent: reported.persistent ?? known.type === 'persistent',
-      labels: reported.labels ?? known.agent?.labels ?? {},
+      persistent: reported.persistent ?? stored.type === 'persistent',
+      labels: reported.labels ?? stored.agent?.labels ?? {},
       protocol: reported.protocol,
       instanceId: reported.instanceId,
       startId: reported.startId,
@@ -242,7 +242,7 @@ function storeRegistration(
   });
   core.connections.noteDoubted(worker.id, plan.doubted);
   recordTroubles(core, tx, worker.id, plan);
-  if (JSON.stringify(reported.closed) !== JSON.stringify(known.agent?.closed ?? null))
+  if (JSON.stringify(reported.closed) !== JSON.stringify(stored.agent?.closed ?? null))
     recordClosing(core, tx, worker.id, actor, reported.closed);
   return settleUpdate(core, tx, worker);
 }

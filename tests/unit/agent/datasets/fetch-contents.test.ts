@@ -63,7 +63,7 @@ function openRig(folder = temporaryFolder()) {
   const stop = new AbortController();
   const fetch = (source: ContentSource, ...texts: readonly string[]) =>
     fetchContents({
-      wanted: texts.map(contentOf),
+      required: texts.map(contentOf),
       contents,
       source,
       clock,

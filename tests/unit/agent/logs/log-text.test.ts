@@ -7,7 +7,14 @@ import { terminalText } from '../../../support/log-book.ts';
 const ownLine = '[trainyard: this goes on]';
 const limit = 4_096;
 const createText = (overrides: Partial<LogTextOptions> = {}) =>
-  createLogText({ offset: 0, before: new Uint8Array(), limit, known: () => [], ownLine, ...overrides });
+  createLogText({
+    offset: 0,
+    before: new Uint8Array(),
+    limit,
+    knownSecrets: () => [],
+    ownLine,
+    ...overrides,
+  });
 
 /** Takes all chunks that are due. Returns them, and their texts as one. */
 function takeAll(text: ReturnType<typeof createText>, wanted: Wanted) {
@@ -129,7 +136,7 @@ describe('chunks', () => {
       'known-value',
     ])
       for (let at = 0; at < words.length; at += 1) {
-        const text = createText({ known: () => ['known-value'] });
+        const text = createText({ knownSecrets: () => ['known-value'] });
         text.push(Buffer.from(`so: ${words.slice(0, at)}`));
         const first = text.take('bars');
         text.push(Buffer.from(`${words.slice(at)}\n`));

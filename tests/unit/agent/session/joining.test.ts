@@ -50,7 +50,7 @@ function startMachine(
 ) {
   let fileToken = firstToken;
   let currentToken = firstToken;
-  const given: GivenToken = {
+  const givenToken: GivenToken = {
     current: () => currentToken,
     reload() {
       const isNew = fileToken !== currentToken;
@@ -61,8 +61,8 @@ function startMachine(
   };
   const logLines: string[] = [];
   const holder: TokenHolder = createJoining({
-    given,
-    own: openOwnTokens(dir),
+    givenToken,
+    ownTokens: openOwnTokens(dir),
     join: call ?? server.join,
     log: message => logLines.push(message),
     over: signal ?? neverAborted,
@@ -195,10 +195,10 @@ describe('interrupted joins', () => {
         ownTokens.keep(tokens);
       },
     };
-    const given: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
+    const givenToken: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
     const first = createJoining({
-      given,
-      own: failingStore,
+      givenToken,
+      ownTokens: failingStore,
       join: server.join,
       log: () => {},
       over: neverAborted,
@@ -332,14 +332,20 @@ describe('impossible joins', () => {
 
   it('sends nothing when the state folder cannot be written', async () => {
     const server = createServer();
-    const given: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
-    const own = {
+    const givenToken: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
+    const ownTokens = {
       read: openOwnTokens(tempFolder()).read,
       keep() {
         throw new Error('ENOSPC: no space left on device');
       },
     };
-    const holder = createJoining({ given, own, join: server.join, log: () => {}, over: neverAborted });
+    const holder = createJoining({
+      givenToken,
+      ownTokens,
+      join: server.join,
+      log: () => {},
+      over: neverAborted,
+    });
     expect(await holder.ready(neverAborted)).toEqual({
       kind: 'refused',
       message: "The worker's token can't be kept: ENOSPC: no space left on device",
