@@ -78,10 +78,10 @@ async function digestOf(
   signal: AbortSignal,
   onBytes: (bytes: number) => void,
 ): Promise<Pick<DatasetFile, 'bytes' | 'sha256'> | null> {
-  const known = cache.find(path, stats);
-  if (known !== null) {
+  const cachedHash = cache.find(path, stats);
+  if (cachedHash !== null) {
     onBytes(Number(stats.size));
-    return { bytes: Number(stats.size), sha256: known };
+    return { bytes: Number(stats.size), sha256: cachedHash };
   }
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     let read = 0;

@@ -48,10 +48,10 @@ async function linkFile(source: string, target: string, bytes: number): Promise<
     await link(source, target);
   } catch (cause) {
     if (hasCode(cause, 'EEXIST')) {
-      const found = await lstat(target);
-      if (!found.isFile()) throw cause;
+      const stats = await lstat(target);
+      if (!stats.isFile()) throw cause;
       // An earlier attempt on this rig created the file. The path never had other content.
-      if (found.size === bytes) return;
+      if (stats.size === bytes) return;
       // The file is shorter after an interrupted copy.
       await rm(target);
       return linkFile(source, target, bytes);

@@ -8,11 +8,12 @@ interface Modules {
 const main = join(import.meta.dirname, '../renderer/main.tsx');
 
 /** Returns all modules that load with a module, itself included. */
-function loadedWith(id: string, modules: Modules, found = new Set<string>()): ReadonlySet<string> {
-  if (found.has(id)) return found;
-  found.add(id);
-  for (const imported of modules.getModuleInfo(id)?.importedIds ?? []) loadedWith(imported, modules, found);
-  return found;
+function loadedWith(id: string, modules: Modules, modulesSoFar = new Set<string>()): ReadonlySet<string> {
+  if (modulesSoFar.has(id)) return modulesSoFar;
+  modulesSoFar.add(id);
+  for (const imported of modules.getModuleInfo(id)?.importedIds ?? [])
+    loadedWith(imported, modules, modulesSoFar);
+  return modulesSoFar;
 }
 
 /**

@@ -67,13 +67,13 @@ export interface ConfigFindings {
 export function checkConfig(
   trainer: Trainer,
   config: TrainerConfig,
-  known: TrainerArguments,
+  knownArguments: TrainerArguments,
 ): ConfigFindings {
   const places = trainer.keys?.of(config) ?? [];
   return {
-    keys: unknownKeys(trainer, config, new Set(known.keys())),
+    keys: unknownKeys(trainer, config, new Set(knownArguments.keys())),
     values: places
-      .flatMap(at => findingAt(at, known.get(String(at.at(-1))), valueIn(config, at)))
+      .flatMap(at => findingAt(at, knownArguments.get(String(at.at(-1))), valueIn(config, at)))
       .slice(0, 20),
   };
 }

@@ -45,7 +45,7 @@ const syntaxes: Readonly<Record<ConfigFormat, Syntax>> = {
 /** Finds words for the cursor's position; null if none fits. `isAsked`: the user wants the list before typing anything. */
 export function completionAt(
   { text, caret, format }: { readonly text: string; readonly caret: number; readonly format: ConfigFormat },
-  { trainer, known }: { readonly trainer: TrainerName; readonly known: TrainerArguments },
+  { trainer, known: knownArguments }: { readonly trainer: TrainerName; readonly known: TrainerArguments },
   isAsked: boolean,
 ): Completion | null {
   const line = text.slice(text.lastIndexOf('\n', caret - 1) + 1, caret);
@@ -53,10 +53,10 @@ export function completionAt(
   const syntax = syntaxes[format];
   const [, key, quote = '', begun = ''] = syntax.value.exec(line) ?? [];
   if (key !== undefined) {
-    const kind = known.get(key.replace(/^-+/, ''));
+    const kind = knownArguments.get(key.replace(/^-+/, ''));
     const isText = kind !== 'boolean' && kind !== 'number' && kind !== 'integer';
     const around = syntax.needsQuotes && isText && quote === '' ? '"' : '';
-    const options = matching(valuesOf(trainer, known, key), begun).map(label => ({
+    const options = matching(valuesOf(trainer, knownArguments, key), begun).map(label => ({
       label,
       text: `${around}${label}${around}`,
     }));
@@ -67,7 +67,7 @@ export function completionAt(
   const dashes = /^-*/.exec(typed)?.[0] ?? '';
   const word = typed.slice(dashes.length);
   const isBare = /^[\w-]*\s*$/.test(behind);
-  const options = matching([...known.keys()], word).map(label => ({
+  const options = matching([...knownArguments.keys()], word).map(label => ({
     label,
     text: isBare ? label + syntax.colon : label,
   }));

@@ -17,14 +17,14 @@ const maxCompared = 20;
 export function unknownKeys(
   { keys }: Trainer,
   config: TrainerConfig,
-  known: ReadonlySet<string>,
+  listedKeys: ReadonlySet<string>,
 ): readonly UnknownKey[] {
   if (keys === undefined) return [];
   const unknown: UnknownKey[] = [];
   for (const at of keys.of(config)) {
     const key = String(at.at(-1));
-    if (key.startsWith('$') || known.has(key) || keys.accepts?.(key, known) === true) continue;
-    unknown.push({ key: at.join('.'), nearest: nearestName(key, known) });
+    if (key.startsWith('$') || listedKeys.has(key) || keys.accepts?.(key, listedKeys) === true) continue;
+    unknown.push({ key: at.join('.'), nearest: nearestName(key, listedKeys) });
     if (unknown.length === maxCompared) break;
   }
   return unknown;

@@ -180,12 +180,12 @@ export function createOwnCertificate(deps: OwnCertificateDeps): Certificates {
 
 function whyRenew(
   { names, expiresAt, validFrom }: Identity,
-  wanted: readonly string[],
+  requiredNames: readonly string[],
   now: number,
 ): Why | null {
   // If a certificate starts in the future, the clock was wrong when it was created.
   if (expiresAt - now < expiresSoonMs || validFrom > now) return 'expiring';
-  return wanted.every(name => names.includes(name)) ? null : 'names';
+  return requiredNames.every(name => names.includes(name)) ? null : 'names';
 }
 
 /** Removes names that a certificate cannot contain, because owners can give their machines any name. */

@@ -132,9 +132,9 @@ function useRows(filters: AuditFilters) {
     };
   }, [load]);
   return {
-    ...found,
+    ...loaded,
     failure,
-    more: () => void load(found.rows.length),
+    more: () => void load(loaded.rows.length),
     retry: () => void load(0),
   };
 }

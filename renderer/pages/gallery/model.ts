@@ -47,17 +47,17 @@ const toGallerySample = (view: SampleView): GallerySample => ({
  * older one. Returns the same list when nothing is new.
  */
 export function mergeSamples(
-  known: readonly GallerySample[],
+  samples: readonly GallerySample[],
   read: readonly SampleView[],
 ): readonly GallerySample[] {
-  const files = new Map(known.map(sample => [fileId(sample.view), sample]));
+  const files = new Map(samples.map(sample => [fileId(sample.view), sample]));
   let isChanged = false;
   for (const view of read) {
     if ((files.get(fileId(view))?.view.order ?? -1) >= view.order) continue;
     files.set(fileId(view), toGallerySample(view));
     isChanged = true;
   }
-  return isChanged ? [...files.values()].toSorted((a, b) => b.view.order - a.view.order) : known;
+  return isChanged ? [...files.values()].toSorted((a, b) => b.view.order - a.view.order) : samples;
 }
 
 const fileId = ({ job_id: job, key }: SampleView): string => `${job} ${key}`;

@@ -25,7 +25,7 @@ export function Cleanup() {
   const { client } = usePanel();
   const [text, setText] = useState('30');
   const [isCounting, setCounting] = useState(false);
-  const [found, setFound] = useState<Found | null>(null);
+  const [oldJobs, setOldJobs] = useState<Found | null>(null);
   const typed = limitOf(text) ?? 0;
   const days = typed >= 1 && typed <= maxDays ? typed : undefined;
   const count = async (): Promise<void> => {
@@ -35,7 +35,7 @@ export function Cleanup() {
     setCounting(false);
     if ('kind' in counted) showFailure(t, counted);
     else if (counted.count === 0 && !counted.isMore) showToast(t('queue.cleanup.none'));
-    else setFound(counted);
+    else setOldJobs(counted);
   };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -62,13 +62,15 @@ export function Cleanup() {
           {t(isCounting ? 'queue.cleanup.counting' : 'queue.cleanup.count')}
         </Button>
       </div>
-      {found !== null && (
+      {oldJobs !== null && (
         <Confirm
-          title={t(found.isMore ? 'queue.cleanup.atLeast' : 'queue.cleanup.title', { count: found.count })}
-          consequence={t('queue.cleanup.consequence', { days: found.days })}
+          title={t(oldJobs.isMore ? 'queue.cleanup.atLeast' : 'queue.cleanup.title', {
+            count: oldJobs.count,
+          })}
+          consequence={t('queue.cleanup.consequence', { days: oldJobs.days })}
           act={t('queue.cleanup.act')}
-          onConfirm={() => void clean(found)}
-          onClose={() => setFound(null)}
+          onConfirm={() => void clean(oldJobs)}
+          onClose={() => setOldJobs(null)}
         />
       )}
     </form>

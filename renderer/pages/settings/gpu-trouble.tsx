@@ -29,16 +29,16 @@ export function GpuTrouble({ kinds, change }: GpuTroubleProps) {
 
 function GpuTroubleForm({ kinds, change }: GpuTroubleProps) {
   const t = useT();
-  const [wanted, setWanted] = useState(kinds);
-  const isSame = GpuTroubleKind.options.every(kind => wanted[kind] === kinds[kind]);
+  const [newKinds, setNewKinds] = useState(kinds);
+  const isSame = GpuTroubleKind.options.every(kind => newKinds[kind] === kinds[kind]);
   return (
-    <SettingsForm wanted={{ gpu_troubles: wanted }} isSame={isSame} change={change}>
+    <SettingsForm wanted={{ gpu_troubles: newKinds }} isSame={isSame} change={change}>
       {GpuTroubleKind.options.map(kind => (
         <label key={kind} className="settings-switch">
           <input
             type="checkbox"
-            checked={wanted[kind]}
-            onChange={event => setWanted({ ...wanted, [kind]: event.target.checked })}
+            checked={newKinds[kind]}
+            onChange={event => setNewKinds({ ...newKinds, [kind]: event.target.checked })}
           />
           {t(`gpuTrouble.${kind}`)}
         </label>

@@ -22,10 +22,10 @@ const addressOf = ({ name }: Topic): string => `/settings/${name}`;
 function Settings() {
   const t = useSettingsT();
   const may = useMay();
-  const { topic: wanted = 'general' } = useParams<{ readonly topic?: string }>();
+  const { topic: topicName = 'general' } = useParams<{ readonly topic?: string }>();
   const content = useRef<HTMLDivElement>(null);
   const allowed = useMemo(() => topicsFor(may), [may]);
-  const jump = useJump(content, wanted);
+  const jump = useJump(content, topicName);
   return (
     <div className="page settings-page">
       <div className="page-head">
@@ -33,10 +33,10 @@ function Settings() {
         <SettingsSearch topics={allowed} onJump={jump} />
       </div>
       <div className="settings-columns">
-        <TopicList topics={allowed} open={wanted} />
-        <TopicChoice topics={allowed} open={wanted} onChoose={jump} />
+        <TopicList topics={allowed} open={topicName} />
+        <TopicChoice topics={allowed} open={topicName} onChoose={jump} />
         <div ref={content} className="settings-content">
-          <Content name={wanted} allowed={allowed} />
+          <Content name={topicName} allowed={allowed} />
         </div>
       </div>
     </div>

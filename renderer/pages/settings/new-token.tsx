@@ -19,26 +19,26 @@ const dayS = 86_400;
 /** Asks for a name and for permissions that the current user has too. Then shows the new token once. */
 export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
   const t = useT();
-  const [made, setMade] = useState<{ readonly name: string; readonly token: string } | null>(null);
-  if (made === null)
+  const [created, setCreated] = useState<{ readonly name: string; readonly token: string } | null>(null);
+  if (created === null)
     return (
       <TokenForm
         onClose={onClose}
         onMade={token => {
-          setMade(token);
+          setCreated(token);
           onMade();
         }}
       />
     );
   return (
-    <Dialog title={t('tokens.made', { name: made.name })} onClose={onClose} staysOpen>
+    <Dialog title={t('tokens.made', { name: created.name })} onClose={onClose} staysOpen>
       <p className="notice" role="note">
         {t('tokens.once')}
       </p>
-      <pre className="mono settings-secret">{made.token}</pre>
+      <pre className="mono settings-secret">{created.token}</pre>
       <footer className="dialog-foot">
         <Copy
-          text={made.token}
+          text={created.token}
           label={t('tokens.copy')}
           onFailed={() => showToast(t('workers.copy.byHand'))}
         />

@@ -128,15 +128,15 @@ const maxOffered = 8;
 /** Finds jobs that match the text, newest first; null until the first answer. */
 function useFound(text: string, isAsked: boolean): readonly JobView[] | null {
   const { client } = usePanel();
-  const [found, setFound] = useState<readonly JobView[] | null>(null);
+  const [foundJobs, setFoundJobs] = useState<readonly JobView[] | null>(null);
   useEffect(() => {
     if (!isAsked) return undefined;
     const controller = new AbortController();
     const query = { limit: maxOffered + maxOthers + 1, ...(text !== '' && { q: text }) };
     void client.call(queueApi.list, { query, signal: controller.signal }).then(answer => {
-      if (!controller.signal.aborted && answer.ok) setFound(answer.value.entries);
+      if (!controller.signal.aborted && answer.ok) setFoundJobs(answer.value.entries);
     });
     return () => controller.abort();
   }, [client, text, isAsked]);
-  return found;
+  return foundJobs;
 }

@@ -40,7 +40,7 @@ export function chartsOf(keys: readonly string[]): readonly ChartPlan[] {
         figure,
         keys: gpus.filter(each => each.figure === figure).toSorted((a, b) => a.gpu - b.gpu),
       }))
-      .filter(({ keys: own }) => own.length > 0),
+      .filter(({ keys: keysOfChart }) => keysOfChart.length > 0),
   ];
 }
 

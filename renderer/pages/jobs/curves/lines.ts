@@ -70,13 +70,13 @@ export interface Compared {
  * other jobs.
  */
 export function toComparedLines(
-  own: Curves,
+  curvesOfJob: Curves,
   compared: readonly Compared[],
   chart: ChartPlan,
   axis: Axis,
 ): readonly Line[] {
   if (chart.kind === 'gpu') return [];
-  let style = own.attempts.length * chart.keys.length;
+  let style = curvesOfJob.attempts.length * chart.keys.length;
   return compared.flatMap(({ id, name, curves }) => {
     const first = style;
     style += curves.attempts.length * chart.keys.length;

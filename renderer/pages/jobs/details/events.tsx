@@ -77,20 +77,20 @@ function useEntries(id: JobId) {
   const t = useT();
   const { client } = usePanel();
   const lastEvent = useLastEvent(id);
-  const [wanted, setWanted] = useState(pageSize);
+  const [limit, setLimit] = useState(pageSize);
   const [read, setRead] = useState<{ readonly entries: readonly JobEntry[]; readonly total: number } | null>(
     null,
   );
   useEffect(() => {
     const controller = new AbortController();
-    const query = { limit: Math.min(wanted, 500) };
+    const query = { limit: Math.min(limit, 500) };
     void client.call(queueApi.events, { params: { id }, query, signal: controller.signal }).then(answer => {
       if (controller.signal.aborted) return;
       if (answer.ok) setRead(answer.value);
       else showFailure(t, answer.failure);
     });
     return () => controller.abort();
-  }, [client, id, wanted, lastEvent, t]);
-  const more = useCallback(() => setWanted(was => was + pageSize), []);
+  }, [client, id, limit, lastEvent, t]);
+  const more = useCallback(() => setLimit(was => was + pageSize), []);
   return { entries: read?.entries ?? null, total: Math.min(read?.total ?? 0, 500), more };
 }

@@ -54,13 +54,13 @@ async function readFiles(
 export async function readFilesOf(
   client: Client,
   id: JobId,
-  { name, files: wanted }: Pick<CheckpointView, 'name' | 'files'>,
+  { name, files: fileCount }: Pick<CheckpointView, 'name' | 'files'>,
   signal: AbortSignal,
 ): Promise<Read<readonly ArtifactView[]>> {
   // Leave out samples: they may be in the checkpoint's folder without being part of the checkpoint.
   const ofCheckpoint = (files: readonly ArtifactView[]) =>
     files.filter(({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === name);
-  const read = await readPages(client, id, signal, files => ofCheckpoint(files).length >= wanted);
+  const read = await readPages(client, id, signal, files => ofCheckpoint(files).length >= fileCount);
   return read.ok ? { ok: true, value: ofCheckpoint(read.value.files) } : read;
 }
 

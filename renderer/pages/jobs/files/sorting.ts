@@ -92,15 +92,15 @@ export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
     if (others === undefined) groups.set(id, [sample]);
     else others.push(sample);
   }
-  const dated = [...groups].map(([id, own]) => ({
+  const dated = [...groups].map(([id, samplesOfGroup]) => ({
     group: {
       id,
-      at: own[0]?.at ?? null,
-      folder: folderOf(own[0]),
-      samples: own.toSorted((a, b) => natural.compare(a.file.key, b.file.key)),
+      at: samplesOfGroup[0]?.at ?? null,
+      folder: folderOf(samplesOfGroup[0]),
+      samples: samplesOfGroup.toSorted((a, b) => natural.compare(a.file.key, b.file.key)),
     },
-    attempt: own.reduce((most, { file }) => Math.max(most, file.attempt), 0),
-    newest: own.reduce((most, { file }) => (file.created_at > most ? file.created_at : most), ''),
+    attempt: samplesOfGroup.reduce((most, { file }) => Math.max(most, file.attempt), 0),
+    newest: samplesOfGroup.reduce((most, { file }) => (file.created_at > most ? file.created_at : most), ''),
   }));
   return withCorrectedTimes(dated)
     .toSorted((a, b) => compareText(b.newest, a.newest) || byStep(b, a))

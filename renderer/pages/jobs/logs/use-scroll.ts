@@ -110,8 +110,8 @@ export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScrol
     onScroll() {
       const element = scroller.current;
       if (element === null) return;
-      const { scrollTop: top, scrollHeight: whole, clientHeight: seen } = element;
-      const isAtEnd = whole - top - seen < rowHeight && from + count === end;
+      const { scrollTop: top, scrollHeight: whole, clientHeight: visible } = element;
+      const isAtEnd = whole - top - visible < rowHeight && from + count === end;
       if (isAtEnd) setFollowing(true);
       // New lines also increase the distance to the end, so stop following only when the user scrolls up.
       else if (top < lastTop.current) stopFollowing();

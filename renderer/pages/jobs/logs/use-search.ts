@@ -49,8 +49,8 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
     [client, id, attempt],
   );
   const search: SearchLines = useCallback(
-    async (wanted, line) => {
-      const answer = await requestMatches(wanted, line);
+    async (searchText, line) => {
+      const answer = await requestMatches(searchText, line);
       if (!answer.ok) return null;
       const { matches } = answer.value;
       return { matches, isAll: matches.length < maxMatches };

@@ -24,13 +24,13 @@ interface PickerProps {
 export function ConfigPicker({ draft, error, change }: PickerProps) {
   const t = useSubmitT();
   const name = draft.configName;
-  const [turn, setTurn] = useState(0);
-  const { found, failure } = useConfigs(name.trim(), turn);
+  const [reloads, setReloads] = useState(0);
+  const { found, failure } = useConfigs(name.trim(), reloads);
   const entries = found?.entries ?? [];
   const box = useCombobox(
     entries.map(entry => entry.name),
     configName => change({ configName }),
-    () => setTurn(was => was + 1),
+    () => setReloads(was => was + 1),
   );
   const chosen = entries.find(entry => entry.name === name.trim()) ?? null;
   const load = useLoad(draft, change, chosen);

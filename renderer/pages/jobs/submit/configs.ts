@@ -48,14 +48,14 @@ export function useConfigs(
 /** Reads a config and its dataloader. `dataloader` is null when there is none or it cannot be read. */
 async function readTraining(
   client: Client,
-  { name, dataloader: named }: Pick<ConfigView, 'name' | 'dataloader'>,
+  { name, dataloader: dataloaderName }: Pick<ConfigView, 'name' | 'dataloader'>,
 ): Promise<
   { readonly ok: true; readonly value: Training } | { readonly ok: false; readonly failure: CallFailure }
 > {
   const params = { name };
   const [config, beside] = await Promise.all([
     client.call(configsApi.get, { params }),
-    named === null ? null : client.call(configsApi.dataloader, { params }),
+    dataloaderName === null ? null : client.call(configsApi.dataloader, { params }),
   ]);
   if (!config.ok) return config;
   const dataloader = beside?.ok === true ? (beside.value.dataloader ?? null) : null;

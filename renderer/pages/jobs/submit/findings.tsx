@@ -17,20 +17,20 @@ import type { DryRun } from './use-live-answer.ts';
 
 /** Loads the list of a trainer's keys; null while it loads, and for programs without one. */
 export function useArguments(trainer: TrainerName | null): TrainerArguments | null {
-  const [known, setKnown] = useState<{ readonly of: TrainerName; readonly list: TrainerArguments } | null>(
+  const [loaded, setLoaded] = useState<{ readonly of: TrainerName; readonly list: TrainerArguments } | null>(
     null,
   );
   useEffect(() => {
     let isWanted = true;
     if (trainer !== null)
       void loadArguments(trainer).then(list => {
-        if (isWanted) setKnown(list && { of: trainer, list });
+        if (isWanted) setLoaded(list && { of: trainer, list });
       });
     return () => {
       isWanted = false;
     };
   }, [trainer]);
-  return known !== null && known.of === trainer ? known.list : null;
+  return loaded !== null && loaded.of === trainer ? loaded.list : null;
 }
 
 interface FindingsProps {

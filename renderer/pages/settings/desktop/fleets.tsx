@@ -126,15 +126,15 @@ interface FleetDialogProps {
 /** A form for the name, the address and the token of a remote orchestrator. */
 function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: FleetDialogProps) {
   const t = useT();
-  const [given, setGiven] = useState({
+  const [fields, setFields] = useState({
     name: fleet?.name ?? '',
     url: fleet?.url ?? '',
     token: '',
     pin: fleet?.pin ?? '',
   });
   const save = async (): Promise<string | null> => {
-    const { name, url, token } = given;
-    const pin = given.pin.trim() === '' ? null : given.pin.trim();
+    const { name, url, token } = fields;
+    const pin = fields.pin.trim() === '' ? null : fields.pin.trim();
     const answer =
       fleet === null
         ? await desktop.addFleet({ name, url, token, pin })
@@ -151,10 +151,10 @@ function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: FleetDialo
     return null;
   };
   const field = (name: keyof typeof given) => ({
-    value: given[name],
+    value: fields[name],
     autoComplete: 'off',
     onChange: (event: { readonly target: { readonly value: string } }) =>
-      setGiven({ ...given, [name]: event.target.value }),
+      setFields({ ...fields, [name]: event.target.value }),
   });
   return (
     <Dialog title={fleet?.name ?? t('desktop.fleets.add')} onClose={onClose} staysOpen>
