@@ -38,11 +38,11 @@ const isClutter = (name: string): boolean => clutter.has(name) || name.startsWit
  * the same folder counts as that file. Any other link is a problem, so that a push never contains files from elsewhere.
  * Rejects when the folder cannot be read, or when the signal fires.
  */
-export async function walkFolder(path: string, signal: AbortSignal): Promise<Walked> {
-  const root = await realpath(path);
+export async function walkFolder(start: string, signal: AbortSignal): Promise<Walked> {
+  const root = await realpath(start);
   const rootStats = await stat(root, { bigint: true });
   if (rootStats.isFile())
-    return { files: [{ path: basename(path), source: root, stats: rootStats }], problems: [], skipped: 0 };
+    return { files: [{ path: basename(start), source: root, stats: rootStats }], problems: [], skipped: 0 };
 
   const files: SourceFile[] = [];
   const problems: string[] = [];

@@ -127,15 +127,15 @@ export type Reach = 'all' | 'own' | 'none';
  * Computes the reach from the bearer's permissions. The server enforces it, and the panel uses it to hide unavailable actions.
  */
 export function reachOf(
-  ownPermissions: readonly Permission[],
+  tokenPermissions: readonly Permission[],
   { authority, own }: Pick<Call, 'authority' | 'own'>,
 ): Reach {
-  if (authority === 'open' || ownPermissions.some(each => each === authority)) return 'all';
-  if (own === undefined || own === 'refused' || !ownPermissions.some(each => each === `${authority}.own`))
+  if (authority === 'open' || tokenPermissions.some(each => each === authority)) return 'all';
+  if (own === undefined || own === 'refused' || !tokenPermissions.some(each => each === `${authority}.own`))
     return 'none';
   return own === 'shared' ? 'all' : 'own';
 }
 
 /** Whether a token with these permissions may grant another one. A full permission includes its `.own`. */
-export const mayGrant = (ownPermissions: readonly Permission[], permission: Permission): boolean =>
-  ownPermissions.some(each => each === permission || `${each}.own` === permission);
+export const mayGrant = (tokenPermissions: readonly Permission[], permission: Permission): boolean =>
+  tokenPermissions.some(each => each === permission || `${each}.own` === permission);

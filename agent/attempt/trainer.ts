@@ -101,7 +101,7 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
     env: {
       ...trainerEnv(offer, rig, configPath, resumeFrom),
       ...env,
-      ...(places.length > 0 && { TRAINYARD_DATA_DIR: dataFolderOf(folder) }),
+      ...(dataTargets.length > 0 && { TRAINYARD_DATA_DIR: dataFolderOf(folder) }),
       ...(inputs.length > 0 && { TRAINYARD_INPUTS_DIR: inputsFolderOf(folder) }),
     },
     outputDir,

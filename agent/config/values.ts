@@ -59,7 +59,7 @@ export function parseGpus(input: unknown): Loaded<readonly number[] | null> {
 }
 
 export function parseUpload(text: string | null): Loaded<UploadChoice> {
-  const choice = uploadChoices.find(choice => choice === (text ?? 'all'));
+  const choice = uploadChoices.find(each => each === (text ?? 'all'));
   if (choice !== undefined) return { ok: true, value: choice };
   return fail(`--upload ${JSON.stringify(text)} is not supported. Use one of: ${uploadChoices.join(', ')}`);
 }

@@ -84,11 +84,9 @@ export function createNetwork(deps: NetworkDeps): Network {
     sockets.setTls(next.isSecure);
     return {
       commit() {
-        const addressesToKeep = addressesFor(next.host);
+        const needed = addressesFor(next.host);
         // Not awaited, because closing streams takes a while and nothing depends on it.
-        void sockets.closeAddresses(
-          sockets.addresses().filter(address => !addressesToKeep.includes(address)),
-        );
+        void sockets.closeAddresses(sockets.addresses().filter(address => !needed.includes(address)));
         void sockets.closeOtherProtocol();
         warnIfExposed();
         scheduleCheck();

@@ -70,7 +70,7 @@ export function openDataStore(file: string, deps: Omit<StoreDeps, 'beforeMigrati
       hasFailed: loop.hasFailed,
       async make(kind) {
         const name = basename(await loop.now(kind));
-        const backup = list().find(backup => backup.name === name);
+        const backup = list().find(each => each.name === name);
         if (backup === undefined) throw new Error(`the backup ${name} was removed as soon as it was made`);
         return backup;
       },

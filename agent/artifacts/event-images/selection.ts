@@ -68,11 +68,11 @@ export function createSelection(existing: Iterable<readonly [path: string, bytes
   };
   const isFull = (): boolean => stems.size >= limits.images || bytes >= limits.bytes;
 
-  const images = [...existing].flatMap(([path, size]) => {
+  const existingImages = [...existing].flatMap(([path, size]) => {
     const name = parseImagePath(path);
     return name === null ? [] : [{ name, size }];
   });
-  for (const { name, size } of images.toSorted((a, b) => a.name.step - b.name.step)) note(name, size);
+  for (const { name, size } of existingImages.toSorted((a, b) => a.name.step - b.name.step)) note(name, size);
 
   return {
     isFull,

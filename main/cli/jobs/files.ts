@@ -115,10 +115,10 @@ export function filesNamed(files: readonly ArtifactView[], names: readonly strin
 /** Returns all files of one checkpoint. `word` is its name, `newest` or `best`. */
 export function filesOfCheckpoint(
   files: readonly ArtifactView[],
-  checkpoints: readonly CheckpointView[],
+  listed: readonly CheckpointView[],
   word: string,
 ): Chosen {
-  const checkpoint = checkpoints.find(
+  const checkpoint = listed.find(
     ({ name, newest, best }) => (word === 'newest' && newest) || (word === 'best' && best) || name === word,
   );
   if (checkpoint === undefined) {

@@ -137,14 +137,10 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
     const line = orchestrator.queue.order();
     const as_of_seq = orchestrator.lifecycle.lastSeq();
     if (only === null) return accept({ job_ids: [...line], as_of_seq });
-    const ownJobs = line
+    const jobs = line
       .map((id, index) => ({ id, position: index + 1 }))
       .filter(({ id }) => orchestrator.jobs.ownerOf(id) === only);
-    return accept({
-      job_ids: ownJobs.map(({ id }) => id),
-      places: ownJobs.map(({ position }) => position),
-      as_of_seq,
-    });
+    return accept({ job_ids: jobs.map(job => job.id), places: jobs.map(job => job.position), as_of_seq });
   });
   router.answer(timelineApi.read, ({ query: { from, to, worker_id, job_id }, caller }) => {
     const timeline = orchestrator.queue.timeline({

@@ -13,7 +13,7 @@ export function useAttemptMarks(
   const t = useT();
   const workerOf = useCallback(
     (number: number) => {
-      const attempt = attempts.find(({ attempt }) => attempt === number);
+      const attempt = attempts.find(each => each.attempt === number);
       return attempt?.worker_name ?? attempt?.worker_id ?? '?';
     },
     [attempts],

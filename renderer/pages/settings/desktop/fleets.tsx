@@ -150,7 +150,7 @@ function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: FleetDialo
     onClose();
     return null;
   };
-  const field = (name: keyof typeof given) => ({
+  const field = (name: keyof typeof fields) => ({
     value: fields[name],
     autoComplete: 'off',
     onChange: (event: { readonly target: { readonly value: string } }) =>
