@@ -76,8 +76,8 @@ function hitsIn(text: string, search: string): readonly (readonly [from: number,
  */
 function sanitized(line: string): string {
   const [first = '', ...rest] = lastDrawn(line).replaceAll('\u009B', `${escape}[`).split(escape);
-  const plainParts = rest.map((part, at) => withoutSequence(part, rest[at + 1]?.startsWith('\\') === true));
-  return [first, ...plainParts]
+  const plainTexts = rest.map((part, at) => withoutSequence(part, rest[at + 1]?.startsWith('\\') === true));
+  return [first, ...plainTexts]
     .join('')
     .replaceAll(/\p{Cc}/gu, control => (control === '\t' || control === escape ? control : ''))
     .replaceAll(/\p{Bidi_Control}/gu, shownMark);
