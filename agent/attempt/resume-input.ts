@@ -4,7 +4,7 @@ import { ArtifactPath } from '../../protocol/artifact.ts';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { resumeKey } from '../../protocol/job-inputs.ts';
 import type { TrainerName } from '../../trainers/index.ts';
-import { inputsFolderOf } from '../datasets/places.ts';
+import { inputsFolderOf } from '../datasets/data-targets.ts';
 import type { ResumeInput } from '../job.ts';
 
 interface ResumeChoice {

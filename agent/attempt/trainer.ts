@@ -77,21 +77,21 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   const folder = join(rig.workDir, folderNameOf(offer));
   const outputDir = join(folder, 'output');
   mkdirSync(outputDir, { recursive: true, mode: 0o700 });
-  const places = placesOf(offer.data, folder);
+  const dataTargets = dataTargetsOf(offer.data, folder);
   const { inputs = [] } = offer;
-  const withPaths = withInputs({ ...offer, ...withPlaces(offer, places) }, inputs, folder);
+  const withPaths = withInputs({ ...offer, ...withDataPaths(offer, dataTargets) }, inputs, folder);
   const isKnown = builtIn === null && choice !== null && choice.kind !== 'command';
   const { config, resume } = chooseResumeInput(withPaths.config, {
     trainer: isKnown ? choice.name : 'command',
     folder,
     hasOwn: offer.resume !== null,
   });
-  const placed = { ...withPaths, config };
+  const finalOffer = { ...withPaths, config };
   const resumeFrom =
     resume === null ? resumePath(offer, outputDir) : join(outputDir, ...resume.to.split('/'));
   const { argv, cwd, configPath, env } = isKnown
-    ? prepareKnown(placed, rig, { choice, folder, outputDir, resumeFrom })
-    : prepareUnknown(placed, rig, { builtIn, choice, folder, outputDir, resumeFrom });
+    ? prepareKnown(finalOffer, rig, { choice, folder, outputDir, resumeFrom })
+    : prepareUnknown(finalOffer, rig, { builtIn, choice, folder, outputDir, resumeFrom });
   writeRequests(folder, offer.config, isKnown ? choice.name : null);
   const job: PreparedJob = {
     argv,

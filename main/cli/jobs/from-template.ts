@@ -72,7 +72,7 @@ function requestFrom({ flags }: Remote, { parents, others }: Given) {
   const overrides = Object.entries(fields).flatMap(([option, field]) =>
     flags[option] === undefined ? [] : [[field, flags[option]] as const],
   );
-  return { values: flags['set'] ?? {}, ...parents, ...Object.fromEntries(given) };
+  return { values: flags['set'] ?? {}, ...parents, ...Object.fromEntries(overrides) };
 }
 
 /** An option `--no-X` is true if it was not given. */

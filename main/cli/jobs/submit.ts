@@ -50,9 +50,9 @@ export const submit: RemoteSpec = {
   shape: addOptions,
   async act(remote, [configWord, ...others]) {
     const { flags } = remote;
-    const template = templateNamed(remote, given);
+    const template = templateNamed(remote, configWord);
     if (template !== null) return fromTemplate(remote, template);
-    const word = given ?? '';
+    const word = configWord ?? '';
     const values = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
     const parents = await parentsOf(remote);
     const requestFor = async (config: string) => {

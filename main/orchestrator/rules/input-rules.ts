@@ -35,7 +35,7 @@ function find(input: InputFile, files: JobFiles): FoundInput | string {
       return resultIn(files.models());
     case 'checkpoint': {
       const complete = files.checkpoints().filter(({ isComplete }) => isComplete);
-      return wanted.continues === true ? stateIn(complete, wanted) : weightsIn(complete, wanted, files);
+      return input.continues === true ? stateIn(complete, input) : weightsIn(complete, input, files);
     }
     case 'path':
       return atPath(input.path, files);

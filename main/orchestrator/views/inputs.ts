@@ -79,11 +79,11 @@ function inputsFrom(read: Read, asked: Asked): readonly AttemptInput[] | InputTr
   if (source.kind !== 'source') return source;
   const files = filesOf(read, source.job.id);
   const inputs: AttemptInput[] = [];
-  for (const { name, file } of wanted) {
-    const found = findIn(files, file);
-    if (typeof found === 'string')
-      return { kind: 'missing', text: `${found} (input ${name})`, input: { name, file } };
-    inputs.push(toInput(name, source.job.id, found));
+  for (const { name, file } of inputsOfParent) {
+    const foundInput = findIn(files, file);
+    if (typeof foundInput === 'string')
+      return { kind: 'missing', text: `${foundInput} (input ${name})`, input: { name, file } };
+    inputs.push(toInput(name, source.job.id, foundInput));
   }
   return inputs;
 }

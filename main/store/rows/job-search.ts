@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { JobFilter, JobPlace, StatusCount, Tx } from '../../orchestrator/ports/index.ts';
+import type { JobFilter, JobPosition, StatusCount, Tx } from '../../orchestrator/ports/index.ts';
 import { type Condition, conditionsOf, isUnfiltered, type Value } from './job-conditions.ts';
 import type { JoinedRow } from './job-mapping.ts';
 import {
@@ -98,18 +98,18 @@ export function pageOf(filter: JobFilter): Condition {
 function rowsOf(source: Source, filter: JobFilter): Condition {
   const { sort } = filter;
   const content = conditionsOf(filter);
-  const place = placeAfter(filter);
+  const position = positionAfter(filter);
   const conditions = [source.where, ...content.texts, ...statusConditions(source, filter)].join(' AND ');
   const jobs = `SELECT j.rowid AS found, j.ord AS ord, ${source.values[sort]} AS value FROM ${source.from}
     WHERE ${conditions}`;
   // A list by submission reads no further than the end of the page. Others compute the value of each job once.
   const rows =
     sort === 'submitted'
-      ? `${jobs} AND ${place.text}`
-      : `SELECT * FROM (${jobs} ${source.order} LIMIT -1) WHERE ${place.text}`;
+      ? `${jobs} AND ${position.text}`
+      : `SELECT * FROM (${jobs} ${source.order} LIMIT -1) WHERE ${position.text}`;
   return {
     text: `${rows} ORDER BY ${orderOf(filter)} LIMIT ? OFFSET ?`,
-    values: [...content.values, ...place.values],
+    values: [...content.values, ...position.values],
   };
 }
 
@@ -119,7 +119,7 @@ function orderOf({ sort, isDescending }: JobFilter): string {
   return sort === 'submitted' ? `ord ${direction}` : `value ${direction} NULLS LAST, ord DESC`;
 }
 
-function placeAfter({ sort, isDescending, after }: JobFilter): Condition {
+function positionAfter({ sort, isDescending, after }: JobFilter): Condition {
   if (after === null) return { text: 'true', values: [] };
   const beyond = isDescending ? '<' : '>';
   const { value, order } = after;

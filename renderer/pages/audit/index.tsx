@@ -99,7 +99,7 @@ const pageSize = 200;
 /** After this pause in typing, the rows are loaded. */
 const typingPauseMs = 250;
 
-interface Found {
+interface LoadedRows {
   readonly rows: readonly AuditRow[];
   readonly total: number;
   /** False until the first rows have been read. */
@@ -109,7 +109,7 @@ interface Found {
 /** Loads the newest matching rows, and more on request. */
 function useRows(filters: AuditFilters) {
   const { client } = usePanel();
-  const [found, setFound] = useState<Found>({ rows: [], total: 0, isRead: false });
+  const [loaded, setLoaded] = useState<LoadedRows>({ rows: [], total: 0, isRead: false });
   const [failure, setFailure] = useState<CallFailure | null>(null);
   const load = useCallback(
     async (offset: number, signal?: AbortSignal) => {
@@ -119,7 +119,7 @@ function useRows(filters: AuditFilters) {
       setFailure(answer.ok ? null : answer.failure);
       if (!answer.ok) return;
       const { entries, total } = answer.value;
-      setFound(was => ({ rows: offset === 0 ? entries : [...was.rows, ...entries], total, isRead: true }));
+      setLoaded(was => ({ rows: offset === 0 ? entries : [...was.rows, ...entries], total, isRead: true }));
     },
     [client, filters],
   );

@@ -261,7 +261,7 @@ export function describeSearch(open: OpenStore): void {
               const page = all.slice(offset, offset + 2);
               expect(orders(store.jobs(filter({ ...asked, offset, limit: 2 })))).toEqual(page);
               const [last] = store.jobs(filter({ ...asked, offset: offset + 1, limit: 1 }));
-              const after = last === undefined ? null : store.jobPlace(last.id, sort);
+              const after = last === undefined ? null : store.jobPosition(last.id, sort);
               if (after !== null)
                 expect(orders(store.jobs(filter({ ...asked, after, limit: 2 })))).toEqual(
                   all.slice(offset + 2, offset + 4),

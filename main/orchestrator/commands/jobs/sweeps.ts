@@ -85,7 +85,11 @@ export function createSweeps(core: Core, configs: Configs) {
     if (earlier !== null) return repeated(core, earlier);
     const entries = await prepare();
     if (!entries.ok) return entries;
-    const entered = await enterJobs(core, entries.value, { by, idempotency, named: outcome => outcome });
+    const entered = await enterJobs(core, entries.value, {
+      by,
+      idempotency,
+      nameRefused: outcome => outcome,
+    });
     if (!entered.ok) return entered;
     const { ids, isRepeat } = entered.value;
     if (isRepeat) return repeated(core, accept(ids));
