@@ -3263,7 +3263,7 @@ class Trainyard:
 
         sweep: Values to try. One job is submitted for each combination, at most 256.
         """
-        return self._transport.json("POST", _path("/api/templates/{template}/sweep", template=template), None, _given({"values": values, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "priority": priority, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
+        return self._transport.json("POST", _path("/api/templates/{template}/sweep", template=template), None, _without_unset({"values": values, "name": name, "notes": notes, "tags": tags, "group": group, "after": after, "after_on": after_on, "inputs": inputs, "priority": priority, "dry_run": dry_run, "idempotency_key": idempotency_key, "sweep": sweep}))
 
     def list_artifacts(
         self,

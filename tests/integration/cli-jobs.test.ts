@@ -153,7 +153,7 @@ describe('jobs commands without a worker', () => {
 
   test('ends the help of a command with examples', async () => {
     expect((await runTrainyard(['jobs', 'submit', '--help'])).out).toMatch(
-      /\nExamples:\n {2}\$ trainyard jobs submit .*(?:\n {2}\$ trainyard jobs submit .*){6}\n$/,
+      /\nExamples:\n {2}\$ trainyard jobs submit .*(?:\n {2}\$ trainyard jobs submit .*){7}\n$/,
     );
   });
 
