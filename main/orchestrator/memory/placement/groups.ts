@@ -4,8 +4,9 @@ import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.t
 export type CanGather = (shape: Pick<Shape, 'key' | 'nodes' | 'matcher'>) => boolean;
 
 /**
- * The idle workers that fit a shape, the one to take first in front. Omits workers that are kept for a job of the shape `keptShape`. A scan,
- * for shapes that need several workers and while workers are kept for such a shape; other placements use the rankings.
+ * The idle workers that fit a shape, the one to take first in front. Omits workers that are kept for a job of the shape
+ * `keptShape`. It scans all idle workers, so it is used only if the shape needs several workers, or while workers are
+ * kept for such a shape. Other placements use the rankings.
  */
 export const idleFor = (
   idle: Iterable<Idle>,
@@ -13,27 +14,32 @@ export const idleFor = (
   { avoided, keptShape }: { readonly avoided: Idle | undefined; readonly keptShape: Shape | null },
 ): readonly Idle[] =>
   [...idle]
-    .filter(({ group }) => group.fits.has(shape) && (keptShape === null || !group.fits.has(keptShape)))
+    .filter(
+      ({ workerClass }) =>
+        workerClass.fits.has(shape) && (keptShape === null || !workerClass.fits.has(keptShape)),
+    )
     .toSorted(
       (a, b) =>
-        Number(a === avoided) - Number(b === avoided) || bySpare(a.group, b.group) || a.order - b.order,
+        Number(a === avoided) - Number(b === avoided) ||
+        bySpare(a.workerClass, b.workerClass) ||
+        a.order - b.order,
     );
 
 /**
- * The workers for a job that trains on several machines: one worker that has them all, else workers with one machine each, if
- * possible of the same kind. Empty when there are too few.
+ * The workers for a job that trains on several machines: one worker that has them all, else workers with one machine
+ * each, if possible of the same class. Empty when there are too few.
  */
 export function groupOf(shape: Shape, fitting: readonly Idle[]): readonly Idle[] {
-  const whole = fitting.find(({ group }) => group.offering.nodes === shape.nodes);
+  const whole = fitting.find(({ workerClass }) => workerClass.offering.nodes === shape.nodes);
   if (whole !== undefined) return [whole];
-  const kinds = [...Map.groupBy(fitting, ({ group }) => group).values()];
-  const enough = kinds.find(({ length }) => length >= shape.nodes) ?? fitting;
+  const classes = [...Map.groupBy(fitting, ({ workerClass }) => workerClass).values()];
+  const enough = classes.find(({ length }) => length >= shape.nodes) ?? fitting;
   return enough.length < shape.nodes ? [] : enough.slice(0, shape.nodes);
 }
 
 /**
- * The shape whose first job keeps idle workers from jobs behind it: it needs several workers, too few are idle, and enough exist.
- * Otherwise jobs that need one worker would take each worker that becomes idle, and it would never start.
+ * The job for which idle workers are kept back. It needs several workers, too few are idle, but enough exist. Without
+ * this, single-worker jobs would take each idle worker and this job would never start.
  */
 export function keptFor(
   heads: readonly Waiting[],

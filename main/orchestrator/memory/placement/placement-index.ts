@@ -87,11 +87,11 @@ function fairest(
 
 function firstFor({ open }: Shape, avoided: Idle | undefined): Idle | undefined {
   const best = open.first();
-  const idle = best?.group.idle.first(avoided);
+  const idle = best?.workerClass.idle.first(avoided);
   if (idle !== undefined) return idle;
   // The best class contains only the worker to avoid. Take a worker of the next class; if there is none, take that one.
-  const inNextClass = open.first(best)?.group.idle.first();
-  return inNextClass ?? best?.group.idle.first();
+  const inNextClass = open.first(best)?.workerClass.idle.first();
+  return inNextClass ?? best?.workerClass.idle.first();
 }
 
 /** Among `first` and the workers with equally much to spare, the one with most of the job's datasets. */
@@ -103,8 +103,8 @@ function withMostData(
 ): Idle {
   const countOf = (worker: Idle): number => counts.get(worker) ?? 0;
   return [...counts.keys()]
-    .filter(worker => worker !== avoided && worker.group.fits.has(shape))
-    .filter(({ group }) => bySpare(group, first.group) === 0)
+    .filter(worker => worker !== avoided && worker.workerClass.fits.has(shape))
+    .filter(({ workerClass }) => bySpare(workerClass, first.workerClass) === 0)
     .reduce((best, worker) => (countOf(worker) > countOf(best) ? worker : best), first);
 }
 
@@ -215,9 +215,9 @@ export function createPlacementIndex(): PlacementIndex {
 
   const dropWorker = (worker: Idle | undefined): void => {
     if (worker === undefined) return;
-    worker.group.idle.drop(worker);
+    worker.workerClass.idle.drop(worker);
     holders.drop(worker);
-    matches.markClassIfUnused(worker.group);
+    matches.markClassIfUnused(worker.workerClass);
   };
 
   return {
@@ -232,10 +232,10 @@ export function createPlacementIndex(): PlacementIndex {
       jobs.delete(id);
     },
     addWorker({ id, offering, datasets, order }) {
-      const group = matches.classFor(offering);
+      const workerClass = matches.classFor(offering);
       const before = workers.get(id);
-      const worker = { id, datasets, order, group, isLive: true };
-      group.idle.add(worker);
+      const worker = { id, datasets, order, workerClass, isLive: true };
+      workerClass.idle.add(worker);
       holders.add(worker);
       workers.set(id, worker);
       dropWorker(before);

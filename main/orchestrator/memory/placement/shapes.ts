@@ -58,7 +58,7 @@ export interface WorkerClass {
 }
 
 export interface OpenClass extends Rankable {
-  readonly group: WorkerClass;
+  readonly workerClass: WorkerClass;
 }
 
 export interface Idle extends Rankable {
@@ -66,7 +66,7 @@ export interface Idle extends Rankable {
   /** Dataset versions on its rig. */
   readonly datasets: readonly string[];
   readonly order: number;
-  readonly group: WorkerClass;
+  readonly workerClass: WorkerClass;
 }
 
 type Turn = Pick<Waiting, 'level' | 'order'>;
@@ -87,7 +87,7 @@ const createShape = (key: string, needs: Requirements, team: string | null): Sha
   queues: new Map(),
   filled: 0,
   heads: createRanking<Head>((a, b) => byTurn(a.job, b.job)),
-  open: createRanking<OpenClass>((a, b) => bySpare(a.group, b.group)),
+  open: createRanking<OpenClass>((a, b) => bySpare(a.workerClass, b.workerClass)),
 });
 
 const createClass = (key: string, offering: Offering): WorkerClass => ({
@@ -107,7 +107,7 @@ export interface MatchIndex {
   /** Marks the shape as unused if it has no pending job. Removes the oldest unused shape if there are too many. */
   markShapeIfUnused(shape: Shape): void;
   /** If the class has no idle worker, removes it from `open` of all shapes and marks it as unused. May remove the oldest. */
-  markClassIfUnused(group: WorkerClass): void;
+  markClassIfUnused(workerClass: WorkerClass): void;
 }
 
 /** Matching is expensive, so this many unused shapes and classes stay cached. */
@@ -124,14 +124,14 @@ export function createMatchIndex(): MatchIndex {
   const newShape = (key: string, needs: Requirements, team: string | null): Shape => {
     const shape = createShape(key, needs, team);
     shapes.set(key, shape);
-    for (const group of classes.values()) match(shape, group);
+    for (const workerClass of classes.values()) match(shape, workerClass);
     return shape;
   };
   const newClass = (key: string, offering: Offering): WorkerClass => {
-    const group = createClass(key, offering);
-    classes.set(key, group);
-    for (const shape of shapes.values()) match(shape, group);
-    return group;
+    const workerClass = createClass(key, offering);
+    classes.set(key, workerClass);
+    for (const shape of shapes.values()) match(shape, workerClass);
+    return workerClass;
   };
 
   return {
@@ -145,36 +145,36 @@ export function createMatchIndex(): MatchIndex {
     },
     classFor(offering) {
       const key = classOf(offering);
-      const group = classes.get(key) ?? newClass(key, offering);
-      unusedClasses.delete(group);
-      if (group.idle.size === 0) for (const shape of group.fits.keys()) open(shape, group);
-      return group;
+      const workerClass = classes.get(key) ?? newClass(key, offering);
+      unusedClasses.delete(workerClass);
+      if (workerClass.idle.size === 0) for (const shape of workerClass.fits.keys()) open(shape, workerClass);
+      return workerClass;
     },
     markShapeIfUnused(shape) {
       if (shape.filled > 0) return;
       const surplus = addUnused(unusedShapes, shape, spareShapes);
       if (surplus === null) return;
       shapes.delete(surplus.key);
-      for (const group of classes.values()) group.fits.delete(surplus);
+      for (const workerClass of classes.values()) workerClass.fits.delete(surplus);
     },
-    markClassIfUnused(group) {
-      if (group.idle.size > 0) return;
-      for (const [shape, entry] of group.fits) shape.open.drop(entry);
-      const surplus = addUnused(unusedClasses, group, spareClasses);
+    markClassIfUnused(workerClass) {
+      if (workerClass.idle.size > 0) return;
+      for (const [shape, entry] of workerClass.fits) shape.open.drop(entry);
+      const surplus = addUnused(unusedClasses, workerClass, spareClasses);
       if (surplus !== null) classes.delete(surplus.key);
     },
   };
 }
 
-function match(shape: Shape, group: WorkerClass): void {
-  if (shape.matcher(group.offering).length > 0) return;
-  if (group.idle.size > 0) open(shape, group);
-  else group.fits.set(shape, { group, isLive: false });
+function match(shape: Shape, workerClass: WorkerClass): void {
+  if (shape.matcher(workerClass.offering).length > 0) return;
+  if (workerClass.idle.size > 0) open(shape, workerClass);
+  else workerClass.fits.set(shape, { workerClass, isLive: false });
 }
 
-function open(shape: Shape, group: WorkerClass): void {
-  const entry = { group, isLive: true };
-  group.fits.set(shape, entry);
+function open(shape: Shape, workerClass: WorkerClass): void {
+  const entry = { workerClass, isLive: true };
+  workerClass.fits.set(shape, entry);
   shape.open.add(entry);
 }
 
