@@ -116,8 +116,8 @@ function factsOf(context: EligibilityContext, read: Read, worker: Worker, now: M
       (context.deadlines.firstContact.get(worker.id) ?? now) > now || context.launches.isAwaited(worker.id),
     offlineAfterMs: patienceOf(context, worker).offlineMs,
     trialAt: context.deadlines.trial.get(worker.id) ?? null,
-    isClosed: worker.local && settingsOf(read).maxLocalJobs === 0,
-    closed:
+    isAtLocalLimit: worker.local && settingsOf(read).maxLocalJobs === 0,
+    rigClosedReason:
       context.launches.noticeFor(worker.id, context.time.now())?.reason ??
       worker.agent?.closed?.detail ??
       null,

@@ -25,9 +25,9 @@ export interface WorkerFacts {
   /** When a quarantined worker gets a trial job; null otherwise. */
   readonly trialAt: MonoMs | null;
   /** Whether the limit of jobs is 0 on this worker, the orchestrator's own machine. */
-  readonly isClosed: boolean;
+  readonly isAtLocalLimit: boolean;
   /** Why the rig takes no job for now, in one sentence; null when it does. */
-  readonly closed: string | null;
+  readonly rigClosedReason: string | null;
   /** The GPU troubles that keep jobs from it, according to the settings. */
   readonly troubles: readonly GpuTrouble[];
 }
@@ -66,12 +66,12 @@ export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonl
   if (presence !== null && now < presence.settledAt) reasons.push({ code: 'settling' });
   if (presence?.streaming !== true) reasons.push({ code: 'no_stream' });
   if (worker.served && leavesAfterJob(worker)) reasons.push({ code: 'leaving' });
-  if (facts.closed !== null) reasons.push({ code: 'closed', detail: facts.closed });
+  if (facts.rigClosedReason !== null) reasons.push({ code: 'closed', detail: facts.rigClosedReason });
   if (takesNoJobs(worker.update)) reasons.push({ code: 'updating' });
   if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
     reasons.push({ code: 'quarantined', reason: quarantine.reason });
   if (facts.troubles.length > 0) reasons.push({ code: 'gpu_trouble', troubles: facts.troubles });
-  if (facts.isClosed) reasons.push({ code: 'local_limit' });
+  if (facts.isAtLocalLimit) reasons.push({ code: 'local_limit' });
   return reasons;
 }
 

@@ -14,6 +14,7 @@ const now = 900_000;
 
 // Facts as flags and numbers. The defaults describe an idle worker.
 interface Flags {
+  /** It has never registered, and may still be connecting. */
   readonly awaited?: boolean;
   readonly registered?: boolean;
   readonly gone?: 'goodbye' | 'silent';
@@ -23,12 +24,13 @@ interface Flags {
   readonly holdsAttempt?: boolean;
   readonly settlingMs?: number;
   readonly streaming?: boolean;
+  /** An attempt has ended here since the agent started. */
   readonly served?: boolean;
   readonly persistent?: boolean | null;
   readonly quarantined?: boolean;
   readonly trialInMs?: number;
   readonly troubled?: boolean;
-  readonly closed?: boolean;
+  readonly atLocalLimit?: boolean;
 }
 
 const trouble = { gpu: 1, kind: 'errors', detail: '3 uncorrectable errors' } as const;
@@ -55,9 +57,9 @@ function factsFrom(flags: Flags): WorkerFacts {
     awaited: flags.awaited ?? false,
     offlineAfterMs,
     trialAt: flags.trialInMs === undefined ? null : now + flags.trialInMs,
-    closed: null,
+    rigClosedReason: null,
     troubles: flags.troubled === true ? [trouble] : [],
-    isClosed: flags.closed === true,
+    isAtLocalLimit: flags.atLocalLimit === true,
   };
 }
 
@@ -85,7 +87,7 @@ const rules: readonly (readonly [flags: Flags, status: string])[] = [
   [{ served: true, persistent: false }, 'busy: leaving'],
   [{ quarantined: true }, 'idle: quarantined'],
   [{ troubled: true }, 'idle: gpu_trouble'],
-  [{ closed: true }, 'idle: local_limit'],
+  [{ atLocalLimit: true }, 'idle: local_limit'],
 ];
 
 test.each(rules)('derives the status from %o alone: %s', (flags, status) => {
@@ -135,7 +137,7 @@ describe('an agent that leaves after its job', () => {
     expect(statusFrom({ served: false, persistent })).toBe('idle');
   });
 
-  test('treats an agent without facts as one that leaves', () => {
+  test('treats a worker without an agent as one that leaves', () => {
     expect(leavesAfterJob(makeWorker({ agent: null }))).toBe(true);
   });
 });
@@ -175,7 +177,7 @@ describe('ineligibilityReasonsOf', () => {
     expect(reasonCodes(all)).toEqual([...codes, 'quarantined', 'gpu_trouble', 'local_limit']);
   });
 
-  test("returns only the admin's reasons for a worker that never registered", () => {
+  test('returns, besides never_registered, only the drain for a worker that never registered', () => {
     const all = { contacted: false, ...mergeFlags(rules) };
     expect(reasonCodes(all)).toEqual(['never_registered', 'draining']);
     expect(reasonCodes({ registered: false, awaited: true })).toEqual(['never_registered']);
@@ -216,7 +218,7 @@ describe('ineligibilityReasonsOf', () => {
       expect(reasonCodes(flags).filter(code => !reasonsOfIdleWorkers.includes(code)).length === 0).toBe(
         isIdle,
       );
-      const isHeldBack = flags.quarantined === true || flags.troubled === true || flags.closed === true;
+      const isHeldBack = flags.quarantined === true || flags.troubled === true || flags.atLocalLimit === true;
       expect(reasonCodes(flags).length === 0).toBe(isIdle && !isHeldBack);
     },
   );
