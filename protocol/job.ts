@@ -89,7 +89,7 @@ export const NodeCount = z
   .min(1)
   .max(256)
   .describe(
-    'Number of machines that train together; defaults to 1. They are as many workers, or one allocation of a pool. Each has `gpu_count` GPUs.',
+    'Number of machines that train together; defaults to 1. They are that many workers, or one pool allocation with that many machines. Each has `gpu_count` GPUs.',
   );
 
 /** Requirements of a job for its worker. */
@@ -127,13 +127,13 @@ const NodeView = z.object({
   state: z
     .enum(['offered', 'starting', 'ready', 'running', 'stopping', 'ended'])
     .describe(
-      '`ready`: waits for the other workers. `stopping`: the attempt has ended, and this worker has not confirmed that its trainer has.',
+      '`ready`: waits for the other workers. `stopping`: the attempt has ended, and this worker has not confirmed that its trainer has ended too.',
     ),
   outcome: z
     .enum(['completed', 'failed', 'stopped', 'lost', 'withdrawn'])
     .nullable()
     .describe(
-      'How the machine ended; null before, and for rank 0. `stopped`: because the attempt ended. `withdrawn`: it did not acknowledge the offer.',
+      'How the machine ended; null until it has ended, and always for rank 0. `stopped`: because the attempt ended. `withdrawn`: it did not acknowledge the offer.',
     ),
   error_message: z.string().nullable().describe('Error of this machine as text; null for none.'),
 });
@@ -160,7 +160,7 @@ export const AttemptView = z
       .boolean()
       .default(false)
       .describe(
-        "Whether its end used one of the job's retries. A preemption after which it could save uses none.",
+        "Whether its end used one of the job's retries. A preemption uses no retry if the trainer had time to save.",
       ),
     error_message: z.string().nullable().describe('Error of the attempt as text; null for none.'),
     exit_code: z
@@ -305,7 +305,9 @@ export const JobView = z
     timeout_s: z.number().nullable().describe('Maximum run time of an attempt, in seconds.'),
     retry_on: z
       .array(FailureCause)
-      .describe('Causes of failure to retry, in addition to those outside the trainer.'),
+      .describe(
+        'Causes to retry. Failures outside the trainer, such as `worker_lost`, are always retried. `max_retries` limits both.',
+      ),
     on_lost_contact: OnLostContact.describe(
       'Action of the worker when it loses contact with the orchestrator.',
     ),
@@ -393,7 +395,7 @@ export const JobDetail = JobView.extend({
   warnings: z
     .array(JobWarning)
     .default([])
-    .describe('Warnings about the current or last worker; older servers omit it.'),
+    .describe('Warnings about the current or last worker, or about the config; older servers omit it.'),
   outstanding: Outstanding.nullable()
     .default(null)
     .describe(

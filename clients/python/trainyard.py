@@ -725,7 +725,8 @@ class JobView(TypedDict, total=False):
     wait: Optional[JobWait]
     # Maximum run time of an attempt, in seconds.
     timeout_s: Optional[float]
-    # Causes of failure to retry, in addition to those outside the trainer.
+    # Causes to retry. Failures outside the trainer, such as `worker_lost`, are always retried.
+    # `max_retries` limits both.
     retry_on: List[Literal["trainer_exit", "trainer_signal", "out_of_memory", "worker_lost", "start_failed", "invalid_config", "timeout", "preempted", "rejected"]]
     # Action of the worker when it loses contact with the orchestrator.
     on_lost_contact: Literal["continue", "stop"]
@@ -983,7 +984,8 @@ class JobDetail(TypedDict, total=False):
     wait: Optional[JobWait]
     # Maximum run time of an attempt, in seconds.
     timeout_s: Optional[float]
-    # Causes of failure to retry, in addition to those outside the trainer.
+    # Causes to retry. Failures outside the trainer, such as `worker_lost`, are always retried.
+    # `max_retries` limits both.
     retry_on: List[Literal["trainer_exit", "trainer_signal", "out_of_memory", "worker_lost", "start_failed", "invalid_config", "timeout", "preempted", "rejected"]]
     # Action of the worker when it loses contact with the orchestrator.
     on_lost_contact: Literal["continue", "stop"]
@@ -997,7 +999,7 @@ class JobDetail(TypedDict, total=False):
     notes: Optional[str]
     # All attempts, oldest first.
     attempts: List[AttemptView]
-    # Warnings about the current or last worker; older servers omit it.
+    # Warnings about the current or last worker, or about the config; older servers omit it.
     warnings: List[JobWarning]
     # Files of a completed job that its worker has not uploaded yet. Null when every file was
     # uploaded or given up; older servers omit it.
@@ -1037,8 +1039,8 @@ class AttemptView(TypedDict, total=False):
     # attempt is active.
     outcome: Optional[str]
     cause: Optional[Literal["trainer_exit", "trainer_signal", "out_of_memory", "worker_lost", "start_failed", "invalid_config", "timeout", "preempted", "rejected"]]
-    # Whether its end used one of the job's retries. A preemption after which it could save uses
-    # none.
+    # Whether its end used one of the job's retries. A preemption uses no retry if the trainer had
+    # time to save.
     used_retry: bool
     # Error of the attempt as text; null for none.
     error_message: Optional[str]
@@ -2696,8 +2698,8 @@ class Trainyard:
 
         gpu_count: Minimum number of GPUs of the worker; defaults to what the config needs.
 
-        num_nodes: Number of machines that train together; defaults to 1. They are as many workers,
-        or one allocation of a pool. Each has `gpu_count` GPUs.
+        num_nodes: Number of machines that train together; defaults to 1. They are that many
+        workers, or one pool allocation with that many machines. Each has `gpu_count` GPUs.
 
         gpu_vram_gb: Nominal GB per GPU: `24` matches a card sold with 24 GB.
 
@@ -3032,8 +3034,8 @@ class Trainyard:
 
         gpu_count: Minimum number of GPUs of the worker; defaults to what the config needs.
 
-        num_nodes: Number of machines that train together; defaults to 1. They are as many workers,
-        or one allocation of a pool. Each has `gpu_count` GPUs.
+        num_nodes: Number of machines that train together; defaults to 1. They are that many
+        workers, or one pool allocation with that many machines. Each has `gpu_count` GPUs.
 
         gpu_vram_gb: Nominal GB per GPU: `24` matches a card sold with 24 GB.
 
