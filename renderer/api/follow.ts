@@ -40,7 +40,7 @@ export function followFleet(deps: FollowDeps): () => void {
   const stopReading = (): void => {
     reading.abort();
     clearTimeout(retrying);
-    catchUp.begin();
+    catchUp.reset();
   };
   const goStale = (): void => {
     stopReading();
@@ -50,7 +50,8 @@ export function followFleet(deps: FollowDeps): () => void {
   const flush = (): void => {
     flushing = undefined;
     nextFlushAt = performance.now() + batchMs;
-    if (catchUp.flush()) return;
+    const isComplete = catchUp.flush();
+    if (isComplete) return;
     goStale();
     void read();
   };

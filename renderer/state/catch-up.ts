@@ -6,8 +6,8 @@ import type { FleetState, FleetStore } from './stores.ts';
 
 /** Builds the fleet in memory from lists that are read in parts, and from events that arrive during and after the reads. */
 export interface CatchUp {
-  /** Starts a full read. The data on display stays. */
-  begin(): void;
+  /** Drops the half-read fleet and the queued events, before a full read. The data on display stays. */
+  reset(): void;
   /** Starts with the first part of the lists. */
   addSnapshot(snapshot: Snapshot): void;
   addPage(page: JobsRead): void;
@@ -43,7 +43,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
   };
 
   return {
-    begin() {
+    reset() {
       hasSnapshot = false;
       draft = null;
       lastSeqs = new Map();

@@ -33,10 +33,11 @@ export const jobOutputs = {
   'logs.tail.open': 'Live',
   'logs.tail.lost': 'Reconnecting…',
   'logs.tail.over': 'End of log',
-  'logs.tail.closed': 'Connecting…',
+  'logs.tail.connecting': 'Connecting…',
   'logs.next': 'Attempt {attempt} has started: show its log',
   'logs.row.cut': '… line truncated',
   'logs.row.gone': 'This line was removed to limit the log size.',
+  // The worker's own note follows both texts.
   'logs.note.lost': 'Output was lost here:',
   'logs.note.full': 'The log ends here, because it reached its size limit:',
   'logs.chosen': '{count, plural, one {# line selected} other {# lines selected}}',
@@ -115,6 +116,7 @@ export const jobOutputs = {
   'jobs.attempt.wentOn': 'Continued from {checkpoint}',
   'jobs.attempt.wentOnAt': 'Continued from {checkpoint} at step {step, number}',
   'jobs.attempt.anew': 'Started from the beginning: no checkpoint',
+  // `again`: after the checkpoint. `lost`: no checkpoint existed.
   'jobs.attempt.again': '{count, plural, one {# step repeated} other {# steps repeated}}',
   'jobs.attempt.lost': '{count, plural, one {# step lost} other {# steps lost}}',
   'files.all': '{count, plural, one {# file} other {# files}}, {size} total',

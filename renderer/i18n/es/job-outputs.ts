@@ -35,7 +35,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'logs.tail.open': 'En vivo',
   'logs.tail.lost': 'Reconectando…',
   'logs.tail.over': 'Fin del registro',
-  'logs.tail.closed': 'Conectando…',
+  'logs.tail.connecting': 'Conectando…',
   'logs.next': 'Ha comenzado el intento {attempt}: mostrar su registro',
   'logs.row.cut': '… línea truncada',
   'logs.row.gone': 'Esta línea se eliminó para limitar el tamaño del registro.',

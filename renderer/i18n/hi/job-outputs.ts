@@ -34,7 +34,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'logs.tail.open': 'लाइव',
   'logs.tail.lost': 'फिर से जुड़ रहा है…',
   'logs.tail.over': 'लॉग समाप्त',
-  'logs.tail.closed': 'जुड़ रहा है…',
+  'logs.tail.connecting': 'जुड़ रहा है…',
   'logs.next': 'प्रयास {attempt} शुरू हो गया है: उसका लॉग दिखाएँ',
   'logs.row.cut': '… पंक्ति काटी गई',
   'logs.row.gone': 'लॉग का आकार सीमित रखने के लिए यह पंक्ति हटाई गई।',

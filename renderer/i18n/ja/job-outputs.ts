@@ -33,7 +33,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'logs.tail.open': 'ライブ',
   'logs.tail.lost': '再接続中…',
   'logs.tail.over': 'ログの終わり',
-  'logs.tail.closed': '接続中…',
+  'logs.tail.connecting': '接続中…',
   'logs.next': '試行 {attempt} が始まりました: そのログを表示',
   'logs.row.cut': '… 行を省略',
   'logs.row.gone': 'ログのサイズを抑えるため、この行は削除されました。',

@@ -33,7 +33,7 @@ export const jobOutputs: Readonly<Record<keyof typeof source, string>> = {
   'logs.tail.open': '实时',
   'logs.tail.lost': '正在重新连接…',
   'logs.tail.over': '日志结束',
-  'logs.tail.closed': '正在连接…',
+  'logs.tail.connecting': '正在连接…',
   'logs.next': '第 {attempt} 次尝试已开始：显示其日志',
   'logs.row.cut': '… 此行已截断',
   'logs.row.gone': '为限制日志大小，此行已删除。',

@@ -13,8 +13,8 @@ export interface LogSnapshot {
   readonly isMissing: boolean;
   /** The failure of the last read; null after a success. */
   readonly failure: CallFailure | null;
-  /** `closed`: not followed. `open`: followed. `lost`: the stream is being reopened. `over`: the log is complete. */
-  readonly tail: 'closed' | 'open' | 'lost' | 'over';
+  /** `connecting`: not followed yet, or paused. `open`: followed. `lost`: the stream is being reopened. `over`: the log is complete. */
+  readonly tail: 'connecting' | 'open' | 'lost' | 'over';
   /** Number of the next attempt, once there is one; null before. */
   readonly nextAttempt: number | null;
 }
@@ -24,7 +24,7 @@ export const nothingYet: LogSnapshot = {
   openLine: null,
   isMissing: false,
   failure: null,
-  tail: 'closed',
+  tail: 'connecting',
   nextAttempt: null,
 };
 

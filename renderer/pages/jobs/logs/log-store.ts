@@ -100,7 +100,7 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
     }
     endFollowing?.();
     endFollowing = null;
-    if (now.tail === 'open' || now.tail === 'lost') setSnapshot({ ...now, tail: 'closed' });
+    if (now.tail === 'open' || now.tail === 'lost') setSnapshot({ ...now, tail: 'connecting' });
   };
   const onUpdate = (update: LogUpdate): void => {
     if (controller.signal.aborted) return;

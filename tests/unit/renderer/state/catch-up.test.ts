@@ -40,7 +40,7 @@ let catchUp: CatchUp;
 beforeEach(() => {
   store = createFleetStore();
   catchUp = createCatchUp(store);
-  catchUp.begin();
+  catchUp.reset();
 });
 
 const shownStatuses = (): Readonly<Record<string, string>> =>
@@ -89,7 +89,7 @@ test('keeps newer events over an older page and accepts newer rows from it', () 
 test('shows the old fleet until the new one is complete, including events since', () => {
   addSnapshot(5, createJob('j_1'), createJob('j_2'));
   catchUp.finish();
-  catchUp.begin();
+  catchUp.reset();
   addSnapshot(9, createJob('j_2', 'running'));
   catchUp.enqueue(createEvent(10, 'j_2', 'completed'));
   catchUp.flush();
@@ -106,7 +106,7 @@ test('reports a gap without changes and forgets queued events on a restart', () 
   expect(catchUp.flush()).toBe(false);
   expect(shownStatuses()).toEqual({ j_1: 'pending' });
   catchUp.enqueue(createEvent(9, 'j_1', 'failed'));
-  catchUp.begin();
+  catchUp.reset();
   addSnapshot(9, createJob('j_1', 'completed'));
   expect(catchUp.flush()).toBe(true);
   catchUp.finish();

@@ -105,7 +105,7 @@ test('follows the log from the known lines only while it is watched', async () =
   expect(store.lineAt(11)?.text).toBe('line 11');
   store.watch(false);
   expect(server.isFollowed()).toBe(false);
-  expect(store.snapshot().tail).toBe('closed');
+  expect(store.snapshot().tail).toBe('connecting');
   store.watch(true);
   expect(server.followed.at(-1)).toEqual({ attempt: 2, line: 12 });
   server.send({ type: 'end', next_attempt: 3 });
