@@ -53,10 +53,14 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
 }
 
 /**
- * Decodes a file for a run of this identity with `size` parameters. Refuses a file that is not a checkpoint, is damaged, has
+ * Decodes a file for a run of this identity with `parameterCount` parameters. Refuses a file that is not a checkpoint, is damaged, has
  * another format version, or is from a run with other hyper-parameters.
  */
-export function decodeCheckpoint(bytes: Buffer, expected: RunIdentity, size: number): Checked<Checkpoint> {
+export function decodeCheckpoint(
+  bytes: Buffer,
+  expected: RunIdentity,
+  parameterCount: number,
+): Checked<Checkpoint> {
   const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, MAX_FIRST_LINE));
   if (firstLine === null) return refused('is not a checkpoint of this trainer');
   const [{ length: headerStart }, version] = firstLine;
@@ -73,8 +77,10 @@ export function decodeCheckpoint(bytes: Buffer, expected: RunIdentity, size: num
   const difference = describeDifference(header.identity, expected);
   if (difference !== undefined) return refused(`belongs to another run: ${difference}`);
   const numbers = body.subarray(headerEnd + 1);
-  if (numbers.length !== 2 * size * Float32Array.BYTES_PER_ELEMENT) {
-    return refused(`contains ${numbers.length} bytes of weights, which does not match ${size} parameters`);
+  if (numbers.length !== 2 * parameterCount * Float32Array.BYTES_PER_ELEMENT) {
+    return refused(
+      `contains ${numbers.length} bytes of weights, which does not match ${parameterCount} parameters`,
+    );
   }
   // Copy the bytes, because a Float32Array must start at a multiple of four bytes.
   const floats = new Float32Array(new Uint8Array(numbers).buffer);
@@ -83,8 +89,8 @@ export function decodeCheckpoint(bytes: Buffer, expected: RunIdentity, size: num
     step: header.step,
     runningLoss: header.running_loss ?? undefined,
     trainSeconds: header.train_seconds,
-    parameters: floats.subarray(0, size),
-    velocity: floats.subarray(size),
+    parameters: floats.subarray(0, parameterCount),
+    velocity: floats.subarray(parameterCount),
   });
 }
 

@@ -25,13 +25,13 @@ export async function writeCheckpoint(folder: string, checkpoint: Checkpoint): P
 export async function readCheckpoint(
   path: string,
   expected: RunIdentity,
-  size: number,
+  parameterCount: number,
 ): Promise<Checked<Checkpoint>> {
   try {
     const file = await stat(path);
     if (!file.isFile()) return refused(`${path} is not a file; choose a file checkpoint-....bin`);
     if (file.size > MAX_FILE_BYTES) return refused(`${path} is too large to be a checkpoint of this trainer`);
-    const decoded = decodeCheckpoint(await readFile(path), expected, size);
+    const decoded = decodeCheckpoint(await readFile(path), expected, parameterCount);
     return decoded.ok ? decoded : refused(`checkpoint ${path} ${decoded.reason}`);
   } catch (error) {
     return refused(`cannot read the checkpoint: ${systemErrorText(error)}`);
