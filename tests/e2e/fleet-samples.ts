@@ -1,4 +1,4 @@
-/** Sample images for the trainings in the pictures. Samples of early steps are noisy, like those of a real training. */
+/** Sample images for the trainings in the screenshots of the documentation. Samples of early steps are noisy, like those of a real training. */
 import { pngOf } from '../support/picture.ts';
 
 type Colour = readonly [red: number, green: number, blue: number];

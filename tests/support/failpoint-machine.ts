@@ -1,4 +1,7 @@
-/** Simulates faults of the machine by the orders `clock MS`, `disk full` and `disk free`. A number after an order makes it unique. */
+/**
+ * Simulates faults of the machine by the orders `clock MS`, `disk full` and `disk free`. A last word that is ignored,
+ * such as the 3 in `disk full 3`, lets a test give the same order twice.
+ */
 import { fillDisk } from './bounded-disk.ts';
 import { onOrder } from './failpoint.ts';
 import { shiftClock } from './shifted-clock.ts';

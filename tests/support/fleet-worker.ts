@@ -55,7 +55,7 @@ export interface FleetStream {
   readonly commands: readonly WorkerCommand[];
   /** Whether the orchestrator has closed it. */
   readonly ended: boolean;
-  /** Breaks the connection. The orchestrator notices later if a newer stream has replaced this one. */
+  /** Breaks the connection. If a newer stream has replaced this one, this is the late close of the old stream. */
   drop(): Promise<void>;
 }
 

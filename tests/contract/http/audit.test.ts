@@ -68,7 +68,7 @@ describe('listing the audit trail', () => {
     expect(await types({ event_type: documented })).toEqual(expectedTypes);
   });
 
-  test('finds token rotations, deletions and uses of workers as credential events', async () => {
+  test('finds a token rotation as credential created and deleted, and a registration as credential used', async () => {
     const ownServer = await startTestServer();
     onTestFinished(() => ownServer.close());
     const { id } = await ownServer.createWorker({ name: 'rig' });
@@ -90,6 +90,7 @@ describe('listing the audit trail', () => {
       'worker.token_rotated',
       'worker.created',
     ]);
+    // Only rows about security, so neither the registration nor the creation.
     const security = valueOf(
       await ownServer.admin.call(auditApi.security, { query: { event_type: 'credential.*' } }),
     ).entries;
@@ -165,7 +166,7 @@ test('exports every entry as JSON lines, oldest first', async () => {
   expect(lines.map(line => JSON.parse(line) as unknown)).toEqual(entries.toReversed());
 });
 
-test('verifies a range of rows, and returns the head and the anchor', async () => {
+test('verifies all rows or a range of them, and refuses contradictory and invalid limits', async () => {
   const verify = async (query: {
     readonly from?: number;
     readonly to?: number;

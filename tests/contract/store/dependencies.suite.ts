@@ -48,6 +48,7 @@ export function describeDependencies(open: OpenStore): void {
       });
       const unchanged = {
         pending: ['j_1', 'j_2', 'j_3', 'j_4'],
+        // `j_4` also waits for approval, so it counts as blocked.
         counts: { pending: 4, blocked: 1, live: 0 },
         found: [
           { status: 'pending', approval: null, count: 3 },
@@ -91,6 +92,7 @@ export function describeDependencies(open: OpenStore): void {
       ];
       await put(store, makeJob(1));
       for (const child of [first, second, third]) await put(store, child);
+      // `success`: any job of the retry chain `root` counts, so it has no parent. `end`: exactly this parent.
       const listOpenChildren = (on: AfterOn, parent: string | null, { limit = 9, after = '' } = {}) =>
         store
           .openChildren(
@@ -136,7 +138,8 @@ export function describeDependencies(open: OpenStore): void {
       await put(store, child);
       await expectRolledBack(tx => {
         tx.replaceJob(child, { ...child, dependencies: allDone(makeDependencies('success', 1)) });
-        // After so many new jobs, the store reads from the file which parents have waiting jobs, while this child is released.
+        // So many new jobs exceed the cache. The store then reads the awaited parents from the database, inside this
+        // transaction, where the child is already released.
         for (let n = 10; n < 1_050; n += 1)
           tx.insertJob(dependent(n, makeDependencies('success', n + 5_000)), emptyPayload);
       });
@@ -168,6 +171,7 @@ export function describeDependencies(open: OpenStore): void {
       await put(store, dependent(5, makeDependencies('end', 2)));
       expect(store.unreleasedParents()).toEqual(['j_2']);
       await store.write(tx => tx.replaceJob(retry, asEnded(retry, 'completed')));
+      // A retry counts for its root.
       expect(store.unreleasedParents().toSorted()).toEqual(['j_2', 'j_3']);
       expect(store.isAwaited(retry.id)).toBe(true);
     });

@@ -54,7 +54,7 @@ export function describeTokens(open: OpenStore): void {
       expect(store.apiToken(tokenId('t_1'))?.usedAt).toBe(at(5));
     });
 
-    test('refuses an API token with a name that exists in any case, or an existing hash', async () => {
+    test('refuses a second API token with the same name, in upper or lower case, or with the same hash', async () => {
       const store = open();
       await store.write(tx => tx.insertApiToken(makeToken(), 'hash-1'));
       const other = makeToken({ id: tokenId('t_2') });

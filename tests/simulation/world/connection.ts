@@ -118,7 +118,7 @@ export function openConnection(deps: ConnectionDeps): Connection {
     server.process.deliver(() => {
       if (!isClientOpen) return;
       isServerOpen = true;
-      release = server.hold(() => {
+      release = server.onReset(() => {
         isServerOpen = false;
         toClient(closeClientAnd(() => listeners.onError()));
         if (link.isCut('down')) isHalfOpen = true;

@@ -162,7 +162,7 @@ function arrive(
     reply({ kind: 'failed', code: 'ECONNREFUSED' });
     return;
   }
-  const release = server.hold(() => reply({ kind: 'failed', code: 'ECONNRESET' }));
+  const release = server.onReset(() => reply({ kind: 'failed', code: 'ECONNRESET' }));
   server.process.deliver(() => {
     // Each copy of a request is a call of its own.
     void server.serve({ ...request }, link).then(answer => {

@@ -42,7 +42,7 @@ export interface OrchestratorHost {
   resume(): void;
   /** Monotonic clock of the machine without long pauses of the process, in ms. */
   steadyMs(): number;
-  /** Number of long pauses so far. */
+  /** Number of pauses so far, short ones included. */
   readonly pauses: number;
   /** World time at which the process was last started, stopped, paused or resumed. */
   readonly changedAt: number;
@@ -165,19 +165,19 @@ export function createOrchestratorHost(deps: HostDeps): OrchestratorHost {
 }
 
 function serverOf(process: SimProcess, door: FrontDoor) {
-  const held = new Set<() => void>();
+  const resetListeners = new Set<() => void>();
   const server: Server = {
     process,
     serve: door.serve,
     open: door.open,
-    hold(onReset) {
-      held.add(onReset);
-      return () => void held.delete(onReset);
+    onReset(listener) {
+      resetListeners.add(listener);
+      return () => void resetListeners.delete(listener);
     },
   };
   const reset = (): void => {
-    const all = [...held];
-    held.clear();
+    const all = [...resetListeners];
+    resetListeners.clear();
     for (const run of all) run();
   };
   return { server, reset };
@@ -210,7 +210,7 @@ function countedIds(): Ids {
     rule: () => RuleId.parse(next('r')),
     delivery: () => DeliveryId.parse(next('d')),
     update: () => UpdateId.parse(next('u')),
-    launch: () => LaunchId.parse(next('l').replace(/\W|_/g, '')),
+    launch: () => LaunchId.parse(next('l')),
     apiTokenId: () => TokenId.parse(next('t_')),
     session: () => SessionId.parse(next('se_')),
     workerToken: () => token('wt_'),

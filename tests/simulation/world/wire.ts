@@ -41,6 +41,6 @@ export interface Server {
   serve(request: WireRequest, link: string): Promise<WireAnswer>;
   /** Opens a stream. Returns the status; after 200, the server sends through `end`. */
   open(request: WireRequest, end: ServerEnd, link: string): number;
-  /** Calls `onReset` when the process dies while the connection is open. The returned function cancels that. */
-  hold(onReset: () => void): () => void;
+  /** Calls `listener` when the process dies while the connection is open. The returned function cancels that. */
+  onReset(listener: () => void): () => void;
 }
