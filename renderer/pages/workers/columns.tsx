@@ -52,14 +52,14 @@ export function useColumns(): readonly Column<WorkerView>[] {
       {
         id: 'job',
         title: t('workers.column.job'),
-        width: 'minmax(126px, 1.6fr)',
+        width: 'minmax(120px, 1.6fr)',
         cell: worker => <JobCell worker={worker} />,
         sortBy: worker => worker.current_job_id ?? '',
       },
       {
         id: 'labels',
         title: t('workers.column.labels'),
-        width: 'minmax(126px, 1.6fr)',
+        width: 'minmax(120px, 1.6fr)',
         cell: worker => <LabelsCell worker={worker} />,
       },
       {
