@@ -56,6 +56,8 @@ interface ConfirmProps {
   readonly isReady?: boolean;
   /** Text of the button that cancels, where "Cancel" could mean the action: "Keep it". */
   readonly back?: string;
+  /** `primary` when the action harms nothing. */
+  readonly kind?: 'primary' | 'danger';
 }
 
 /** Asks for confirmation before an action that cannot be undone. The button that cancels has the focus. */
@@ -68,6 +70,7 @@ export function Confirm({
   children,
   isReady = true,
   back,
+  kind = 'danger',
 }: ConfirmProps) {
   const t = useT();
   const returnFocus = useReturnedFocus();
@@ -84,7 +87,7 @@ export function Confirm({
               <Button>{back ?? t('action.cancel')}</Button>
             </Alert.Cancel>
             <Alert.Action asChild>
-              <Button kind="danger" disabled={!isReady} onClick={onConfirm}>
+              <Button kind={kind} disabled={!isReady} onClick={onConfirm}>
                 {act}
               </Button>
             </Alert.Action>

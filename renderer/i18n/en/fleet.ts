@@ -27,6 +27,7 @@ export const fleet = {
   'bulk.drain.idle': 'accepts no new jobs from now on',
   'bulk.drain.offline': 'is offline; accepts no new jobs when it returns',
   'bulk.undrain.title': '{count, plural, one {Undrain # worker?} other {Undrain # workers?}}',
+  'bulk.undrain.some': 'Undrain {count, number} of {selected, number} workers?',
   'bulk.undrain.consequence': 'Workers that are connected can get jobs at once.',
   'bulk.undrain.takes': 'accepts jobs again',
   'bulk.undrain.offline': 'is offline; accepts jobs when it returns',

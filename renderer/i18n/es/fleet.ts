@@ -29,6 +29,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'bulk.drain.offline': 'sin conexión; al volver no acepta trabajos nuevos',
   'bulk.undrain.title':
     '{count, plural, one {¿Anular el drenado de # worker?} other {¿Anular el drenado de # workers?}}',
+  'bulk.undrain.some': '¿Anular el drenado de {count, number} de {selected, number} workers?',
   'bulk.undrain.consequence': 'Los workers conectados pueden recibir trabajos enseguida.',
   'bulk.undrain.takes': 'vuelve a aceptar trabajos',
   'bulk.undrain.offline': 'sin conexión; al volver acepta trabajos',

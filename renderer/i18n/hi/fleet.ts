@@ -28,6 +28,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'bulk.drain.idle': 'अब से नए जॉब नहीं लेगा',
   'bulk.drain.offline': 'ऑफ़लाइन है; लौटने पर नए जॉब नहीं लेगा',
   'bulk.undrain.title': '{count, plural, one {# वर्कर का ड्रेन रद्द करें?} other {# वर्करों का ड्रेन रद्द करें?}}',
+  'bulk.undrain.some': '{selected, number} में से {count, number} वर्कर का ड्रेन रद्द करें?',
   'bulk.undrain.consequence': 'जुड़े हुए वर्करों को तुरंत जॉब मिल सकते हैं।',
   'bulk.undrain.takes': 'फिर से जॉब लेगा',
   'bulk.undrain.offline': 'ऑफ़लाइन है; लौटने पर जॉब लेगा',

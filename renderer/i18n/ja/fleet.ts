@@ -28,6 +28,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'bulk.drain.idle': '今後は新しいジョブを受け付けません',
   'bulk.drain.offline': 'オフライン。復帰後も新しいジョブを受け付けません',
   'bulk.undrain.title': '{count, plural, other {# 台のワーカーのドレインを解除しますか?}}',
+  'bulk.undrain.some': '{selected, number} 台のうち {count, number} 台のワーカーのドレインを解除しますか?',
   'bulk.undrain.consequence': '接続中のワーカーにはすぐにジョブが割り当てられることがあります。',
   'bulk.undrain.takes': '再びジョブを受け付けます',
   'bulk.undrain.offline': 'オフライン。復帰後にジョブを受け付けます',

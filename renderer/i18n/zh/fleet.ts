@@ -27,6 +27,7 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'bulk.drain.idle': '从现在起不再接受新任务',
   'bulk.drain.offline': '离线；恢复后不再接受新任务',
   'bulk.undrain.title': '{count, plural, other {取消 # 个工作节点的排空？}}',
+  'bulk.undrain.some': '取消 {count, number} 个工作节点（共 {selected, number} 个）的排空？',
   'bulk.undrain.consequence': '已连接的工作节点可以立即获得任务。',
   'bulk.undrain.takes': '重新接受任务',
   'bulk.undrain.offline': '离线；恢复后接受任务',

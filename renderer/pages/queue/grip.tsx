@@ -75,7 +75,7 @@ export function MoveBar({ control }: { readonly control: MoveControl }) {
         <span className="move-acts">
           <Button onClick={() => control.step('up')}>{t('queue.move.up')}</Button>
           <Button onClick={() => control.step('down')}>{t('queue.move.down')}</Button>
-          <Button kind="primary" onClick={() => void control.drop()}>
+          <Button kind="primary" disabled={moving.plan.kind !== 'move'} onClick={() => void control.drop()}>
             {t('queue.move.drop')}
           </Button>
           <Button onClick={control.cancel}>{t('queue.move.cancel')}</Button>
@@ -87,9 +87,10 @@ export function MoveBar({ control }: { readonly control: MoveControl }) {
 
 function movingText({ job, plan, stopped, position, by }: Moving, t: QueueTranslator): string {
   const refusal = stopped ?? plan;
-  if (refusal.kind === 'refused') return refusalText(job, refusal, t);
   const values = { config: shownName(job), position };
-  if (plan.kind === 'move') return t('queue.move.to', values);
+  const target = plan.kind === 'move' ? t('queue.move.to', values) : '';
+  if (refusal.kind === 'refused') return `${refusalText(job, refusal, t)} ${target}`.trimEnd();
+  if (target !== '') return target;
   return t(by === 'keys' ? 'queue.move.grabbed' : 'queue.move.stays', values);
 }
 

@@ -53,8 +53,12 @@ export function BulkUndrain({ workers, onConfirm, onClose }: BulkQuestionProps) 
     });
   return (
     <Confirm
-      title={t('bulk.undrain.title', { count: drained.length })}
+      title={t(drained.length < workers.length ? 'bulk.undrain.some' : 'bulk.undrain.title', {
+        count: drained.length,
+        selected: workers.length,
+      })}
       consequence={t('bulk.undrain.consequence')}
+      kind="primary"
       act={t('workers.act.undrain')}
       onConfirm={undrain}
       onClose={onClose}
