@@ -32,6 +32,8 @@ export const timeline = {
   'timeline.bar.expected':
     '{job} on {worker}, attempt {attempt, number}: {state} since {from}, expected end {to}',
   'timeline.bar.predicted': '{job}: pending, may start on {worker} at {from}',
+  'timeline.bar.predictedEnd': '{job}: pending, may start on {worker} at {from} and run until about {to}',
+  'timeline.about': 'until about {time}',
   'timeline.legend': 'Colors',
   'timeline.state.predicted': 'expected start',
   'timeline.legend.moved': 'requeued or lost',

@@ -33,6 +33,9 @@ export const timeline: Readonly<Record<TimelineKey, string>> = {
   'timeline.bar.expected':
     '{job} en {worker}, intento {attempt, number}: {state} desde {from}, fin previsto {to}',
   'timeline.bar.predicted': '{job}: pendiente, puede empezar en {worker} a las {from}',
+  'timeline.bar.predictedEnd':
+    '{job}: pendiente, puede empezar en {worker} a las {from} y durar hasta aproximadamente {to}',
+  'timeline.about': 'hasta aprox. {time}',
   'timeline.legend': 'Colores',
   'timeline.state.predicted': 'inicio previsto',
   'timeline.legend.moved': 'devuelto a la cola o perdido',

@@ -31,6 +31,8 @@ export const timeline: Readonly<Record<TimelineKey, string>> = {
   'timeline.bar.live': '{worker} पर {job}, प्रयास {attempt, number}: {from} से {state}',
   'timeline.bar.expected': '{worker} पर {job}, प्रयास {attempt, number}: {from} से {state}, अनुमानित अंत {to}',
   'timeline.bar.predicted': '{job}: प्रतीक्षारत, {from} पर {worker} पर शुरू हो सकता है',
+  'timeline.bar.predictedEnd': '{job}: प्रतीक्षारत, {from} पर {worker} पर शुरू होकर लगभग {to} तक चल सकता है',
+  'timeline.about': 'लगभग {time} तक',
   'timeline.legend': 'रंग',
   'timeline.state.predicted': 'अनुमानित आरंभ',
   'timeline.legend.moved': 'फिर कतार में या खो गया',

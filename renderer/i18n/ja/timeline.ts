@@ -32,6 +32,8 @@ export const timeline: Readonly<Record<TimelineKey, string>> = {
   'timeline.bar.live': '{worker} の {job}、試行 {attempt, number}: {from} から{state}',
   'timeline.bar.expected': '{worker} の {job}、試行 {attempt, number}: {from} から{state}、終了予想 {to}',
   'timeline.bar.predicted': '{job}: 待機中、{from} に {worker} で開始する見込み',
+  'timeline.bar.predictedEnd': '{job}: 待機中、{from} に {worker} で開始し、{to} 頃に終了する見込み',
+  'timeline.about': '{time} 頃まで',
   'timeline.legend': '色',
   'timeline.state.predicted': '予想開始',
   'timeline.legend.moved': 'キューに戻し済みまたは喪失',

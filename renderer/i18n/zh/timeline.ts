@@ -32,6 +32,8 @@ export const timeline: Readonly<Record<TimelineKey, string>> = {
   'timeline.bar.expected':
     '{worker} 上的 {job}，第 {attempt, number} 次尝试：{state}，自 {from} 起，预计 {to} 结束',
   'timeline.bar.predicted': '{job}：等待中，可能于 {from} 在 {worker} 上开始',
+  'timeline.bar.predictedEnd': '{job}：等待中，可能于 {from} 在 {worker} 上开始，约 {to} 结束',
+  'timeline.about': '约至 {time}',
   'timeline.legend': '颜色',
   'timeline.state.predicted': '预计开始',
   'timeline.legend.moved': '已重新排队或失联',

@@ -13,6 +13,8 @@ interface AttemptTableProps {
 }
 
 const momentFormat = perLocale({ dateStyle: 'medium', timeStyle: 'medium' });
+/** Without seconds, because a predicted end is not that exact. */
+const shortMomentFormat = perLocale({ dateStyle: 'medium', timeStyle: 'short' });
 const keyOf = ({ bar }: PlacedBar): string => bar.key;
 
 /** The bars of the visible range as a table. */
@@ -83,8 +85,12 @@ function columnsOf(
       id: 'to',
       title: t('timeline.column.to'),
       width: 'minmax(170px, 1fr)',
-      cell: ({ bar }) => moment(bar.to),
-      sortBy: ({ bar }) => bar.to,
+      cell: ({ bar }) => {
+        const expected = bar.state === 'predicted' ? bar.to : bar.expectedTo;
+        if (expected === null || (bar.state !== 'predicted' && bar.to !== null)) return moment(bar.to);
+        return t('timeline.about', { time: shortMomentFormat(t).format(expected) });
+      },
+      sortBy: ({ bar }) => bar.to ?? bar.expectedTo,
     },
   ];
 }

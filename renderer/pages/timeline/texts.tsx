@@ -42,7 +42,8 @@ export function barText(t: TimelineTranslator, { bar, end }: PlacedBar, worker: 
     from: moment(bar.from),
     to: moment(end),
   };
-  if (bar.state === 'predicted') return t('timeline.bar.predicted', values);
+  if (bar.state === 'predicted')
+    return t(bar.to === null ? 'timeline.bar.predicted' : 'timeline.bar.predictedEnd', values);
   if (bar.to !== null) return t('timeline.bar', values);
   return t(end > now ? 'timeline.bar.expected' : 'timeline.bar.live', values);
 }
