@@ -11,6 +11,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.hidden':
     'No tiene permiso para ver las configuraciones de estos trabajos, así que no se muestran los valores que difieren.',
   'runs.same': 'Las configuraciones son iguales.',
+  'runs.only': 'Solo difiere {key}.',
   'runs.unread': 'No se pudieron leer todas las configuraciones, así que pueden faltar valores que difieren.',
   'runs.table': 'Resultados',
   'runs.column.name': 'Trabajo',
@@ -19,6 +20,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.column.loss': 'Loss',
   'runs.column.ran': 'Duración',
   'runs.column.gpuHours': 'Horas de GPU',
+  'runs.column.cost': 'Coste',
   'runs.best': 'Menor loss',
   'runs.curves': 'Curvas',
   'runs.firstCurves': 'Curvas de los primeros {count, number} trabajos',

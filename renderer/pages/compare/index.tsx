@@ -9,7 +9,7 @@ import './compare.css';
 import { RunCurves } from './curves.tsx';
 import { Parallel } from './parallel.tsx';
 import { Results } from './results.tsx';
-import { type Run, variedKeys, whyNoneDiffers } from './runs.ts';
+import { onlyDifference, type Run, variedKeys, whyNoneDiffers } from './runs.ts';
 import { RunSamples } from './samples.tsx';
 import { RunTexts, useRunT } from './texts.tsx';
 import { maxRuns, parseSelection, type Selection, useLiveRuns, useRuns } from './use-runs.ts';
@@ -76,9 +76,11 @@ function Runs({ runs: read }: { readonly runs: readonly Run[] }) {
   const ids = runs.slice(0, maxRuns).map(({ job }) => job.id);
   const isSweep = runs.every(({ job }) => job.sweep !== null);
   const whyNone = whyNoneDiffers(runs, varied, job => may(queueApi.config, job));
+  const only = onlyDifference(runs, varied);
   return (
     <>
       {whyNone !== null && <p className="muted">{t(`runs.${whyNone}`)}</p>}
+      {only !== null && <p className="muted">{t('runs.only', { key: only })}</p>}
       <Results runs={runs} varied={varied} />
       {isSweep && varied.keys.length >= minParallelKeys && <Parallel runs={runs} varied={varied} />}
       <RunSamples runs={runs} />

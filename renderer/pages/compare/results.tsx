@@ -19,6 +19,7 @@ interface ResultsProps {
 export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
   const t = useRunT();
   const now = useNow();
+  const hasCost = runs.some(({ usage }) => typeof usage?.cost === 'number');
   const best = lowestLoss(runs.map(({ job }) => job));
   return (
     <section className="card" aria-labelledby="compare-results">
@@ -39,6 +40,11 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
                   {t(`runs.column.${name}`)}
                 </th>
               ))}
+              {hasCost && (
+                <th scope="col" className="compare-number">
+                  {t('runs.column.cost')}
+                </th>
+              )}
             </tr>
           </thead>
           <tbody>
@@ -63,6 +69,7 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
                     {text}
                   </td>
                 ))}
+                {hasCost && <td className="compare-number">{costText(run, t)}</td>}
               </tr>
             ))}
           </tbody>
@@ -71,6 +78,9 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
     </section>
   );
 }
+
+const costText = ({ usage }: Run, t: RunTranslator): string =>
+  typeof usage?.cost === 'number' ? formatUsage(t, 'cost', usage.cost, usage.currency) : '–';
 
 function numbersOf(job: JobView, now: number, t: RunTranslator): readonly (readonly [string, string])[] {
   const { step, loss } = job.progress ?? {};

@@ -1,11 +1,13 @@
 import { differingKeys, flatten, type FlatConfig } from '../../../protocol/compare-configs.ts';
-import type { JobView } from '../../../protocol/job.ts';
+import type { JobUsage, JobView } from '../../../protocol/job.ts';
 
 /** A job in a comparison. */
 export interface Run {
   readonly job: JobView;
   /** Null if it was not read, or if the user may not see it. */
   readonly config: FlatConfig | null;
+  /** Null if it was not read, and for a job that has not started. */
+  readonly usage?: JobUsage | null;
 }
 
 /** Returns config and dataloader by the paths of their values. */
@@ -47,6 +49,14 @@ export function whyNoneDiffers(
   const isSweep = runs.every(({ job }) => job.sweep !== null);
   if (isSweep || runs.every(({ config }) => config !== null)) return 'same';
   return runs.every(({ job }) => maySee(job)) ? 'unread' : 'hidden';
+}
+
+/** Returns the only key that differs; null if there are none or several, or if a config is unknown. */
+export function onlyDifference(runs: readonly Run[], { keys }: Varied): string | null {
+  const [key] = keys;
+  if (key === undefined || keys.length > 1) return null;
+  const isSweep = runs.every(({ job }) => job.sweep !== null);
+  return isSweep || runs.every(({ config }) => config !== null) ? key : null;
 }
 
 export function textOfValue(value: unknown): string {

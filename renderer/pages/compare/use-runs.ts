@@ -2,7 +2,7 @@ import { useCallback, useMemo, useRef, useState } from 'react';
 import { useShallow } from 'zustand/react/shallow';
 import type { CallFailure, Client } from '../../../protocol/client.ts';
 import { JobId } from '../../../protocol/ids.ts';
-import type { JobView } from '../../../protocol/job.ts';
+import type { JobUsage, JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
 import { useEventReads } from '../../app/use-event-reads.ts';
@@ -53,7 +53,11 @@ export function useRuns(selection: Selection): RunsRead {
       for (const { id } of jobs.value.filter(({ sweep }) => sweep === null).slice(0, maxRuns))
         if (!configs.current.has(id)) configs.current.set(id, await readConfig(client, id, signal));
       if (signal.aborted) return;
-      const runs = jobs.value.map(job => ({ job, config: configs.current.get(job.id) ?? null }));
+      const runs = jobs.value.map(job => ({
+        job,
+        config: configs.current.get(job.id) ?? null,
+        usage: job.usage ?? null,
+      }));
       setRead({ runs, missing: jobs.missing, failure: null });
     },
     [client, key],
@@ -74,8 +78,11 @@ const selectionOf = (key: string): Selection =>
     ? { kind: 'group', group: key.slice('group:'.length) }
     : parseSelection(new URLSearchParams({ jobs: key }));
 
+/** Lists leave out what a job used. */
+type ReadJob = JobView & { readonly usage?: JobUsage | null };
+
 type JobsRead =
-  | { readonly ok: true; readonly value: readonly JobView[]; readonly missing: number }
+  | { readonly ok: true; readonly value: readonly ReadJob[]; readonly missing: number }
   | { readonly ok: false; readonly failure: CallFailure };
 
 async function readJobs(client: Client, selection: Selection, signal: AbortSignal): Promise<JobsRead> {
