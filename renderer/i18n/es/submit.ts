@@ -77,5 +77,6 @@ export const submit: Readonly<Record<SubmitKey, string>> = {
   'submit.tooSmall': 'Puede quedarse sin memoria.',
   'submit.rigs':
     '{count, plural, one {Sirve {fitting, number} de # equipo} other {Sirven {fitting, number} de # equipos}}',
+  'submit.rigs.later': '{count, plural, one {# más cuando vuelva} other {# más cuando vuelvan}}',
   'submit.rig.free': 'sirve y está libre',
 };

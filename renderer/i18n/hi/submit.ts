@@ -74,5 +74,6 @@ export const submit: Readonly<Record<SubmitKey, string>> = {
   'submit.tooSmall': 'मेमोरी कम पड़ सकती है।',
   'submit.rigs':
     '{count, plural, one {# रिग में से {fitting, number} उपयुक्त} other {# रिग में से {fitting, number} उपयुक्त}}',
+  'submit.rigs.later': '{count, plural, one {लौटने पर # और} other {लौटने पर # और}}',
   'submit.rig.free': 'उपयुक्त और खाली',
 };

@@ -75,5 +75,6 @@ export const submit: Readonly<Record<SubmitKey, string>> = {
   'submit.memoryOf': '{worker} の GPU あたり {total} GB 中 {needed} GB が必要',
   'submit.tooSmall': 'メモリ不足になる可能性があります。',
   'submit.rigs': '{count, plural, other {リグ # 台中 {fitting, number} 台が適合}}',
+  'submit.rigs.later': '{count, plural, other {復帰後さらに # 台}}',
   'submit.rig.free': '適合、空きあり',
 };

@@ -73,5 +73,6 @@ export const submit: Readonly<Record<SubmitKey, string>> = {
   'submit.memoryOf': '在 {worker} 上每块 GPU 需要 {total} GB 中的 {needed} GB',
   'submit.tooSmall': '可能会耗尽显存。',
   'submit.rigs': '{count, plural, other {# 台训练机中有 {fitting, number} 台符合}}',
+  'submit.rigs.later': '{count, plural, other {恢复后另有 # 台}}',
   'submit.rig.free': '符合且空闲',
 };

@@ -62,7 +62,7 @@ function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
               <li key={id}>
                 <WorkerLink id={id}>{name}</WorkerLink>{' '}
                 {[
-                  ...(fits ? [t('jobs.explain.fits')] : against.map(reason => checkText(reason, t))),
+                  ...(fits ? [t('jobs.explain.fits')] : checkTexts(against, t)),
                   ...dataText(datasets, t),
                 ].join('; ')}
               </li>
@@ -127,8 +127,13 @@ const keys = {
   avoid_previous: 'jobs.check.avoidPrevious',
 } as const satisfies Readonly<Partial<Record<WorkerReason['code'], MessageKey>>>;
 
-/** Returns the translated text of one reason why a worker cannot take a job. */
-export function checkText({ code, wanted, there }: WorkerReason, t: Translator): string {
+/** Returns the translated reasons why a worker cannot take a job. An offline worker is not also still connecting. */
+export function checkTexts(reasons: readonly WorkerReason[], t: Translator): readonly string[] {
+  const isOffline = reasons.some(({ code }) => code === 'offline');
+  return reasons.filter(({ code }) => !isOffline || code !== 'no_stream').map(reason => checkText(reason, t));
+}
+
+function checkText({ code, wanted, there }: WorkerReason, t: Translator): string {
   if (code === 'offline') return t(there === 'goodbye' ? 'jobs.check.signedOff' : 'jobs.check.silent');
   if (code === 'target') return t(wanted === 'this machine' ? 'jobs.check.onlyHere' : 'jobs.check.notHere');
   if (code === 'draining' && there !== null) return t('jobs.check.drainingFor', { reason: there });

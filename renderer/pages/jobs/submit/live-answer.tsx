@@ -3,7 +3,7 @@ import { detailOf } from '../../../api/session.ts';
 import { useFleet } from '../../../app/context.ts';
 import { PoolLink, WorkerLink } from '../../../app/links.tsx';
 import { Icon, type IconName } from '../../../ui/icon.tsx';
-import { checkText } from '../details/explanation.tsx';
+import { checkTexts } from '../details/explanation.tsx';
 import { aboutOutputs, Warnings } from '../warnings.tsx';
 import { Estimates } from './estimates.tsx';
 import { type SubmitTranslator, useSubmitT } from './texts.tsx';
@@ -99,6 +99,8 @@ function headlineOf(
 }
 
 const maxRigs = 8;
+/** Reasons that end with the job that the rig runs. */
+const occupied = new Set(['busy', 'settling']);
 /** Reasons that end without anyone changing the rig or the job. */
 const passing = new Set(['busy', 'settling', 'no_stream', 'offline', 'draining', 'closed', 'updating']);
 
@@ -118,16 +120,18 @@ function Rigs({ answer: { explanation } }: { readonly answer: DryRun }) {
   const sorted = explanation.workers.toSorted((a, b) => rankOf(a) - rankOf(b));
   if (sorted.length === 0) return null;
   const shown = sorted.slice(0, maxRigs);
-  const fitting = sorted.filter(rig => rankOf(rig) < 2).length;
+  const fitting = sorted.filter(({ reasons }) => reasons.every(({ code }) => occupied.has(code))).length;
+  const later = sorted.filter(rig => rankOf(rig) < 2).length - fitting;
   return (
     <div>
-      <h3>{t('submit.rigs', { fitting, count: sorted.length })}</h3>
+      <h3>
+        {t('submit.rigs', { fitting, count: sorted.length })}
+        {later > 0 && <span className="muted">{` · ${t('submit.rigs.later', { count: later })}`}</span>}
+      </h3>
       <ul className="answer-rigs">
         {shown.map(rig => {
           const rank = rankOf(rig);
-          const words = rig.fits
-            ? t('submit.rig.free')
-            : rig.reasons.map(reason => checkText(reason, t)).join('; ');
+          const words = rig.fits ? t('submit.rig.free') : checkTexts(rig.reasons, t).join('; ');
           return (
             <li key={rig.worker_id} data-tone={tones[rank]}>
               <Icon name={marks[rank] ?? 'cancelled'} />
