@@ -51,19 +51,18 @@ export function JobsCard({ worker }: { readonly worker: WorkerView }) {
 function JobLine({ read, worker }: { readonly read: JobView; readonly worker: WorkerView }) {
   const t = useT();
   const job = useFleet(state => state.fleet.jobs.get(read.id)) ?? read;
+  const other = job.worker_id === worker.id ? null : (job.worker_name ?? job.worker_id);
   return (
     <li>
-      <State name={job.status} />
+      {other === null ? (
+        <State name={job.status} />
+      ) : (
+        <span className="muted worker-moved">{t('workers.detail.movedTo', { worker: other })}</span>
+      )}
       <span>
         <Link href={`/jobs/${job.id}`} title={shownName(job)}>
           {shownName(job)}
         </Link>
-        {job.worker_id !== worker.id && job.worker_id !== null && (
-          <span className="muted">
-            {' '}
-            {t('workers.detail.movedTo', { worker: job.worker_name ?? job.worker_id })}
-          </span>
-        )}
       </span>
       <span className="muted">
         <Time at={job.completed_at ?? job.started_at ?? job.queued_at} />

@@ -10,15 +10,13 @@ import { Allowed } from '../../../app/guarded.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Empty } from '../../../ui/empty.tsx';
-import { State } from '../../../ui/indicators.tsx';
 import { useStartAction } from '../actions.ts';
 import { ConnectionCard, RawCard } from './connection.tsx';
 import { GpusCard } from './gpus.tsx';
 import { JobsCard, EventsCard, DataCard } from './activity.tsx';
 import { UpdateNotice } from '../update/notice.tsx';
 import { Notices, VersionNotice } from './notices.tsx';
-import { shownState } from '../facts.ts';
-import { LostTag } from '../cells.tsx';
+import { LostTag, WorkerState } from '../cells.tsx';
 import { reasonText } from '../texts.ts';
 import { useRevert, WorkerMenu } from '../worker-menu.tsx';
 
@@ -88,7 +86,7 @@ function Head({ worker }: { readonly worker: WorkerView }) {
     <header className="page-head">
       <div className="worker-title">
         <h1>{worker.name}</h1>
-        <State name={shownState(worker)} />
+        <WorkerState worker={worker} />
         <LostTag worker={worker} />
         {reason !== null && <span className="muted">{reason}</span>}
         {worker.local && <span className="worker-tag">{t('workers.here')}</span>}
