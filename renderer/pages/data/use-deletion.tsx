@@ -104,12 +104,13 @@ function DeleteDialog({ question, onConfirm, onClose }: DeleteDialogProps) {
       onClose={onClose}
     >
       <ul className="data-doomed">
-        {removed.slice(0, maxListed).map(({ id, name, version, files, bytes }) => (
+        {removed.slice(0, maxListed).map(({ id, name, version, files, bytes, newest }) => (
           <li key={id}>
             <strong translate="no">{name}</strong> <Version version={version} />{' '}
             <span className="muted">
               {t('data.filesAndSize', { count: files, size: sizeText(bytes, t.language) })}
-            </span>
+            </span>{' '}
+            {newest && <span className="chip">{t('data.newest')}</span>}
           </li>
         ))}
         {hidden > 0 && <li className="muted">{t('data.delete.more', { count: hidden })}</li>}
