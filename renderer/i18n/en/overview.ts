@@ -13,7 +13,7 @@ export const overview = {
   'overview.gpusInUse': '{busy, number} of {all, number} in use',
   'overview.gpusNote': 'on workers that are online',
   'overview.queue': 'Queue',
-  'overview.waiting': '{count, plural, =0 {Queue empty} one {# queued} other {# queued}}',
+  'overview.waiting': '{count, plural, =0 {Queue empty} other {# pending}}',
   'overview.nothingWaits': 'no pending jobs',
   'overview.oldest': 'oldest:',
   'overview.lastDay': 'Last 24 hours',

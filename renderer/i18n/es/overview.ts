@@ -14,7 +14,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.gpusInUse': '{busy, number} de {all, number} en uso',
   'overview.gpusNote': 'en workers en línea',
   'overview.queue': 'Cola',
-  'overview.waiting': '{count, plural, =0 {Cola vacía} one {# en cola} other {# en cola}}',
+  'overview.waiting': '{count, plural, =0 {Cola vacía} one {# pendiente} other {# pendientes}}',
   'overview.nothingWaits': 'sin trabajos pendientes',
   'overview.oldest': 'el más antiguo:',
   'overview.lastDay': 'Últimas 24 horas',

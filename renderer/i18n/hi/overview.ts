@@ -14,7 +14,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.gpusInUse': '{all, number} में से {busy, number} उपयोग में',
   'overview.gpusNote': 'ऑनलाइन वर्करों पर',
   'overview.queue': 'कतार',
-  'overview.waiting': '{count, plural, =0 {कतार खाली है} one {# कतार में} other {# कतार में}}',
+  'overview.waiting': '{count, plural, =0 {कतार खाली है} other {# प्रतीक्षा में}}',
   'overview.nothingWaits': 'कोई जॉब प्रतीक्षा में नहीं',
   'overview.oldest': 'सबसे पुराना:',
   'overview.lastDay': 'पिछले 24 घंटे',

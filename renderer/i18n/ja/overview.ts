@@ -14,7 +14,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.gpusInUse': '{all, number} 基中 {busy, number} 基を使用中',
   'overview.gpusNote': 'オンラインのワーカー上',
   'overview.queue': 'キュー',
-  'overview.waiting': '{count, plural, =0 {キューは空です} other {# 件が待機中}}',
+  'overview.waiting': '{count, plural, =0 {キューは空です} other {# 件が順番待ち}}',
   'overview.nothingWaits': '待機中のジョブはありません',
   'overview.oldest': '最も古いもの:',
   'overview.lastDay': '過去 24 時間',

@@ -14,7 +14,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.gpusInUse': '{busy, number} / {all, number} 使用中',
   'overview.gpusNote': '仅计在线的工作节点',
   'overview.queue': '队列',
-  'overview.waiting': '{count, plural, =0 {队列为空} other {# 个排队中}}',
+  'overview.waiting': '{count, plural, =0 {队列为空} other {# 个等待中}}',
   'overview.nothingWaits': '没有等待中的任务',
   'overview.oldest': '最早提交：',
   'overview.lastDay': '最近 24 小时',
