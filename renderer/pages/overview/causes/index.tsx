@@ -65,10 +65,7 @@ function Causes({ jobs, hasMore = false }: CausesProps) {
   const isCut = hasMore && failed.length === jobs.length;
   return (
     <section className="card causes" aria-labelledby="overview-causes">
-      <div className="page-head">
-        <h2 id="overview-causes">{t(isCut ? 'causes.newest' : 'causes.title', { count: failed.length })}</h2>
-        <Link href={failedLink}>{t('overview.act.failed')}</Link>
-      </div>
+      <h2 id="overview-causes">{t(isCut ? 'causes.newest' : 'causes.title', { count: failed.length })}</h2>
       <ol className="plain-list">
         {groups.slice(0, maxCauses).map(group => (
           <Cause key={group.cause} group={group} max={max} />
