@@ -124,10 +124,8 @@ function Rigs({ answer: { explanation } }: { readonly answer: DryRun }) {
   const later = sorted.filter(rig => rankOf(rig) < 2).length - fitting;
   return (
     <div>
-      <h3>
-        {t('submit.rigs', { fitting, count: sorted.length })}
-        {later > 0 && <span className="muted">{` · ${t('submit.rigs.later', { count: later })}`}</span>}
-      </h3>
+      <h3>{t('submit.rigs', { fitting, count: sorted.length })}</h3>
+      {later > 0 && <p className="muted">{t('submit.rigs.later', { count: later })}</p>}
       <ul className="answer-rigs">
         {shown.map(rig => {
           const rank = rankOf(rig);
