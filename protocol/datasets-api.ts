@@ -20,6 +20,10 @@ export const DatasetView = z
     pinned: z.boolean().describe('Whether the version is kept even when no job uses it.'),
     jobs: z.number().describe('Number of stored jobs that use it.'),
     newest: z.boolean().describe('Whether it is the newest version with this name and owner.'),
+    workers: z
+      .array(z.string())
+      .optional()
+      .describe('Names of at most 20 workers that have it on their rig. Only lists have them.'),
   })
   .meta({ id: 'DatasetView', description: 'A version of a dataset.' });
 export type DatasetView = z.output<typeof DatasetView>;

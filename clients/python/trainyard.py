@@ -1308,6 +1308,8 @@ class DatasetView(TypedDict, total=False):
     jobs: float
     # Whether it is the newest version with this name and owner.
     newest: bool
+    # Names of at most 20 workers that have it on their rig. Only lists have them.
+    workers: List[str]
 
 
 class LogLine(TypedDict, total=False):

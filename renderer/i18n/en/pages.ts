@@ -88,6 +88,7 @@ export const pages = {
   'data.versions': '{count, plural, one {# version} other {# versions}}',
   'data.versionsOf': 'Versions of {name}',
   'data.ownedBy': 'owner: {owner}',
+  'data.column.workers': 'On workers',
   'data.newest': 'newest',
   'data.pinned': 'pinned',
   'data.pinnedOf': '{pinned, number} of {count, number}',

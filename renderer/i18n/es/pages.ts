@@ -94,6 +94,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'data.versions': '{count, plural, one {# versión} other {# versiones}}',
   'data.versionsOf': 'Versiones de {name}',
   'data.ownedBy': 'propietario: {owner}',
+  'data.column.workers': 'En workers',
   'data.newest': 'la más reciente',
   'data.pinned': 'fijada',
   'data.pinnedOf': '{pinned, number} de {count, number}',

@@ -89,6 +89,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'data.versions': '{count, plural, one {# संस्करण} other {# संस्करण}}',
   'data.versionsOf': '{name} के संस्करण',
   'data.ownedBy': 'स्वामी: {owner}',
+  'data.column.workers': 'इन वर्करों पर',
   'data.newest': 'नवीनतम',
   'data.pinned': 'पिन',
   'data.pinnedOf': '{count, number} में से {pinned, number}',

@@ -88,6 +88,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'data.versions': '{count, plural, other {# 個のバージョン}}',
   'data.versionsOf': '{name} のバージョン',
   'data.ownedBy': '所有者：{owner}',
+  'data.column.workers': '保持するワーカー',
   'data.newest': '最新',
   'data.pinned': '固定済み',
   'data.pinnedOf': '{count, number} 個中 {pinned, number} 個',

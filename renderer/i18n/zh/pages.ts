@@ -86,6 +86,7 @@ export const pages: Readonly<Record<keyof typeof source, string>> = {
   'data.versions': '{count, plural, other {# 个版本}}',
   'data.versionsOf': '{name} 的版本',
   'data.ownedBy': '所有者：{owner}',
+  'data.column.workers': '所在工作节点',
   'data.newest': '最新',
   'data.pinned': '已固定',
   'data.pinnedOf': '{count, number} 个中的 {pinned, number} 个',

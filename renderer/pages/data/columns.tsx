@@ -157,6 +157,16 @@ const versionColumns = (t: Translator): readonly Column<DatasetView>[] => [
     ),
   },
   {
+    id: 'workers',
+    title: t('data.column.workers'),
+    width: 'minmax(110px, 2fr)',
+    cell: ({ workers = [] }) => (
+      <span translate="no" title={workers.join(', ')}>
+        {workers.length === 0 ? t('time.none') : workers.join(', ')}
+      </span>
+    ),
+  },
+  {
     id: 'files',
     title: t('data.column.files'),
     width: 'minmax(72px, 1fr)',

@@ -316,6 +316,10 @@ describe('a job with data', () => {
     expect(valueOf(await listOnRig()).datasets).toMatchObject([
       { id: createdVersion.id, version: createdVersion.version },
     ]);
+    expect((await list()).datasets.map(({ name, workers }) => [name, workers])).toEqual([
+      ['others', []],
+      ['photos', ['rig-1']],
+    ]);
     expect(valueOf(await listOnRig(alice)).datasets).toEqual([]);
     await push('photos', { 'a.jpg': 'newer' });
     expect(valueOf(await listOnRig()).datasets).toMatchObject([{ id: createdVersion.id, newest: false }]);

@@ -78,6 +78,20 @@ function chosenBy(
   return ({ digest }) => onRig.has(digest);
 }
 
+/** Maximum number of workers that a list names for each version. */
+const maxNamedWorkers = 20;
+
+/** Returns the names of the workers that reported each dataset on their rig, by its digest. */
+function groupByDataset(read: Read): ReadonlyMap<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const { name, agent } of read.workers())
+    for (const digest of agent?.datasets ?? []) {
+      const known = names.get(digest) ?? [];
+      if (known.length < maxNamedWorkers) names.set(digest, [...known, name]);
+    }
+  return names;
+}
+
 function createReading(core: Core, limitBytes: number) {
   const { store } = core;
   return {
@@ -85,11 +99,12 @@ function createReading(core: Core, limitBytes: number) {
     datasets(filter: DatasetFilter, choice: VersionChoice): Outcome<DatasetList> {
       const isChosen = chosenBy(store, choice);
       if (isChosen === null) return refuse('worker_not_found', `There is no worker ${choice.workerId}`);
+      const workersWith = groupByDataset(store);
       return accept({
         datasets: store
           .datasetVersions(filter)
           .filter(isChosen)
-          .map(version => viewOf(core, version)),
+          .map(version => ({ ...viewOf(core, version), workers: workersWith.get(version.digest) ?? [] })),
         storedBytes: store.contentBytes(),
         limitBytes: limitBytes === 0 ? null : limitBytes,
       });
