@@ -157,16 +157,6 @@ const versionColumns = (t: Translator): readonly Column<DatasetView>[] => [
     ),
   },
   {
-    id: 'workers',
-    title: t('data.column.workers'),
-    width: 'minmax(110px, 2fr)',
-    cell: ({ workers = [] }) => (
-      <span translate="no" title={workers.join(', ')}>
-        {workers.length === 0 ? t('time.none') : workers.join(', ')}
-      </span>
-    ),
-  },
-  {
     id: 'files',
     title: t('data.column.files'),
     width: 'minmax(72px, 1fr)',
@@ -196,6 +186,16 @@ const versionColumns = (t: Translator): readonly Column<DatasetView>[] => [
     align: 'end',
     cell: ({ jobs }) => <Count value={jobs} />,
     sortBy: ({ jobs }) => jobs,
+  },
+  {
+    id: 'workers',
+    title: t('data.column.workers'),
+    width: 'minmax(110px, 2fr)',
+    cell: ({ workers = [] }) => (
+      <span translate="no" title={workers.join(', ')}>
+        {workers.length === 0 ? t('time.none') : workers.join(', ')}
+      </span>
+    ),
   },
   {
     id: 'pinned',
