@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   flatConfig,
+  onlyDifference,
   parallelAxes,
   type Run,
   variedKeys,
@@ -52,6 +53,15 @@ describe('whyNoneDiffers', () => {
   test('compares the values of a sweep without reading configs', () => {
     expect(reasonFor(['j_1', 'j_2'].map(id => run(id, { sweep: { lr: 1 } })))).toBe('same');
   });
+});
+
+test('onlyDifference names a key only if no other one differs and every config is known', () => {
+  const only = (...runs: Run[]): string | null => onlyDifference(runs, variedKeys(runs));
+  const first = run('j_1', {}, { lr: 1, rank: 8 });
+  expect(only(first, run('j_2', {}, { lr: 2, rank: 8 }))).toBe('lr');
+  expect(only(first, run('j_2', {}, { lr: 2, rank: 16 }))).toBeNull();
+  expect(only(first, run('j_2', {}, { lr: 1, rank: 8 }))).toBeNull();
+  expect(only(first, run('j_2', {}, { lr: 2, rank: 8 }), run('j_3'))).toBeNull();
 });
 
 test('parallelAxes spaces values evenly in order of size, and the loss by its value', () => {
