@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { WorkerReason } from '../../../../../../protocol/explain.ts';
 import { loadTexts } from '../../../../../support/texts.ts';
-import { checkText } from '../../../../../../renderer/pages/jobs/details/explanation.tsx';
+import { checkTexts } from '../../../../../../renderer/pages/jobs/details/explanation.tsx';
 
 const en = await loadTexts('en', 'utc');
 const ja = await loadTexts('ja', 'utc');
@@ -23,9 +23,14 @@ test.each<[WorkerReason, string]>([
   [reason('gpu_count', '4', '2'), 'needs 4 GPUs, has 2'],
   [reason('label', 'site=hall-*', 'none'), 'needs label site=hall-*, has none'],
 ])('translates the reason %j', (workerReason, text) => {
-  expect(checkText(workerReason, en)).toBe(text);
+  expect(checkTexts([workerReason], en)).toEqual([text]);
 });
 
 test('translates a reason into the chosen language', () => {
-  expect(checkText(reason('quarantined', null, 'disk'), ja)).toBe('隔離中：disk');
+  expect(checkTexts([reason('quarantined', null, 'disk')], ja)).toEqual(['隔離中：disk']);
+});
+
+test('does not call a worker that is offline still connecting, too', () => {
+  const reasons = [reason('offline', null, 'goodbye'), reason('no_stream')];
+  expect(checkTexts(reasons, en)).toEqual(['offline: shut down']);
 });
