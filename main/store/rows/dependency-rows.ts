@@ -27,10 +27,11 @@ export function createDependencyRows(db: Database): DependencyReads {
   const ofRoot = db.prepare<[Record<string, unknown>], OpenLink>(openQueries.ofRoot);
   const ofParent = db.prepare<[Record<string, unknown>], OpenLink>(openQueries.ofParent);
   const roots = db.prepare<[], Id>(`SELECT DISTINCT root_id FROM ${isOpen}`).pluck();
+  // With the bound value itself, SQLite prepares the statement again for each parent, because of STAT4.
   const children = db
     .prepare<[string, number], Id>(
       `SELECT j.id FROM job_parents p INDEXED BY job_parents_parent CROSS JOIN jobs j ON j.id = p.job_id
-       WHERE p.parent_id = ? ORDER BY j.ord LIMIT ?`,
+       WHERE p.parent_id = (SELECT ?) ORDER BY j.ord LIMIT ?`,
     )
     .pluck();
   const count = db

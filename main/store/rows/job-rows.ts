@@ -190,7 +190,10 @@ function jobReads(db: Database) {
   const payloadOf = db.prepare<[string], PayloadTexts>(
     'SELECT config, dataloader, files, data FROM payloads WHERE job_id = ?',
   );
-  const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
+  // With the bound value itself, SQLite prepares the statement again for each job, because of STAT4.
+  const attemptsOf = db.prepare<[string], AttemptRow>(
+    'SELECT * FROM attempts WHERE job_id = (SELECT ?) ORDER BY n',
+  );
   const starving = db.prepare<[number, number], JoinedRow>(
     `${selectFrom('jobs j INDEXED BY jobs_starving')}
      WHERE ${isQueued('j.')} AND j.boost_at <= ?
