@@ -12,7 +12,7 @@ import { configWarnings } from '../../rules/job-warnings.ts';
 import { command } from '../command.ts';
 import { dependenciesFor } from './dependencies.ts';
 import { dataFor } from './job-data.ts';
-import { draftWithData, insertJob, noLocalRuns } from './new-job.ts';
+import { completeDraft, insertJob } from './new-job.ts';
 import { earlierJobs, type IdempotencyKey, jobsOfKey, rememberJobs } from './submission-keys.ts';
 
 /** A job to submit together with others. */
@@ -99,14 +99,8 @@ export function createBatches(core: Core, configs: Configs) {
     const entries: Entry[] = [];
     for (const [index, request] of jobs.entries()) {
       const prepared = prepare({ ...configs, load }, request);
-      const draft = draftWithData(
-        core.store,
-        request,
-        prepared instanceof Promise ? await prepared : prepared,
-        by,
-      );
-      const allowed = draft.ok && request.target === 'local' && !core.runsLocally() ? noLocalRuns : draft;
-      const checked = refusedAt(allowed, index);
+      const draft = completeDraft(core, request, prepared instanceof Promise ? await prepared : prepared, by);
+      const checked = refusedAt(draft, index);
       if (!checked.ok) return checked;
       if (copied() > maxCopiedText)
         return refuse(

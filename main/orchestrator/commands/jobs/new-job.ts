@@ -11,21 +11,27 @@ import { freshRank } from '../../rules/queue-rules.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
 
 /** The local worker's row may exist from an earlier run. Without its agent, a job would wait for ever. */
-export const noLocalRuns = refuse(
+const noLocalRuns = refuse(
   'target_unavailable',
   'This orchestrator runs no jobs on its own machine: use target "worker", or turn on the local worker in Settings or ' +
     'with --local-worker',
 );
 
-/** Adds the datasets that the request names. */
-export function draftWithData(
-  read: Read,
+/** Refuses a job that only the local worker may run, when there is none; otherwise null. */
+export const refusalOfLocal = (core: Pick<Core, 'runsLocally'>, { spec }: Draft): Outcome<never> | null =>
+  spec.requirements.target === 'local' && !core.runsLocally() ? noLocalRuns : null;
+
+/** Adds the datasets that the request names. Refuses what `refusalOfLocal` refuses. */
+export function completeDraft(
+  core: Core,
   { data = [] }: Pick<SubmitRequest, 'data'>,
   draft: Outcome<Draft>,
   by: Actor,
 ): Outcome<Draft> {
-  if (!draft.ok || data.length === 0) return draft;
-  const jobData = dataFor(read, data, by);
+  if (!draft.ok) return draft;
+  const refusal = refusalOfLocal(core, draft.value);
+  if (refusal !== null || data.length === 0) return refusal ?? draft;
+  const jobData = dataFor(core.store, data, by);
   return jobData.ok ? accept(withData(draft.value, jobData.value)) : jobData;
 }
 

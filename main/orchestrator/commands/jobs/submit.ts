@@ -7,7 +7,7 @@ import { dependenciesAgain, dependenciesFor } from './dependencies.ts';
 import { dataFor } from './job-data.ts';
 import { command, isTakenAtOnce } from '../command.ts';
 import { type DryRun, needsOf, tryOut } from './dry-run.ts';
-import { draftWithData, insertJob, newJob, noLocalRuns } from './new-job.ts';
+import { completeDraft, insertJob, newJob, refusalOfLocal } from './new-job.ts';
 import { earlierJob, type IdempotencyKey, rememberKey } from './submission-keys.ts';
 import { type Actor, type Dependencies, isLive, type Job, nameOf } from '../../model.ts';
 import type { Configs, Read } from '../../ports/index.ts';
@@ -57,7 +57,8 @@ export function createSubmissions(core: Core, configs: Configs) {
       const earlier = earlierJob(core, tx, by, idempotency);
       isRepeat = earlier !== null;
       if (earlier !== null) return earlier;
-      if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
+      const refusal = refusalOfLocal(core, draft);
+      if (refusal !== null) return refusal;
       // A dataset may have been removed since the draft was made.
       const data = draft.retryOf === null ? dataFor(tx, draft.payload.data ?? [], by) : accept(null);
       if (!data.ok) return data;
@@ -93,12 +94,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       const earlier = earlierJob(core, core.store, by, idempotency);
       if (earlier !== null) return currentResult(core, earlier, true);
       const prepared = prepare(configs, request);
-      const draft = draftWithData(
-        core.store,
-        request,
-        prepared instanceof Promise ? await prepared : prepared,
-        by,
-      );
+      const draft = completeDraft(core, request, prepared instanceof Promise ? await prepared : prepared, by);
       if (!draft.ok) return draft;
       return submitDraft(fromTemplate(draft.value, template), by, idempotency, read =>
         dependenciesFor(read, request, by),
@@ -136,9 +132,8 @@ export function createSubmissions(core: Core, configs: Configs) {
 function createDryRun(core: Core, configs: Configs) {
   const earlierRuns = createEarlierRuns();
   return async (request: SubmitRequest, by: Actor): Promise<Outcome<DryRun>> => {
-    const draft = draftWithData(core.store, request, await prepare(configs, request), by);
+    const draft = completeDraft(core, request, await prepare(configs, request), by);
     if (!draft.ok) return draft;
-    if (request.target === 'local' && !core.runsLocally()) return noLocalRuns;
     const dependencies = dependenciesFor(core.store, request, by);
     if (!dependencies.ok) return dependencies;
     const bound = { ...draft.value, dependencies: dependencies.value };

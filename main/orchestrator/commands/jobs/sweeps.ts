@@ -12,7 +12,7 @@ import { prepareSweep, sweepDrafts } from '../../rules/sweep-drafts.ts';
 import { sweepGroup } from '../../rules/sweeps.ts';
 import { templatePoints } from '../../rules/template-sweeps.ts';
 import { bindingsOf, enterJobs, type Entry, warningsOf } from './batches.ts';
-import { draftWithData, noLocalRuns } from './new-job.ts';
+import { completeDraft } from './new-job.ts';
 import { earlierJobs, type IdempotencyKey, jobsOfKey } from './submission-keys.ts';
 import { unknownTemplate } from './templates.ts';
 
@@ -32,22 +32,21 @@ type Prepare = () => Outcome<readonly Entry[]> | Promise<Outcome<readonly Entry[
 export function createSweeps(core: Core, configs: Configs) {
   const groupFor = (name: string): string => sweepGroup(name, core.clock.iso(core.clock.wall()));
 
-  const withData = (entries: readonly Entry[], by: Actor): Outcome<readonly Entry[]> => {
-    const found: Entry[] = [];
+  const complete = (entries: readonly Entry[], by: Actor): Outcome<readonly Entry[]> => {
+    const completed: Entry[] = [];
     for (const { request, draft } of entries) {
-      if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
-      const whole = draftWithData(core.store, request, accept(draft), by);
-      if (!whole.ok) return whole;
-      found.push({ request, draft: whole.value });
+      const checked = completeDraft(core, request, accept(draft), by);
+      if (!checked.ok) return checked;
+      completed.push({ request, draft: checked.value });
     }
-    return accept(found);
+    return accept(completed);
   };
 
   const fromConfig = async (request: SweepRequest, by: Actor): Promise<Outcome<readonly Entry[]>> => {
     const group = request.group ?? groupFor(request.name ?? request.config_name ?? 'sweep');
     const drafts = await prepareSweep(configs, request, group);
     if (!drafts.ok) return drafts;
-    return withData(
+    return complete(
       drafts.value.map(draft => ({ request, draft })),
       by,
     );
@@ -67,11 +66,11 @@ export function createSweeps(core: Core, configs: Configs) {
     const group = named[0]?.request.group ?? groupFor(named[0]?.request.name ?? name);
     const drafts = sweepDrafts(named, group);
     if (!drafts.ok) return drafts;
-    const entries = named.flatMap(({ request: each }, place) => {
-      const draft = drafts.value[place];
-      return draft === undefined ? [] : [{ request: each, draft: fromTemplate(draft, name) }];
+    const entries = named.flatMap((point, index) => {
+      const draft = drafts.value[index];
+      return draft === undefined ? [] : [{ request: point.request, draft: fromTemplate(draft, name) }];
     });
-    return withData(entries, by);
+    return complete(entries, by);
   };
 
   /** Submits all jobs of the grid in one transaction, or none. The idempotency key refers to all of them. */
