@@ -3,7 +3,7 @@ import { SweepValue, SweepValues } from './job-about.ts';
 import { JobId } from './ids.ts';
 import { JobWarning } from './job.ts';
 import { SubmitRequest } from './submission.ts';
-import { maxSweepJobs } from './sweep-limits.ts';
+import { maxSweepJobs, maxSweepKeys } from './sweep-limits.ts';
 import { Line } from './text.ts';
 
 /** A value of a config, and the values that it takes in turn. */
@@ -30,7 +30,7 @@ export const countJobs = (axes: readonly SweepAxis[]): number =>
 export const Sweep = z
   .array(SweepAxis)
   .min(1)
-  .max(8)
+  .max(maxSweepKeys)
   .refine(axes => new Set(axes.map(({ key }) => key)).size === axes.length, 'the same key is given twice')
   .refine(axes => countJobs(axes) <= maxSweepJobs, `a sweep has at most ${maxSweepJobs} jobs`)
   .describe(`Values to try. One job is submitted for each combination, at most ${maxSweepJobs}.`);

@@ -12,14 +12,13 @@ interface OtherAxesProps {
   readonly template: TemplateDetail;
   readonly others: readonly OtherAxis[];
   readonly errorOf: (key: string) => string | undefined;
+  /** Whether the sweep varies as many values as it may. */
+  readonly isFull: boolean;
   readonly onChange: (others: readonly OtherAxis[]) => void;
 }
 
-/** Maximum number of values that a sweep varies. */
-const maxAxes = 8;
-
 /** Values of the config that the template does not ask for, and the values to try. */
-export function OtherAxes({ template, others, errorOf, onChange }: OtherAxesProps) {
+export function OtherAxes({ template, others, errorOf, isFull, onChange }: OtherAxesProps) {
   const t = useTemplateT();
   const list = useId();
   const replace = (axis: OtherAxis): void =>
@@ -75,7 +74,7 @@ export function OtherAxes({ template, others, errorOf, onChange }: OtherAxesProp
         ))}
       </datalist>
       <div>
-        <Button disabled={others.length >= maxAxes} onClick={add}>
+        <Button disabled={isFull} onClick={add}>
           {t('templates.sweep.add')}
         </Button>
       </div>

@@ -14,11 +14,13 @@ interface ValueFieldProps {
   readonly onChange: (value: string) => void;
   /** The values to try, one per line; null for a single value. */
   readonly tried: string | null;
+  /** Whether the sweep may vary another value. */
+  readonly mayTry: boolean;
   readonly onTry: (lines: string | null) => void;
 }
 
 /** The field for a value that the template asks for, or for several values to try. */
-export function ValueField({ tried, onTry, ...field }: ValueFieldProps) {
+export function ValueField({ tried, mayTry, onTry, ...field }: ValueFieldProps) {
   const t = useTemplateT();
   const { parameter, value } = field;
   const id = useId();
@@ -41,14 +43,24 @@ export function ValueField({ tried, onTry, ...field }: ValueFieldProps) {
       <span id={id} hidden>
         {name}
       </span>
-      <Button kind="quiet" aria-describedby={id} onClick={() => onTry(tried === null ? value : null)}>
+      <Button
+        kind="quiet"
+        disabled={tried === null && !mayTry}
+        aria-describedby={id}
+        onClick={() => onTry(tried === null ? value : null)}
+      >
         {t(tried === null ? 'templates.sweep.start' : 'templates.sweep.stop')}
       </Button>
     </div>
   );
 }
 
-function SingleField({ parameter, value, error, onChange }: Omit<ValueFieldProps, 'tried' | 'onTry'>) {
+function SingleField({
+  parameter,
+  value,
+  error,
+  onChange,
+}: Omit<ValueFieldProps, 'tried' | 'mayTry' | 'onTry'>) {
   const t = useTemplateT();
   const { key, type } = parameter;
   const choices = choicesOf(parameter, t);

@@ -1,4 +1,5 @@
 import type { Dispatch, SetStateAction } from 'react';
+import { maxSweepKeys } from '../../../../../protocol/sweep-limits.ts';
 import type { TemplateDetail } from '../../../../../protocol/template.ts';
 import { TextField } from '../../field.tsx';
 import { ConfigDiff } from '../config-parts.tsx';
@@ -33,6 +34,7 @@ export function ValuesCard({ template, form, setForm, checked, errorOf, onEdit }
   const t = useTemplateT();
   const submitT = useSubmitT();
   const { typed, sweep, jobName } = form;
+  const isFull = Object.keys(sweep.asked).length + sweep.others.length >= maxSweepKeys;
   const type = (key: string, value: string): void =>
     setForm(was => ({ ...was, typed: { ...was.typed, [key]: value } }));
   const tryValues = (key: string, lines: string | null): void =>
@@ -56,6 +58,7 @@ export function ValuesCard({ template, form, setForm, checked, errorOf, onEdit }
               error={errorOf(parameter.key)}
               onChange={value => type(parameter.key, value)}
               tried={sweep.asked[parameter.key] ?? null}
+              mayTry={!isFull}
               onTry={lines => tryValues(parameter.key, lines)}
             />
           ))}
@@ -69,6 +72,7 @@ export function ValuesCard({ template, form, setForm, checked, errorOf, onEdit }
           template={template}
           others={sweep.others}
           errorOf={errorOf}
+          isFull={isFull}
           onChange={others => setForm(was => ({ ...was, sweep: { ...was.sweep, others } }))}
         />
         {checked.ok && (
