@@ -1,4 +1,5 @@
-import { copyFile, link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { copyFile, link, lstat, mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { basename, dirname, join, normalize, sep } from 'node:path';
 import { ArtifactPath } from '../../protocol/artifact.ts';
 import type { TrainerConfig } from '../../protocol/job.ts';
@@ -69,9 +70,15 @@ export async function placeResumeInput({ from, to }: ResumeInput, outputDir: str
 }
 
 async function linkAll(from: string, to: string): Promise<void> {
-  const found = await lstat(from);
-  if (found.isFile()) return link(from, to).catch(() => copyFile(from, to));
-  if (!found.isDirectory()) throw new Error(`${from} is neither a file nor a folder`);
+  const stats = await lstat(from);
+  if (stats.isFile()) return link(from, to).catch(() => copyWithTime(from, to, stats));
+  if (!stats.isDirectory()) throw new Error(`${from} is neither a file nor a folder`);
   await mkdir(to, { mode: 0o700 });
   for (const name of await readdir(from)) await linkAll(join(from, name), join(to, name));
+}
+
+/** Copies a file where the file system has no links, such as exFAT. */
+async function copyWithTime(from: string, to: string, { atime, mtime }: Stats): Promise<void> {
+  await copyFile(from, to);
+  await utimes(to, atime, mtime);
 }
