@@ -13,12 +13,13 @@ export function openLogFile(file: string, limit = maxBytes): (text: string) => v
   let size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   return text => {
     try {
-      if (size > 0 && size + text.length > limit) {
+      const bytes = Buffer.byteLength(text);
+      if (size > 0 && size + bytes > limit) {
         renameSync(file, `${file}.1`);
         size = 0;
       }
       appendFileSync(file, text, { mode: 0o600 });
-      size += Buffer.byteLength(text);
+      size += bytes;
     } catch {
       // See above.
     }
