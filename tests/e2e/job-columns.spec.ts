@@ -23,7 +23,7 @@ test.beforeAll(async () => {
         hub_token: `hf_${index}`,
         steps: 1000,
       },
-      // No worker has so many GPUs, so the jobs stay pending.
+      // No worker has 900 GPUs. So the jobs stay pending.
       gpu_count: 900,
     });
 });

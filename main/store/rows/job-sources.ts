@@ -62,7 +62,7 @@ const endedJobs: Source = {
   where: isEnded,
   values: { ...sortValues, state: `(CASE j.status ${placesOf(finalStatuses)} END)`, eta: 'NULL' },
   state: 'j.status',
-  // Of many jobs with the same value, the newest are on the page. Starting with them leaves the others out at once.
+  // Among jobs with the same value, a page has the newest. The sorter reads these first, so it never stores the others.
   order: 'ORDER BY j.ord DESC',
   approval: 'NULL',
 };

@@ -76,7 +76,7 @@ describe('templatePoints', () => {
     expect(refused([axis('gpu_count', 1, 5_000)], {}, nodes)?.detail).toMatch(/^gpu_count: /);
   });
 
-  it('refuses a config or a file that is too large for so many jobs', () => {
+  it('refuses a sweep whose copies of the config, or of a file, are too large together', () => {
     const many = axis('lr', ...Array.from({ length: 200 }, (_, n) => n));
     const large = template({ config: { text: 'x'.repeat(200_000) } });
     expect(refused([many], {}, large)?.detail).toContain('The config is too large for 200 jobs');
