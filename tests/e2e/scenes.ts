@@ -157,7 +157,7 @@ async function sweepTemplate(page: Page, stage: Stage): Promise<void> {
     if (lines === null) await field.getByRole('checkbox').last().check();
     else await field.locator('textarea').fill(lines);
   }
-  await page.locator('.card-body > div > .button').last().click();
+  await page.locator('.card-body > div:not(.answer-foot) > .button').last().click();
   await page.locator('.sweep-other input').fill('train_batch_size');
   await page.locator('.sweep-other textarea').fill('1\n2');
   await expect(page.locator('.sweep-summary')).toContainText('24');
