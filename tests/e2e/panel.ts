@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, type Locator, type Page } from '@playwright/test';
 import type { Permission } from '../../protocol/call.ts';
 import { WorkerId } from '../../protocol/ids.ts';
-import { cliFile } from '../support/cli-file.ts';
+import { cliFile } from '../support/program-files.ts';
 import { failpoint, failpointLine, orderSignal } from '../support/failpoint.ts';
 import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
 

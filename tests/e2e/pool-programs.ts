@@ -1,7 +1,7 @@
 /** Programs of a `command` engine that keep the state of their machines in files. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cliFile } from '../support/cli-file.ts';
+import { cliFile } from '../support/program-files.ts';
 
 /**
  * The engine's reaction to an order. `waiting`: the order stays in the queue. `silent`: a machine starts, but no worker

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
-import { cliFile } from '../support/cli-file.ts';
+import { cliFile } from '../support/program-files.ts';
 import { runTrainyard } from '../support/cli.ts';
 import { temporaryFolder } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { JobDetail } from '../../protocol/job.ts';
-import { cliFile } from '../support/cli-file.ts';
+import { cliFile } from '../support/program-files.ts';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { type Program, startServer, startWorker, temporaryFolder, trainyard } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -6,6 +6,7 @@ import { workersApi } from '../../protocol/admin-api.ts';
 import type { EngineSettings, LaunchView, PoolView } from '../../protocol/pool.ts';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { digitsTrainer, root } from '../support/processes.ts';
+import { workerFile } from '../support/program-files.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { installShellEngine } from '../support/shell-engine.ts';
 
@@ -30,7 +31,7 @@ async function startServerWithPools() {
 /** Creates a worker program for the machines, which runs the worker of this checkout. */
 function installWorker(dataDir: string): string {
   const file = join(dataDir, 'worker');
-  writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'agent/main.ts')}' "$@"\n`);
+  writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${workerFile}' "$@"\n`);
   chmodSync(file, 0o755);
   return file;
 }

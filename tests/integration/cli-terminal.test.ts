@@ -1,7 +1,7 @@
 /** The command line on a real terminal: questions, and the keys that answer or interrupt them. */
 import { spawn, spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { cliFile } from '../support/cli-file.ts';
+import { cliFile } from '../support/program-files.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 /** `script` of util-linux runs a program on a terminal of its own. */

@@ -10,7 +10,7 @@ import {
   temporaryFolder,
 } from '../support/processes.ts';
 import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
-import { cliFile } from '../support/cli-file.ts';
+import { cliFile } from '../support/program-files.ts';
 import { watchEvents } from '../support/watch.ts';
 
 const adminOf = ({ url, dataDir }: ServerProgram) => {

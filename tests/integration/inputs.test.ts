@@ -1,20 +1,12 @@
 /** Jobs that take files of other jobs, on a real server with real workers and a simple trainer. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
-import type { Client } from '../../protocol/client.ts';
-import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import type { JobId } from '../../protocol/ids.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
-import { startServer, startWorker, temporaryFolder } from '../support/processes.ts';
-import {
-  adminClient,
-  createShortcuts,
-  startTestServer,
-  type TestServer,
-  valueOf,
-} from '../support/server.ts';
-import { watchEvents } from '../support/watch.ts';
+import { listStoredFiles, startInputRig } from '../support/input-rig.ts';
+import { startWorker } from '../support/processes.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { until } from '../unit/agent/guard-rig.ts';
 
 let server: TestServer;
@@ -23,69 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/**
- * Without `takes`, trains: writes files of random bytes as the config says, and reports losses. With `takes`, writes the SHA-256 of each
- * file at that path to its output.
- */
-const trainer = `
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-const { resumes, takes = resumes && process.argv[4], files = {}, losses = [] } = JSON.parse(
-  readFileSync(process.argv[2], 'utf8'),
-);
-const output = process.argv[3];
-for (const [step, loss] of losses) console.log(JSON.stringify({ type: 'progress', step, loss }));
-for (const [path, bytes] of Object.entries(files)) {
-  mkdirSync(dirname(join(output, path)), { recursive: true });
-  writeFileSync(join(output, path), randomBytes(bytes));
-}
-if (takes !== undefined) {
-  const digestOf = path => createHash('sha256').update(readFileSync(path)).digest('hex');
-  const inside = statSync(takes).isDirectory() ? readdirSync(takes, { recursive: true }).map(String) : [''];
-  const seen = inside.filter(name => statSync(join(takes, name)).isFile());
-  const digests = seen.map(name => [name === '' ? basename(takes) : name, digestOf(join(takes, name))]);
-  writeFileSync(join(output, 'seen.json'), JSON.stringify(Object.fromEntries(digests)));
-}
-`;
-
-interface ServerAccess {
-  readonly url: string;
-  createWorker(body: { readonly name: string }): Promise<{ readonly id: WorkerId; readonly token: string }>;
-}
-
-async function startRig(name: string, { url, createWorker }: ServerAccess = server) {
-  const { token } = await createWorker({ name });
-  const stateHome = temporaryFolder();
-  const script = join(stateHome, 'train.mjs');
-  writeFileSync(script, trainer);
-  const command = `'${process.execPath}' '${script}' {config_path} {output_dir} {resume_from}`;
-  const start = () =>
-    startWorker({ url, token, stateHome, args: ['--name', name, '--persistent', '--trainer', command] });
-  const folderOf = (job: JobId): string => join(stateHome, 'trainyard', name, 'jobs', job);
-  return {
-    start,
-    seen: (job: JobId): unknown =>
-      JSON.parse(readFileSync(join(folderOf(job), 'output', 'seen.json'), 'utf8')),
-    /** The names of the files of its inputs, complete and partial ones. */
-    inputs(job: JobId): readonly string[] {
-      try {
-        return readdirSync(join(folderOf(job), 'inputs'), { recursive: true }).map(String);
-      } catch {
-        return [];
-      }
-    },
-  };
-}
-
-/** The SHA-256 of the files that the server has of a job, by key. */
-async function listStoredFiles(
-  job: JobId,
-  admin: Client = server.admin,
-): Promise<Readonly<Record<string, string>>> {
-  const page = valueOf(await admin.call(artifactsApi.list, { params: { id: job }, query: { limit: 500 } }));
-  return Object.fromEntries(page.artifacts.map(({ key, sha256 }) => [key, sha256]));
-}
+const startRig = (name: string) => startInputRig(name, server);
 
 const readJob = async (job: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
 const explainJob = async (job: JobId): Promise<string | null> =>
@@ -125,7 +55,7 @@ test('starts children from the best checkpoint, the result and a folder of their
   expect((await readJob(best)).after).toMatchObject({ on: 'success', parents: [{ job_id: parent }] });
   for (const job of [parent, best, result, folder])
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
-  const stored = await listStoredFiles(parent);
+  const stored = await listStoredFiles(parent, server.admin);
   const [key, lora] = ['lora-step00000200.safetensors', 'lora.safetensors'];
   expect(rig.seen(best)).toEqual({ [key]: stored[key] });
   expect(rig.seen(result)).toEqual({ [lora]: stored[lora] });
@@ -165,7 +95,7 @@ test('continues the training of a parent from its whole checkpoint folder, which
   const best = await server.submit({ config, inputs: inputs('state best') });
   for (const job of [parent, newest, best])
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
-  const stored = await listStoredFiles(parent);
+  const stored = await listStoredFiles(parent, server.admin);
   for (const [job, step] of [
     [newest, 200],
     [best, 100],
@@ -177,7 +107,7 @@ test('continues the training of a parent from its whole checkpoint folder, which
       [join('random', 'states_0.pkl')]: stored[`${folder}/random/states_0.pkl`],
     });
     const uploaded = await until(async () => {
-      const keys = Object.keys(await listStoredFiles(job));
+      const keys = Object.keys(await listStoredFiles(job, server.admin));
       return keys.includes('seen.json') ? keys : null;
     }, 30_000);
     expect(uploaded).toEqual(['seen.json']);
@@ -229,58 +159,3 @@ test('fails a child whose file was deleted before a worker was free', async () =
     `Job base (${parent}) has no file lora.safetensors (input lora)`,
   );
 });
-
-const manyFiles = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`weights/${n}.bin`, 100_000]));
-const countWeightFiles = (names: readonly string[]): number =>
-  names.filter(name => name.endsWith('.bin')).length;
-
-test('continues the download of an input after the worker was killed in the middle of it', async () => {
-  const rig = await startRig('rig-1');
-  const program = rig.start();
-  const parent = await server.submit({ name: 'base', config: { files: manyFiles } });
-  expect(await server.watch.jobEnd(parent)).toMatchObject({ status: 'completed' });
-  const child = await submitTaker(parent, 'weights');
-  await until(() => Promise.resolve(countWeightFiles(rig.inputs(child)) > 20 ? true : null), 60_000);
-  program.kill('SIGKILL');
-  await program.exited;
-  const filesBeforeRestart = countWeightFiles(rig.inputs(child));
-  expect(filesBeforeRestart).toBeLessThan(150);
-  const restarted = rig.start();
-  expect(await server.watch.jobEnd(child)).toMatchObject({ status: 'completed' });
-  const stored = await listStoredFiles(parent);
-  expect(rig.seen(child)).toEqual(
-    Object.fromEntries(Object.keys(manyFiles).map(key => [key.slice('weights/'.length), stored[key]])),
-  );
-  const [, fetchedMegabytes] = await restarted.waitForLine(/Inputs: lora \(weights\), ([\d.]+) MB fetched/);
-  expect(Number(fetchedMegabytes)).toBeLessThanOrEqual(15 - (filesBeforeRestart - 1) * 0.1 + 0.1);
-}, 120_000);
-
-test('delivers an input although the server is killed in the middle of the download', async () => {
-  const first = await startServer();
-  onTestFinished(() => first.kill('SIGKILL'));
-  const tokenOf = (): string => readFileSync(join(first.dataDir, 'admin-token'), 'utf8').trim();
-  const admin = adminClient(first.url, tokenOf());
-  const { createWorker, submit } = createShortcuts(admin);
-  const rig = await startRig('rig-1', { url: first.url, createWorker });
-  rig.start();
-  const watch = await watchEvents(first.url, tokenOf());
-  const parent = await submit({ name: 'base', config: { files: manyFiles } });
-  const child = await submit({
-    config: { takes: '{{inputs.lora}}' },
-    inputs: [{ name: 'lora', from: parent, file: 'weights' }],
-  });
-  expect(await watch.jobEnd(parent)).toMatchObject({ status: 'completed' });
-  await until(() => Promise.resolve(countWeightFiles(rig.inputs(child)) > 20 ? true : null), 60_000);
-  first.kill('SIGKILL');
-  await first.exited;
-  expect(countWeightFiles(rig.inputs(child))).toBeLessThan(150);
-  const second = await startServer(['--port', new URL(first.url).port], first.dataDir);
-  onTestFinished(() => second.kill('SIGKILL'));
-  const watchAfterRestart = await watchEvents(second.url, tokenOf());
-  onTestFinished(() => watchAfterRestart.close());
-  expect(await watchAfterRestart.jobEnd(child)).toMatchObject({ status: 'completed', attempt: 1 });
-  const stored = await listStoredFiles(parent, admin);
-  expect(rig.seen(child)).toEqual(
-    Object.fromEntries(Object.keys(manyFiles).map(key => [key.slice('weights/'.length), stored[key]])),
-  );
-}, 120_000);

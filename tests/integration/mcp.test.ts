@@ -7,7 +7,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import type { Permission } from '../../protocol/call.ts';
-import { cliFile } from '../support/cli-file.ts';
+import { cliFile } from '../support/program-files.ts';
 import { temporaryFolder, trainyard } from '../support/processes.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 

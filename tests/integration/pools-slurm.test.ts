@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import { auditApi, workersApi } from '../../protocol/admin-api.ts';
-import { queueApi } from '../../protocol/queue-api.ts';
 import { startSlurmFleet } from '../support/slurm-fleet.ts';
 import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
 import { valueOf } from '../support/server.ts';
@@ -50,25 +49,3 @@ test('trains a job of an empty fleet on a machine from Slurm, and releases the m
   expect(texts.join('\n')).not.toMatch(/\b(?:tj|wt)_\w/);
   expect(readFileSync(join(lab.folder, 'workers.log'), 'utf8')).not.toMatch(/\btj_\w/);
 }, 90_000);
-
-test('cancels the Slurm job of a job that is cancelled while it waits in Slurm', async () => {
-  const fleet = await startSlurmFleet(lab);
-  const pool = await fleet.createPool('down', { partition: 'down' });
-  const job = await fleet.submitDigits(1);
-  const waiting = await fleet.until('a reason of Slurm', async () => {
-    const [launch] = await fleet.launches(pool);
-    return launch?.reason === undefined || launch.reason === null ? null : launch;
-  });
-  expect(waiting).toMatchObject({
-    state: 'waiting',
-    reason: { text: expect.stringMatching(/PartitionDown/) },
-  });
-  expect((await fleet.job(job)).reason).toMatch(/^Requested from pool down at .* \(Slurm job \d+\): /);
-
-  valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
-  const giveUpAt = Date.now() + 10_000;
-  await fleet.until('an empty queue', async () =>
-    (await lab.slurm('squeue', '-h', '-p', 'down')) === '' ? true : null,
-  );
-  expect(Date.now()).toBeLessThan(giveUpAt);
-}, 60_000);

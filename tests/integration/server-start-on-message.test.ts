@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { cliFile } from '../support/cli-file.ts';
+import { cliFile } from '../support/program-files.ts';
 import { temporaryFolder } from '../support/processes.ts';
 
 function startLoading(channel: 'ipc' | 'ignore'): { child: ChildProcess; dataDir: string } {

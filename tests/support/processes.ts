@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { cliFile } from './cli-file.ts';
+import { cliFile } from './program-files.ts';
 import { endTrainings } from './trainings.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));

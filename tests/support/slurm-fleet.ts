@@ -7,7 +7,8 @@ import type { AttemptView, JobDetail } from '../../protocol/job.ts';
 import type { LaunchView, NewPool, PoolView } from '../../protocol/pool.ts';
 import { poolsApi } from '../../protocol/pools-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
-import { digitsTrainer, root, type ServerProgram, startServer, temporaryFolder } from './processes.ts';
+import { digitsTrainer, type ServerProgram, startServer, temporaryFolder } from './processes.ts';
+import { workerFile } from './program-files.ts';
 import { adminClient, createShortcuts, valueOf } from './server.ts';
 import type { SlurmLab } from './slurm-lab.ts';
 
@@ -32,10 +33,7 @@ export interface SlurmFleet {
 function workerProgram(lab: SlurmLab): string {
   const file = join(lab.folder, 'trainyard-worker');
   const log = join(lab.folder, 'workers.log');
-  writeFileSync(
-    file,
-    `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'agent/main.ts')}' "$@" >>'${log}' 2>&1\n`,
-  );
+  writeFileSync(file, `#!/bin/sh\nexec '${process.execPath}' '${workerFile}' "$@" >>'${log}' 2>&1\n`);
   chmodSync(file, 0o755);
   return file;
 }

@@ -8,12 +8,7 @@ import { openFleet } from './sample-fleet.ts';
 const testLimitMs = 90_000;
 
 /** The pages that new users follow. `npm test` runs their blocks, and `npm run test:all` runs those of the other pages. */
-export const firstPages: readonly string[] = [
-  'README.md',
-  'docs/install.md',
-  'docs/join.md',
-  'docs/queue.md',
-];
+export const firstPages: readonly string[] = ['README.md', 'docs/install.md', 'docs/join.md'];
 
 export const otherPages: readonly string[] = listPages().filter(page => !firstPages.includes(page));
 

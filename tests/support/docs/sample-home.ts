@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { diffusers, kohya } from '../../unit/trainers/configs.ts';
-import { cliFile } from '../cli-file.ts';
+import { cliFile } from '../program-files.ts';
 import { root, temporaryFolder } from '../processes.ts';
 import { sampleFiles } from './sample-files.ts';
 
