@@ -14,7 +14,6 @@ import { type Figures, computeFigures, fleetStates, findNeeds, type Stats, useSt
 import { Needs } from './needs.tsx';
 import { formatAmount } from './usage/format.ts';
 import { RecentActivity } from './recent-activity.tsx';
-import { RunningJobs } from './running.tsx';
 import './overview.css';
 
 /** Loaded on demand, because it includes the worker dialogs. */
@@ -32,6 +31,11 @@ const FleetPicture = lazy(() =>
 /** Loaded on demand, because it reads the errors of jobs. */
 const FailureCauses = lazy(() =>
   loadPart(async () => ({ default: (await import('./causes/index.tsx')).FailureCauses })),
+);
+
+/** Loaded on demand, because often no job is running. */
+const RunningJobs = lazy(() =>
+  loadPart(async () => ({ default: (await import('./running.tsx')).RunningJobs })),
 );
 
 /** The overview page. Each part is shown to users who may read its data. */
@@ -83,10 +87,29 @@ export function OverviewPage() {
         ) : (
           causes
         )}
-        {seesJobs && !hasGpus && <RunningJobs jobs={running} />}
+        {seesJobs && !hasGpus && <Running jobs={running} />}
         {(may(eventsApi.stream) || may(auditApi.list)) && <RecentActivity />}
       </Suspense>
     </div>
+  );
+}
+
+function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
+  if (jobs.length === 0) return <NothingRuns />;
+  return (
+    <Suspense fallback={<section className="card" aria-busy="true" />}>
+      <RunningJobs jobs={jobs} title="overview.running" />
+    </Suspense>
+  );
+}
+
+function NothingRuns() {
+  const t = useT();
+  return (
+    <section className="card" aria-labelledby="overview-running">
+      <h2 id="overview-running">{t('overview.running')}</h2>
+      <p className="muted">{t('overview.nothingRuns')}</p>
+    </section>
   );
 }
 

@@ -10,16 +10,16 @@ const maxShown = 10;
 
 interface RunningJobsProps {
   readonly jobs: readonly JobView[];
-  readonly title?: 'overview.running' | 'fleet.others';
+  readonly title: 'overview.running' | 'fleet.others';
 }
 
 /** Running jobs, each with progress, time left and loss. */
-export function RunningJobs({ jobs, title = 'overview.running' }: RunningJobsProps) {
+export function RunningJobs({ jobs, title }: RunningJobsProps) {
   const t = useT();
   return (
     <section className="card" aria-labelledby="overview-running">
       <h2 id="overview-running">{t(title)}</h2>
-      {jobs.length === 0 ? <p className="muted">{t('overview.nothingRuns')}</p> : <List jobs={jobs} />}
+      <List jobs={jobs} />
     </section>
   );
 }
