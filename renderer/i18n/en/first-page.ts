@@ -53,6 +53,7 @@ export const firstPage = {
   'state.connecting': 'connecting',
   'state.draining': 'draining',
   'state.offline': 'offline',
+  'state.trouble': 'GPU trouble',
   'state.quarantined': 'quarantined',
   'state.pending': 'pending',
   'state.blocked': 'needs approval',

@@ -64,7 +64,6 @@ export const jobs = {
     '{state, select, waiting {waiting for a machine} running {its machine has started} joined {its worker has joined} ending {ending} other {being ordered}}',
   'jobs.wait.localLimit': '{count, number} blocked by a limit',
   'jobs.wait.closed': '{count, number} closed',
-  'jobs.wait.gpuTrouble': '{count, number} with GPU trouble',
   'jobs.why.silent': 'No heartbeat since {since}; may still be training. Moves to another worker at {until}.',
   'jobs.why.silentOpen': 'No heartbeat since {since}; may still be training.',
   'jobs.why.unconfirmed': 'Stop requested at {since}, not confirmed; cancelled at {until} at the latest.',

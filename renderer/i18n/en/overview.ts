@@ -5,6 +5,7 @@ export const overview = {
   'overview.state.idle': '{count, number} idle',
   'overview.state.busy': '{count, number} busy',
   'overview.state.draining': '{count, number} draining',
+  'overview.state.trouble': '{count, number} with GPU trouble',
   'overview.state.quarantined': '{count, number} quarantined',
   'overview.state.connecting': '{count, number} connecting',
   'overview.state.offline': '{count, number} offline',

@@ -38,7 +38,6 @@ export const workers = {
   'workers.drain.deadline': 'A job that is still running then moves to another worker:',
   'workers.quarantine.says': 'Quarantined, accepts no jobs: {reason}',
   'workers.quarantine.retry': 'Next trial job:',
-  'workers.gpuTrouble': 'GPU trouble',
   'workers.contact.late': 'Heartbeat overdue. Workers send one every 30 seconds.',
   'workers.contact.never': 'never',
   'workers.agent': 'agent {version}',

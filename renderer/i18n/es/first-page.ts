@@ -53,6 +53,7 @@ export const firstPage: Readonly<Record<keyof typeof source, string>> = {
   'state.connecting': 'conectando',
   'state.draining': 'drenando',
   'state.offline': 'sin conexión',
+  'state.trouble': 'problema de GPU',
   'state.quarantined': 'en cuarentena',
   'state.pending': 'pendiente',
   'state.blocked': 'requiere aprobación',

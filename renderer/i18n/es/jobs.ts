@@ -67,7 +67,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
     '{state, select, waiting {esperando una máquina} running {su máquina ha arrancado} joined {su worker se ha unido} ending {terminando} other {pidiéndose}}',
   'jobs.wait.localLimit': '{count, number} bloqueados por un límite',
   'jobs.wait.closed': '{count, number} cerrados',
-  'jobs.wait.gpuTrouble': '{count, number} con problemas de GPU',
   'jobs.why.silent':
     'Sin latidos desde las {since}; quizá siga entrenando. Pasa a otro worker a las {until}.',
   'jobs.why.silentOpen': 'Sin latidos desde las {since}; quizá siga entrenando.',

@@ -6,6 +6,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.state.idle': '{count, number} libres',
   'overview.state.busy': '{count, number} ocupados',
   'overview.state.draining': '{count, number} drenándose',
+  'overview.state.trouble': '{count, number} con problemas de GPU',
   'overview.state.quarantined': '{count, number} en cuarentena',
   'overview.state.connecting': '{count, number} conectándose',
   'overview.state.offline': '{count, number} sin conexión',

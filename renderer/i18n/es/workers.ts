@@ -40,7 +40,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.drain.deadline': 'Un trabajo que entonces siga en ejecución pasa a otro worker:',
   'workers.quarantine.says': 'En cuarentena, no acepta trabajos: {reason}',
   'workers.quarantine.retry': 'Próximo trabajo de prueba:',
-  'workers.gpuTrouble': 'problema de GPU',
   'workers.contact.late': 'Falta un latido. Los workers envían uno cada 30 segundos.',
   'workers.contact.never': 'nunca',
   'workers.agent': 'agente {version}',

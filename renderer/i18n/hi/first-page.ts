@@ -53,6 +53,7 @@ export const firstPage: Readonly<Record<keyof typeof source, string>> = {
   'state.connecting': 'कनेक्ट हो रहा है',
   'state.draining': 'ड्रेन हो रहा है',
   'state.offline': 'ऑफ़लाइन',
+  'state.trouble': 'GPU में समस्या',
   'state.quarantined': 'क्वारंटीन में',
   'state.pending': 'प्रतीक्षा में',
   'state.blocked': 'स्वीकृति आवश्यक',

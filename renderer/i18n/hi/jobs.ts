@@ -65,7 +65,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
     '{state, select, waiting {मशीन की प्रतीक्षा} running {मशीन शुरू हो चुकी है} joined {वर्कर जुड़ चुका है} ending {समाप्त हो रहा है} other {मँगाया जा रहा है}}',
   'jobs.wait.localLimit': '{count, number} सीमा के कारण अवरुद्ध',
   'jobs.wait.closed': '{count, number} बंद',
-  'jobs.wait.gpuTrouble': '{count, number} में GPU समस्या',
   'jobs.why.silent': '{since} से हार्टबीट नहीं, शायद अब भी ट्रेन कर रहा है। {until} पर दूसरे वर्कर को जाएगा।',
   'jobs.why.silentOpen': '{since} से हार्टबीट नहीं, शायद अब भी ट्रेन कर रहा है।',
   'jobs.why.unconfirmed': '{since} पर रुकने का अनुरोध, पुष्टि नहीं; अधिक से अधिक {until} पर रद्द होगा।',

@@ -6,6 +6,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.state.idle': '{count, number} खाली',
   'overview.state.busy': '{count, number} व्यस्त',
   'overview.state.draining': '{count, number} ड्रेन हो रहे',
+  'overview.state.trouble': '{count, number} में GPU समस्या',
   'overview.state.quarantined': '{count, number} क्वारंटीन में',
   'overview.state.connecting': '{count, number} जुड़ रहे',
   'overview.state.offline': '{count, number} ऑफ़लाइन',

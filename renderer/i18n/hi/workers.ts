@@ -40,7 +40,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.drain.deadline': 'तब भी चल रहा जॉब दूसरे वर्कर को दिया जाएगा:',
   'workers.quarantine.says': 'क्वारंटीन में, जॉब नहीं लेता: {reason}',
   'workers.quarantine.retry': 'अगला परीक्षण जॉब:',
-  'workers.gpuTrouble': 'GPU में समस्या',
   'workers.contact.late': 'हार्टबीट देर से है। वर्कर हर 30 सेकंड में एक भेजते हैं।',
   'workers.contact.never': 'कभी नहीं',
   'workers.agent': 'एजेंट {version}',

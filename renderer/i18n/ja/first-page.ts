@@ -53,6 +53,7 @@ export const firstPage: Readonly<Record<keyof typeof source, string>> = {
   'state.connecting': '接続中',
   'state.draining': 'ドレイン中',
   'state.offline': 'オフライン',
+  'state.trouble': 'GPU の異常',
   'state.quarantined': '隔離中',
   'state.pending': '順番待ち',
   'state.blocked': '承認待ち',

@@ -65,7 +65,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
     '{state, select, waiting {マシンを待っています} running {マシンが起動しました} joined {ワーカーが参加しました} ending {終了しています} other {発注しています}}',
   'jobs.wait.localLimit': '上限により不可 {count, number}',
   'jobs.wait.closed': '受付停止中 {count, number}',
-  'jobs.wait.gpuTrouble': 'GPU 障害 {count, number}',
   'jobs.why.silent':
     '{since} からハートビートがなく、学習が続いている可能性があります。{until} に別のワーカーへ移ります。',
   'jobs.why.silentOpen': '{since} からハートビートがなく、学習が続いている可能性があります。',

@@ -6,6 +6,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.state.idle': '待機中 {count, number}',
   'overview.state.busy': '実行中 {count, number}',
   'overview.state.draining': 'ドレイン中 {count, number}',
+  'overview.state.trouble': 'GPU 障害 {count, number}',
   'overview.state.quarantined': '隔離中 {count, number}',
   'overview.state.connecting': '接続中 {count, number}',
   'overview.state.offline': 'オフライン {count, number}',

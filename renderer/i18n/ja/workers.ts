@@ -40,7 +40,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.drain.deadline': '実行中のジョブが別のワーカーへ移る時刻:',
   'workers.quarantine.says': '隔離中、ジョブを受け付けません: {reason}',
   'workers.quarantine.retry': '次の試験ジョブ:',
-  'workers.gpuTrouble': 'GPU の異常',
   'workers.contact.late': 'ハートビートが遅れています。ワーカーは 30 秒ごとに送信します。',
   'workers.contact.never': 'なし',
   'workers.agent': 'v{version}',

@@ -52,6 +52,7 @@ export const firstPage: Readonly<Record<keyof typeof source, string>> = {
   'state.connecting': '连接中',
   'state.draining': '排空中',
   'state.offline': '离线',
+  'state.trouble': 'GPU 故障',
   'state.quarantined': '已隔离',
   'state.pending': '等待中',
   'state.blocked': '待批准',

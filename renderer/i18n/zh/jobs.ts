@@ -63,7 +63,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
     '{state, select, waiting {正在等待机器} running {机器已启动} joined {工作节点已加入} ending {正在结束} other {正在订购}}',
   'jobs.wait.localLimit': '{count, number} 个受限额限制',
   'jobs.wait.closed': '{count, number} 个已关闭',
-  'jobs.wait.gpuTrouble': '{count, number} 个 GPU 有故障',
   'jobs.why.silent': '自 {since} 起没有心跳，可能仍在训练；{until} 转到其他工作节点。',
   'jobs.why.silentOpen': '自 {since} 起没有心跳，可能仍在训练。',
   'jobs.why.unconfirmed': '{since} 已请求停止，尚未确认；最迟 {until} 取消。',

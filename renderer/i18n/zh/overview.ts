@@ -6,6 +6,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.state.idle': '{count, number} 个空闲',
   'overview.state.busy': '{count, number} 个忙碌',
   'overview.state.draining': '{count, number} 个排空中',
+  'overview.state.trouble': '{count, number} 个有 GPU 故障',
   'overview.state.quarantined': '{count, number} 个已隔离',
   'overview.state.connecting': '{count, number} 个连接中',
   'overview.state.offline': '{count, number} 个离线',

@@ -39,7 +39,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.drain.deadline': '届时仍在运行的任务会转到其他工作节点：',
   'workers.quarantine.says': '已隔离，不接受任务：{reason}',
   'workers.quarantine.retry': '下一个试验任务：',
-  'workers.gpuTrouble': 'GPU 故障',
   'workers.contact.late': '心跳超时。工作节点每 30 秒发送一次。',
   'workers.contact.never': '从未',
   'workers.agent': '代理 {version}',

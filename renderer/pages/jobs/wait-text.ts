@@ -11,7 +11,7 @@ const states: Readonly<Record<string, MessageKey>> = {
   closed: 'jobs.wait.closed',
   draining: 'overview.state.draining',
   quarantined: 'overview.state.quarantined',
-  gpu_trouble: 'jobs.wait.gpuTrouble',
+  gpu_trouble: 'overview.state.trouble',
   local_limit: 'jobs.wait.localLimit',
   no_stream: 'overview.state.connecting',
   never_registered: 'overview.state.never',

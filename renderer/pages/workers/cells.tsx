@@ -17,22 +17,6 @@ interface CellProps {
   readonly worker: WorkerView;
 }
 
-/** Whether the worker would be idle, but gets no jobs until its GPU trouble ends. */
-const isHeldByGpu = (worker: WorkerView): boolean =>
-  shownState(worker) === 'idle' && worker.status_reason === 'gpu_trouble';
-
-/** The state of a worker. A worker that gets no jobs because of GPU trouble is not called idle. */
-export function WorkerState({ worker }: CellProps) {
-  const t = useT();
-  if (!isHeldByGpu(worker)) return <State name={shownState(worker)} />;
-  return (
-    <span className="state" data-state="quarantined" title={troubleTexts(t, worker).join('\n')}>
-      <Icon name="trouble" />
-      {t('workers.gpuTrouble')}
-    </span>
-  );
-}
-
 export function StateCell({ worker }: CellProps) {
   const t = useT();
   const reason = reasonText(t, worker);
@@ -40,7 +24,9 @@ export function StateCell({ worker }: CellProps) {
   const deadline = worker.current_job_id === null ? null : (worker.drain?.deadline ?? null);
   return (
     <span className="worker-two-lines">
-      <WorkerState worker={worker} />
+      <span title={troubleTexts(t, worker).join('\n') || undefined}>
+        <State name={shownState(worker)} />
+      </span>
       <span className="muted worker-small worker-tags">
         <LostTag worker={worker} />
         <GpuTroubleTag worker={worker} />
@@ -101,11 +87,11 @@ export function LostTag({ worker }: CellProps) {
 /** Names the GPU problems that the worker reports; renders nothing without any. */
 function GpuTroubleTag({ worker }: CellProps) {
   const t = useT();
-  if (worker.gpu_troubles.length === 0 || isHeldByGpu(worker)) return null;
+  if (worker.gpu_troubles.length === 0 || shownState(worker) === 'trouble') return null;
   return (
     <span className="worker-tag worker-tag-warn" title={troubleTexts(t, worker).join('\n')}>
       <Icon name="trouble" />
-      {t('workers.gpuTrouble')}
+      {t('state.trouble')}
     </span>
   );
 }

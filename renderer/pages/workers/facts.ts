@@ -1,15 +1,29 @@
 import type { WorkerView } from '../../../protocol/worker.ts';
 
 /** The displayed states, in the order in which they are shown. */
-export const shownStates = ['idle', 'busy', 'connecting', 'draining', 'quarantined', 'offline'] as const;
+export const shownStates = [
+  'idle',
+  'busy',
+  'connecting',
+  'draining',
+  'trouble',
+  'quarantined',
+  'offline',
+] as const;
 export type ShownState = (typeof shownStates)[number];
 
 const words: readonly string[] = shownStates;
 export const isShownState = (word: string): word is ShownState => words.includes(word);
 
-/** Returns the state to display: `quarantined` instead of `idle`, because a quarantined worker gets no jobs. */
-export const shownState = ({ status, quarantine }: WorkerView): ShownState =>
-  status === 'idle' && quarantine !== null ? 'quarantined' : status;
+/**
+ * Returns the state to display. An idle worker that gets no jobs is not called idle: it is `quarantined`, or in
+ * `trouble` with its GPUs.
+ */
+export function shownState({ status, quarantine, status_reason: reason }: WorkerView): ShownState {
+  if (status !== 'idle') return status;
+  if (quarantine !== null) return 'quarantined';
+  return reason === 'gpu_trouble' ? 'trouble' : 'idle';
+}
 
 export function countStates(workers: Iterable<WorkerView>): ReadonlyMap<ShownState, number> {
   const counts = new Map<ShownState, number>();

@@ -16,7 +16,9 @@ import { GpusCard } from './gpus.tsx';
 import { JobsCard, EventsCard, DataCard } from './activity.tsx';
 import { UpdateNotice } from '../update/notice.tsx';
 import { Notices, VersionNotice } from './notices.tsx';
-import { LostTag, WorkerState } from '../cells.tsx';
+import { State } from '../../../ui/indicators.tsx';
+import { LostTag } from '../cells.tsx';
+import { shownState } from '../facts.ts';
 import { reasonText } from '../texts.ts';
 import { useRevert, WorkerMenu } from '../worker-menu.tsx';
 
@@ -86,7 +88,7 @@ function Head({ worker }: { readonly worker: WorkerView }) {
     <header className="page-head">
       <div className="worker-title">
         <h1>{worker.name}</h1>
-        <WorkerState worker={worker} />
+        <State name={shownState(worker)} />
         <LostTag worker={worker} />
         {reason !== null && <span className="muted">{reason}</span>}
         {worker.local && <span className="worker-tag">{t('workers.here')}</span>}

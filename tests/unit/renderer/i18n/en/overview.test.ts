@@ -23,6 +23,7 @@ const now = Date.parse('2026-03-02T12:00:00.000Z');
 test('counts workers by status, and the GPUs of connected workers that jobs use', () => {
   const workers = [
     workerView(),
+    workerView({ status_reason: 'gpu_trouble', gpu_count: 0 }),
     workerView({ status: 'busy', current_job_id: jobId('j_1'), gpu_count: 4 }),
     workerView({ status: 'draining', current_job_id: jobId('j_2') }),
     workerView({ status: 'offline', current_job_id: jobId('j_3'), gpu_count: 8 }),
@@ -33,9 +34,9 @@ test('counts workers by status, and the GPUs of connected workers that jobs use'
     job('j_2', { status: 'running', allocated_gpus: [] }),
   );
   expect(computeFigures(workers, jobs, now)).toMatchObject({
-    workers: 5,
-    online: 3,
-    states: { idle: 1, busy: 1, draining: 1, offline: 1, never: 1, connecting: 0, quarantined: 0 },
+    workers: 6,
+    online: 4,
+    states: { idle: 1, busy: 1, draining: 1, trouble: 1, offline: 1, never: 1, connecting: 0, quarantined: 0 },
     gpus: 8,
     gpusBusy: 3,
     waiting: 0,

@@ -26,6 +26,16 @@ test('counts a quarantined worker as quarantined unless it is busy', () => {
   expect(Object.fromEntries(countStates(workers))).toEqual({ quarantined: 1, busy: 2, idle: 1 });
 });
 
+test('does not call a worker idle that gets no jobs because of GPU trouble', () => {
+  const status_reason = 'gpu_trouble';
+  const workers = [
+    workerView({ status_reason }),
+    workerView({ status_reason, status: 'busy' }),
+    workerView({ status_reason, quarantine }),
+  ];
+  expect(workers.map(shownState)).toEqual(['trouble', 'busy', 'quarantined']);
+});
+
 test.each([
   ['NVIDIA GeForce RTX 4090', 'RTX 4090'],
   ['NVIDIA A100-SXM4-80GB', 'A100-SXM4'],
