@@ -92,6 +92,7 @@ export const JobSort = z.enum([
   'progress',
   'eta',
   'loss',
+  'best_loss',
 ]);
 export type JobSort = z.output<typeof JobSort>;
 

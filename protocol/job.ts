@@ -227,6 +227,18 @@ export const Approval = z
   .describe('`wanted`: the job waits for approval. `given`: it was approved.');
 export type Approval = z.infer<typeof Approval>;
 
+/** What an agent reports, and what the server computes from it. */
+export const JobProgress = Progress.extend({
+  best_loss: z
+    .number()
+    .optional()
+    .describe(
+      'Lowest loss of all attempts: the lowest evaluation loss, or else the lowest mean training loss over a tenth of an attempt. Absent without a curve of the loss.',
+    ),
+  best_loss_key: z.string().optional().describe('Key of the curve of `best_loss`, such as `eval_loss`.'),
+}).meta({ id: 'JobProgress', description: 'Progress of a job. Every field is optional.' });
+export type JobProgress = Readonly<z.output<typeof JobProgress>>;
+
 export const JobView = z
   .object({
     id: JobId,
@@ -293,7 +305,9 @@ export const JobView = z
     queued_at: Time.describe('When the job was submitted.'),
     started_at: Time.nullable().describe('When the current or last attempt started; null before that.'),
     completed_at: Time.nullable().describe('When the job ended; null before that.'),
-    progress: Progress.nullable().describe('Latest progress of the trainer; null when it has reported none.'),
+    progress: JobProgress.nullable().describe(
+      'Latest progress of the trainer; null when it has reported none.',
+    ),
     error_message: z.string().nullable().describe('Error of the last attempt as text; null for none.'),
     cause: FailureCause.nullable().describe(
       'Why the last attempt did not complete; null when there is no failure.',

@@ -714,7 +714,7 @@ class JobView(TypedDict, total=False):
     # When the job ended; null before that.
     completed_at: Optional[str]
     # Latest progress of the trainer; null when it has reported none.
-    progress: Optional[Progress]
+    progress: Optional[JobProgress]
     # Error of the last attempt as text; null for none.
     error_message: Optional[str]
     # Why the last attempt did not complete; null when there is no failure.
@@ -748,8 +748,8 @@ class JobParents(TypedDict, total=False):
     parents: List[Dict[str, Any]]
 
 
-class Progress(TypedDict, total=False):
-    """Progress of a trainer. Every field is optional."""
+class JobProgress(TypedDict, total=False):
+    """Progress of a job. Every field is optional."""
 
     # Number of completed steps.
     step: float
@@ -773,6 +773,11 @@ class Progress(TypedDict, total=False):
     last_log: str
     # Other figures of the trainer, by name; at most 64.
     metrics: Dict[str, float]
+    # Lowest loss of all attempts: the lowest evaluation loss, or else the lowest mean training loss
+    # over a tenth of an attempt. Absent without a curve of the loss.
+    best_loss: float
+    # Key of the curve of `best_loss`, such as `eval_loss`.
+    best_loss_key: str
 
 
 class JobWait(TypedDict, total=False):
@@ -973,7 +978,7 @@ class JobDetail(TypedDict, total=False):
     # When the job ended; null before that.
     completed_at: Optional[str]
     # Latest progress of the trainer; null when it has reported none.
-    progress: Optional[Progress]
+    progress: Optional[JobProgress]
     # Error of the last attempt as text; null for none.
     error_message: Optional[str]
     # Why the last attempt did not complete; null when there is no failure.
@@ -2580,7 +2585,7 @@ class Trainyard:
         tag: Union[str, int, bool] = UNSET,
         group: Union[str, int, bool] = UNSET,
         blocked: Union[str, int, bool] = UNSET,
-        sort: Literal["submitted", "name", "state", "priority", "worker", "progress", "eta", "loss"] = UNSET,
+        sort: Literal["submitted", "name", "state", "priority", "worker", "progress", "eta", "loss", "best_loss"] = UNSET,
         order: Literal["asc", "desc"] = UNSET,
         limit: int = UNSET,
         offset: int = UNSET,

@@ -4,6 +4,7 @@ import type {
   Approval,
   FailureCause,
   FinalStatus,
+  JobProgress,
   LiveStatus,
   OnLostContact,
   Requirements,
@@ -13,7 +14,7 @@ import type { JobAbout } from '../../protocol/job-about.ts';
 import type { JobData } from '../../protocol/dataset.ts';
 import type { AfterOn } from '../../protocol/job-dependencies.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
-import type { Closed, Progress } from '../../protocol/reports.ts';
+import type { Closed } from '../../protocol/reports.ts';
 import type { RunLink } from '../../protocol/run-link.ts';
 import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
 import type { Registration } from '../../protocol/worker-api.ts';
@@ -344,7 +345,7 @@ interface JobBase {
   readonly dependencies: Dependencies | null;
   readonly queuedAt: WallMs;
   readonly retriesUsed: number;
-  readonly progress: Progress | null;
+  readonly progress: JobProgress | null;
   /** The newest attempt, live or ended; null before the first dispatch. */
   readonly attempt: Attempt | null;
 }

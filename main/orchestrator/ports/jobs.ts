@@ -4,12 +4,12 @@ import type { JobSort, JobSearch } from '../../../protocol/job-search.ts';
 import type {
   Approval,
   FailureCause,
+  JobProgress,
   JobStatus,
   Requirements,
   ShownStatus,
   TrainerConfig,
 } from '../../../protocol/job.ts';
-import type { Progress } from '../../../protocol/reports.ts';
 import type { RunLink } from '../../../protocol/run-link.ts';
 import type {
   Attempt,
@@ -201,7 +201,7 @@ export interface JobWrites {
    * Otherwise changes nothing and returns false.
    */
   replaceJob(was: Job, next: Job): boolean;
-  setProgress(job: JobId, progress: Progress): void;
+  setProgress(job: JobId, progress: JobProgress): void;
   /** Replaces the notes of people about a job; null removes them. */
   setNotes(job: JobId, notes: string | null): void;
   setLateResult(attempt: AttemptId, late: LateResult): void;

@@ -1,6 +1,11 @@
 import type { JobId } from '../../../protocol/ids.ts';
-import { type AttemptView, type JobView, type NodeView, priorityName } from '../../../protocol/job.ts';
-import type { Progress } from '../../../protocol/reports.ts';
+import {
+  type AttemptView,
+  type JobProgress,
+  type JobView,
+  type NodeView,
+  priorityName,
+} from '../../../protocol/job.ts';
 import { type Core, lastContact } from '../core.ts';
 import { patienceOf } from '../memory/eligibility.ts';
 import { type Attempt, gpusFor, isLive, type Job, type PendingJob, type Worker } from '../model.ts';
@@ -88,7 +93,7 @@ export function workerNameOf(read: Read, id: Worker['id'] | null) {
 }
 
 /** Adds percent and ETA, computed from the other figures, unless the trainer reported them. */
-function completeProgress(progress: Progress, running: boolean): Progress {
+function completeProgress(progress: JobProgress, running: boolean): JobProgress {
   const { step, total_steps: total, steps_per_second: speed } = progress;
   if (step === undefined || total === undefined || total === 0) return progress;
   const percent = Math.min(100, Math.round((step / total) * 1000) / 10);

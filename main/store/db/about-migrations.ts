@@ -50,4 +50,17 @@ export const listMigrations: readonly string[] = [
     ended_at
   ) WHERE ended_at IS NOT NULL;
   `,
+  // Adds the best loss.
+  `
+  DROP INDEX jobs_list;
+  CREATE INDEX jobs_list ON jobs (
+    ord, status, priority, user, worker_id, group_name, tags,
+    (id || char(10) || coalesce(name, '') || char(10) || config_name || char(10) || user || char(10) || coalesce(error, '')),
+    lower(coalesce(name, config_name)),
+    coalesce(progress ->> '$.percent', 100.0 * (progress ->> '$.step') / (progress ->> '$.total_steps')),
+    progress ->> '$.loss',
+    coalesce(progress ->> '$.best_loss', progress ->> '$.loss'),
+    ended_at
+  ) WHERE ended_at IS NOT NULL;
+  `,
 ];

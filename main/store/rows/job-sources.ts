@@ -23,6 +23,7 @@ export const sortValues: Readonly<Record<JobSort, string>> = {
   eta: `iif(j.status = 'running', coalesce(j.progress ->> '$.eta_s', ((j.progress ->> '$.total_steps')
     - (j.progress ->> '$.step')) / nullif(j.progress ->> '$.steps_per_second', 0)), NULL)`,
   loss: "iif(j.status = 'pending', NULL, j.progress ->> '$.loss')",
+  best_loss: `iif(j.status = 'pending', NULL, coalesce(j.progress ->> '$.best_loss', j.progress ->> '$.loss'))`,
 };
 
 /** Matches jobs that have not ended, without scanning those that have. */

@@ -39,6 +39,35 @@ const read = async (query: Readonly<Record<string, string>> = {}, id: JobId = jo
 const seriesOf = async (key: string, query: Readonly<Record<string, string>> = {}) =>
   (await read({ keys: key, ...query })).attempts.flatMap(({ series }) => series.flatMap(each => each.points));
 
+describe('the best loss of a job', () => {
+  const progressOf = async () =>
+    valueOf(await server.admin.call(queueApi.get, { params: { id: job.jobId } })).progress;
+
+  test('is the lowest evaluation loss as soon as there is one, and else the mean of a tenth of the values', async () => {
+    await postPoints(Array.from({ length: 20 }, (_, n) => point(n, { loss: n === 10 ? 0 : 20 - n })));
+    expect(await progressOf()).toMatchObject({ best_loss: 1.5, best_loss_key: 'loss' });
+    await postPoints([point(20, { eval_loss: 4 }), point(21, { eval_loss: 7 })]);
+    expect(await progressOf()).toMatchObject({ best_loss: 4, best_loss_key: 'eval_loss' });
+  });
+
+  test('stays after later progress reports, and counts points that arrive after the end', async () => {
+    await postPoints([point(0, { loss: 4 })]);
+    await rig.report(job, 'running', { progress: { step: 1, loss: 9 } });
+    await expect.poll(progressOf).toMatchObject({ loss: 9, best_loss: 4 });
+    await rig.report(job, 'completed', { exit_code: 0 });
+    await postPoints(Array.from({ length: 30 }, (_, n) => point(n + 1, { loss: 4 })));
+    await postPoints([
+      point(31, { loss: 1 }),
+      point(32, { loss: 1 }),
+      point(33, { loss: 1 }),
+      point(34, { loss: 1 }),
+    ]);
+    expect(await progressOf()).toMatchObject({ loss: 9, best_loss: 1 });
+    const { entries } = valueOf(await server.admin.call(queueApi.list, { query: { sort: 'best_loss' } }));
+    expect(entries.map(({ progress }) => progress?.best_loss)).toEqual([1]);
+  });
+});
+
 describe('posting points', () => {
   test('stores each point once in order, and returns the number of the next one', async () => {
     expect(await postPoints([])).toEqual([

@@ -206,7 +206,14 @@ export function describeSearch(open: OpenStore): void {
         const running = asLive(job, 'running', { workerId: workerId(`w_${order - 2}`) });
         const steps = order === 5 ? [running, asEnded(running, 'completed', { endedAt: at(9) })] : [running];
         await put(store, job, ...steps);
-        const progress = { step: order * 10, total_steps: 100, steps_per_second: 2, loss: 1 / order };
+        const best = order === 4 ? { best_loss: 9 } : {};
+        const progress = {
+          step: order * 10,
+          total_steps: 100,
+          steps_per_second: 2,
+          loss: 1 / order,
+          ...best,
+        };
         await store.write(tx => tx.setProgress(job.id, progress));
       }
     }
@@ -220,6 +227,7 @@ export function describeSearch(open: OpenStore): void {
       ['progress', [3, 4, 5, 2, 1], [5, 4, 3, 2, 1]],
       ['eta', [4, 3, 5, 2, 1], [3, 4, 5, 2, 1]],
       ['loss', [5, 4, 3, 2, 1], [3, 4, 5, 2, 1]],
+      ['best_loss', [5, 3, 4, 2, 1], [4, 3, 5, 2, 1]],
     ])(
       'sorts jobs by %s with unknown values last, and pages by cursor',
       async (sort, ascending, descending) => {

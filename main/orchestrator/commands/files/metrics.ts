@@ -10,6 +10,7 @@ import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { Progress } from '../../../../protocol/reports.ts';
 import { type Core, noteRefusedReport } from '../../core.ts';
 import { notify } from '../../memory/outbox.ts';
+import { isBestLossDue } from '../../rules/best-loss.ts';
 import { hasNanLoss, nanNotification } from '../../rules/notification-rules.ts';
 import {
   metricsRefusal,
@@ -27,9 +28,10 @@ import {
   thin,
   within,
 } from '../../rules/metric-rules.ts';
-import type { Attempt, LiveJob } from '../../model.ts';
+import { type Attempt, isLive, type LiveJob } from '../../model.ts';
 import type { MetricRun, Read, SeriesTail, Tx } from '../../ports/index.ts';
 import { sendsOutputs } from '../../v1-agent.ts';
+import { noteBestLoss } from './best-loss.ts';
 import type { Bucket } from '../../ports/outputs.ts';
 
 /** The curves of one attempt. `offsetMs` is the time from the job's first start to the attempt's. */
@@ -142,7 +144,15 @@ function addPoints(core: Core, tx: Tx, run: MetricRun, points: readonly MetricPo
   }
   const next = runAfter(run, fresh);
   tx.putMetricRun(next);
+  if (isBestLossDue(samples.keys(), run.next, next.next) || hasEnded(tx, run))
+    noteBestLoss(core, tx, run.jobId);
   return next;
+}
+
+/** Whether these may be the last points of the job, so that no later ones correct its best loss. */
+function hasEnded(tx: Tx, { jobId }: MetricRun): boolean {
+  const job = tx.job(jobId);
+  return job !== null && !isLive(job);
 }
 
 function runAfter(run: MetricRun, added: readonly MetricPoint[]): MetricRun {

@@ -15,6 +15,7 @@ import { noteLinks } from './run-links.ts';
 import { applyEvent, startCooldown, markOnline } from '../transitions.ts';
 import { needsCooldown, resumesGivenUpAttempts } from '../../v1-agent.ts';
 import type { Progress } from '../../../../protocol/reports.ts';
+import { noteBestLoss } from '../files/best-loss.ts';
 import { noteProgressPoint } from '../files/metrics.ts';
 
 /** Minimum time between two writes of a job. People cannot read faster updates. */
@@ -39,9 +40,9 @@ export function createProgressBook(core: Core): ProgressBook {
   const write = (tx: Tx, jobId: JobId, progress: Progress): void => {
     const job = tx.job(jobId);
     if (job === null || !isLive(job)) return;
-    const merged = { ...job.progress, ...progress };
-    tx.setProgress(jobId, merged);
     noteProgressPoint(core, tx, job, progress);
+    const merged = { ...tx.job(jobId)?.progress, ...progress };
+    tx.setProgress(jobId, merged);
     recordJobEvent(core, tx, 'job.progress', { ...job, progress: merged }, asWorker(job.attempt.workerId));
   };
 
@@ -135,6 +136,7 @@ function apply(
     return applyEvent(core, tx, job, event, asWorker(worker.id));
   }
   progress.flush(tx, job.id, report.progress);
+  noteBestLoss(core, tx, job.id);
   return applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
 }
 

@@ -1,0 +1,18 @@
+import type { JobId } from '../../../../protocol/ids.ts';
+import { type Core, recordJobEvent } from '../../core.ts';
+import { asWorker } from '../../model.ts';
+import type { Tx } from '../../ports/index.ts';
+import { bestLoss, bestLossKey } from '../../rules/best-loss.ts';
+
+/** Computes the best loss of a job from its curves, and stores it with the job, so that lists read no curves. */
+export function noteBestLoss(core: Core, tx: Tx, id: JobId): void {
+  const job = tx.job(id);
+  const key = bestLossKey(tx.metricKeys(id));
+  if (job === null || job.attempt === null || key === null) return;
+  const curves = tx.attempts(id).map(attempt => tx.series(attempt.id, key));
+  const loss = bestLoss(key, curves);
+  if (loss === null || (loss === job.progress?.best_loss && key === job.progress.best_loss_key)) return;
+  const progress = { ...job.progress, best_loss: loss, best_loss_key: key };
+  tx.setProgress(id, progress);
+  recordJobEvent(core, tx, 'job.progress', { ...job, progress }, asWorker(job.attempt.workerId));
+}
