@@ -68,9 +68,15 @@ test('shows the values, results and curves of a group, and its best job', async 
   await expect(table.getByRole('row')).toHaveCount(9);
   for (const key of ['learning_rate', 'rank', 'optimizer'])
     await expect(table.getByRole('columnheader', { name: key, exact: true })).toBeVisible();
-  const best = table.getByRole('row').filter({ hasText: 'Lowest loss' });
+  const best = table.getByRole('row').filter({ has: page.getByText('Best', { exact: true }) });
   await expect(best).toHaveCount(1);
   await expect(best).toContainText('0.0001');
+  await table.getByRole('button', { name: 'Best loss' }).click();
+  await expect(table.getByRole('columnheader', { name: 'Best loss' })).toHaveAttribute(
+    'aria-sort',
+    'ascending',
+  );
+  await expect(table.getByRole('row').nth(1)).toContainText('Best');
   await expect(page.locator('.parallel polyline')).toHaveCount(8);
   await expect(page.locator('.curve-plot')).toBeVisible();
   await expect(page.locator('.curve-legend li')).toHaveCount(8);

@@ -16,7 +16,7 @@ const left = 70;
 /** Parallel coordinates: one line per job through its values and its loss. The job with the lowest loss stands out. */
 export function Parallel({ runs, varied }: ParallelProps) {
   const t = useRunT();
-  const axes = parallelAxes(runs, varied, t('runs.column.loss'), loss => figure(loss, t.language));
+  const axes = parallelAxes(runs, varied, t('runs.column.bestLoss'), loss => figure(loss, t.language));
   const best = lowestLoss(runs.map(({ job }) => job));
   const inOrder = runs.toSorted((a, b) => Number(a.job.id === best) - Number(b.job.id === best));
   const width = left * 2 + gap * (axes.length - 1);

@@ -1,13 +1,15 @@
+import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { shownName } from '../../../protocol/job-about.ts';
 import type { JobView } from '../../../protocol/job.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { State } from '../../ui/indicators.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { formatUsage } from '../overview/usage/format.ts';
-import { lowestLoss } from '../jobs/best.ts';
+import { bestLossOf, lowestLoss } from '../jobs/best.ts';
 import { duration, figure, runTime } from '../jobs/figures.ts';
 import { shownState } from '../jobs/list/filter.ts';
-import { type Run, textOfValue, type Varied } from './runs.ts';
+import { type Run, sortedByBestLoss, textOfValue, type Varied } from './runs.ts';
 import { type RunTranslator, useRunT } from './texts.tsx';
 
 interface ResultsProps {
@@ -15,10 +17,12 @@ interface ResultsProps {
   readonly varied: Varied;
 }
 
-/** One row per job: the values that differ, and its result. */
+/** One row per job: the values that differ, and its result. The title of the best loss sorts by it. */
 export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
   const t = useRunT();
   const now = useNow();
+  const [isByLoss, setByLoss] = useState(false);
+  const shown = useMemo(() => (isByLoss ? sortedByBestLoss(runs) : runs), [isByLoss, runs]);
   const hasCost = runs.some(({ usage }) => typeof usage?.cost === 'number');
   const best = lowestLoss(runs.map(({ job }) => job));
   return (
@@ -35,7 +39,23 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
                   {key}
                 </th>
               ))}
-              {(['step', 'loss', 'ran', 'gpuHours'] as const).map(name => (
+              {(['step', 'loss'] as const).map(name => (
+                <th key={name} scope="col" className="compare-number">
+                  {t(`runs.column.${name}`)}
+                </th>
+              ))}
+              <th
+                scope="col"
+                className="compare-number"
+                title={t('jobs.bestLoss.what')}
+                aria-sort={isByLoss ? 'ascending' : 'none'}
+              >
+                <button type="button" className="table-sort" onClick={() => setByLoss(was => !was)}>
+                  {t('runs.column.bestLoss')}
+                  {isByLoss && <Icon name="up" />}
+                </button>
+              </th>
+              {(['ran', 'gpuHours'] as const).map(name => (
                 <th key={name} scope="col" className="compare-number">
                   {t(`runs.column.${name}`)}
                 </th>
@@ -48,7 +68,7 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
             </tr>
           </thead>
           <tbody>
-            {runs.map(run => (
+            {shown.map(run => (
               <tr key={run.job.id} data-best={run.job.id === best}>
                 <th scope="row" className="compare-name">
                   <Link href={`/jobs/${run.job.id}`} translate="no">
@@ -84,6 +104,7 @@ const costText = ({ usage }: Run, t: RunTranslator): string =>
 
 function numbersOf(job: JobView, now: number, t: RunTranslator): readonly (readonly [string, string])[] {
   const { step, loss } = job.progress ?? {};
+  const best = bestLossOf(job.progress);
   const ran = runTime(job, now);
   const hours =
     ran === null || job.gpu_count === 0
@@ -92,6 +113,7 @@ function numbersOf(job: JobView, now: number, t: RunTranslator): readonly (reado
   return [
     ['step', step === undefined ? '–' : step.toLocaleString(t.language)],
     ['loss', loss === undefined ? '–' : figure(loss, t.language)],
+    ['bestLoss', best === null ? '–' : figure(best, t.language)],
     ['ran', ran === null ? '–' : duration(ran, t.language)],
     ['hours', hours === null ? '–' : formatUsage(t, 'gpu_hours', hours, null)],
   ];

@@ -1,5 +1,6 @@
 import { differingKeys, flatten, type FlatConfig } from '../../../protocol/compare-configs.ts';
 import type { JobUsage, JobView } from '../../../protocol/job.ts';
+import { bestLossOf } from '../jobs/best.ts';
 
 /** A job in a comparison. */
 export interface Run {
@@ -59,6 +60,12 @@ export function onlyDifference(runs: readonly Run[], { keys }: Varied): string |
   return isSweep || runs.every(({ config }) => config !== null) ? key : null;
 }
 
+/** Returns the runs with the best loss first. Those without a loss come last, in their order. */
+export const sortedByBestLoss = (runs: readonly Run[]): readonly Run[] =>
+  runs.toSorted((a, b) => lossForOrder(a) - lossForOrder(b) || 0);
+
+const lossForOrder = ({ job }: Run): number => bestLossOf(job.progress) ?? Number.MAX_VALUE;
+
 export function textOfValue(value: unknown): string {
   if (value === undefined) return '–';
   return typeof value === 'string' ? value : JSON.stringify(value);
@@ -93,7 +100,7 @@ export function parallelAxes(
 }
 
 function lossAxis(runs: readonly Run[], title: string, lossText: (loss: number) => string): ParallelAxis {
-  const losses = runs.flatMap(({ job }) => job.progress?.loss ?? []);
+  const losses = runs.flatMap(({ job }) => bestLossOf(job.progress) ?? []);
   const [min, max] = [Math.min(...losses), Math.max(...losses)];
   const positionOf = (loss: number): number => (min < max ? (loss - min) / (max - min) : 0.5);
   const ends = losses.length === 0 ? [] : [...new Set([min, max])];
@@ -101,8 +108,8 @@ function lossAxis(runs: readonly Run[], title: string, lossText: (loss: number) 
     title,
     ticks: ends.map(loss => ({ text: lossText(loss), at: positionOf(loss) })),
     positionOf({ job }) {
-      const loss = job.progress?.loss;
-      return loss === undefined ? null : positionOf(loss);
+      const loss = bestLossOf(job.progress);
+      return loss === null ? null : positionOf(loss);
     },
   };
 }

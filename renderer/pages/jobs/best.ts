@@ -1,18 +1,30 @@
 /** The best jobs by their loss. */
 import type { JobId } from '../../../protocol/ids.ts';
-import type { JobView } from '../../../protocol/job.ts';
+import type { JobProgress, JobView } from '../../../protocol/job.ts';
 
-/** Returns the job with the lowest loss among those that report one; null if fewer than two do. */
+/**
+ * Returns the best loss of a job; null without one. For a job without a curve of its loss, this is the last loss, as in
+ * the server's order (`main/store/rows/job-sources.ts`).
+ */
+export const bestLossOf = (progress: JobProgress | null): number | null =>
+  progress?.best_loss ?? progress?.loss ?? null;
+
+/** Whether the best loss is one of the training, and not of an evaluation. The two are not comparable. */
+const isOfTraining = ({ progress }: JobView): boolean => (progress?.best_loss_key ?? 'loss') === 'loss';
+
+/**
+ * Returns the job with the best loss; null if fewer than two report one. If at least two have an evaluation loss, only
+ * those are compared.
+ */
 export function lowestLoss(jobs: Iterable<JobView>): JobId | null {
-  let best: { readonly id: JobId; readonly loss: number } | null = null;
-  let count = 0;
-  for (const { id, progress } of jobs) {
-    const loss = progress?.loss;
-    if (loss === undefined) continue;
-    count += 1;
-    if (best === null || loss < best.loss) best = { id, loss };
-  }
-  return count < 2 ? null : (best?.id ?? null);
+  const all = [...jobs].flatMap(job => {
+    const loss = bestLossOf(job.progress);
+    return loss === null ? [] : [{ id: job.id, loss, isOfTraining: isOfTraining(job) }];
+  });
+  const evaluated = all.filter(each => !each.isOfTraining);
+  const compared = evaluated.length > 1 ? evaluated : all.filter(each => each.isOfTraining);
+  if (compared.length < 2) return null;
+  return compared.reduce((best, each) => (each.loss < best.loss ? each : best)).id;
 }
 
 /** Returns the job with the lowest loss of each group. */

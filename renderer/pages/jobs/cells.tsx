@@ -20,6 +20,7 @@ import { useJobActions } from './job-actions.tsx';
 import { BestChip } from './best-chip.tsx';
 import { JobChips } from './job-chips.tsx';
 import { waitText, withTimeLeft } from './wait-text.ts';
+import { BestLoss } from './best-loss.tsx';
 import { Loss } from './loss.tsx';
 
 interface JobProps {
@@ -163,11 +164,14 @@ export function EtaCell({ job: { progress, status } }: JobProps) {
   );
 }
 
-/** Shows nothing for a pending job, because the loss of its last attempt says nothing about the next attempt. */
+/**
+ * Shows the best loss with the course of the latest values, or with a mark for the best job of a group. Shows nothing for
+ * a pending job, because the loss of its last attempt says nothing about the next attempt.
+ */
 export function LossCell({ job }: JobProps) {
   if (isWaiting(job.status)) return null;
-  if (!isFinal(job.status)) return <Loss job={job} />;
-  return <Lines first={<Loss job={job} />} second={<BestChip id={job.id} isShort />} />;
+  if (!isFinal(job.status)) return <Loss job={job} instead={<BestLoss job={job} />} />;
+  return <Lines first={<BestLoss job={job} />} second={<BestChip id={job.id} isShort />} />;
 }
 
 /** Names of several workers that are not longer fit the column; otherwise it shows the first and counts the others. */

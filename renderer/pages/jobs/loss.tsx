@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from 'react';
+import { type ReactNode, useEffect, useMemo } from 'react';
 import { isFinal, type JobView } from '../../../protocol/job.ts';
 import { metricsApi } from '../../../protocol/metrics-api.ts';
 import { useFleet, useMay, usePanel } from '../../app/context.ts';
@@ -9,13 +9,15 @@ import { figure } from './figures.ts';
 
 interface LossProps {
   readonly job: JobView;
+  /** Replaces the latest loss above the sparkline. */
+  readonly instead?: ReactNode;
 }
 
 /**
  * The latest loss of a running job, with its sparkline. It subscribes to the store itself, so that a new loss
  * re-renders only this cell.
  */
-export function Loss({ job }: LossProps) {
+export function Loss({ job, instead }: LossProps) {
   const { id, attempt, status, progress } = job;
   const t = useT();
   const may = useMay();
@@ -29,8 +31,9 @@ export function Loss({ job }: LossProps) {
   );
   const [first] = points;
   const last = points.at(-1);
-  if (progress?.loss === undefined) return null;
-  if (first === undefined || last === undefined || first === last) return figure(progress.loss, t.language);
+  if (progress?.loss === undefined) return instead;
+  const shown = instead ?? figure(progress.loss, t.language);
+  if (first === undefined || last === undefined || first === last) return shown;
   const label = t('jobs.loss.label', {
     first: figure(first.loss, t.language),
     last: figure(last.loss, t.language),
@@ -38,7 +41,7 @@ export function Loss({ job }: LossProps) {
   });
   return (
     <span className="loss" title={label}>
-      <span>{figure(progress.loss, t.language)}</span>
+      <span>{shown}</span>
       <Sparkline points={scaleLosses(points)} label={label} spanMs={Number.POSITIVE_INFINITY} minMs={1} />
     </span>
   );

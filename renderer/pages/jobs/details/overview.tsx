@@ -11,6 +11,8 @@ import { Progress, State } from '../../../ui/indicators.tsx';
 import { failureText, ProgressCell } from '../cells.tsx';
 import { lastErrorLine } from '../error-line.ts';
 import { duration, figure, progressText, speed } from '../figures.ts';
+import { bestLossOf } from '../best.ts';
+import { BestLoss } from '../best-loss.tsx';
 import { Loss } from '../loss.tsx';
 import { aboutConfig, Warnings } from '../warnings.tsx';
 import { Attempts } from './attempts.tsx';
@@ -148,6 +150,7 @@ function figuresOf(job: JobView, t: Translator): readonly Fact[] {
   const candidates: readonly (readonly [string, ReactNode])[] = [
     [t('jobs.fact.eta'), eta === undefined || status !== 'running' ? undefined : duration(eta, t.language)],
     [t('jobs.fact.loss'), loss === undefined ? undefined : <Loss key="loss" job={job} />],
+    [t('jobs.fact.bestLoss'), bestLossOf(progress) === null ? undefined : <BestLoss key="best" job={job} />],
     [t('jobs.fact.speed'), pace === undefined ? undefined : speed(pace, t)],
     [t('jobs.fact.epoch'), epoch === undefined ? undefined : number(epoch)],
     [t('jobs.fact.rate'), rate === undefined ? undefined : number(rate)],

@@ -100,12 +100,13 @@ const plainColumns = (t: Translator): readonly Column<JobView>[] => [
     sortBy: sortValues.eta,
   },
   {
-    id: 'loss',
-    title: t('jobs.column.loss'),
-    width: '56px',
+    id: 'best_loss',
+    title: t('jobs.column.bestLoss'),
+    hint: t('jobs.bestLoss.what'),
+    width: '64px',
     align: 'end',
     cell: job => <cells.LossCell job={job} />,
-    sortBy: sortValues.loss,
+    sortBy: sortValues.best_loss,
   },
   {
     id: 'worker',

@@ -1,6 +1,7 @@
 import { type JobSort, JobSort as Sorts, jobStates, stateOf } from '../../../../protocol/job-search.ts';
 import { shownName } from '../../../../protocol/job-about.ts';
 import { isWaiting, type JobView } from '../../../../protocol/job.ts';
+import { bestLossOf } from '../best.ts';
 import type { Order } from '../../../ui/table-order.ts';
 
 export interface JobOrder {
@@ -30,6 +31,7 @@ export const sortValues: Readonly<Record<JobSort, (job: JobView) => string | num
   },
   eta: job => (job.status === 'running' ? (job.progress?.eta_s ?? null) : null),
   loss: job => (isWaiting(job.status) ? null : (job.progress?.loss ?? null)),
+  best_loss: job => (isWaiting(job.status) ? null : bestLossOf(job.progress)),
 };
 
 /** Compares jobs in this order. Among equal values, the newest job comes first. */

@@ -36,7 +36,16 @@ test('counts workers by status, and the GPUs of connected workers that jobs use'
   expect(computeFigures(workers, jobs, now)).toMatchObject({
     workers: 6,
     online: 4,
-    states: { idle: 1, busy: 1, draining: 1, trouble: 1, offline: 1, never: 1, connecting: 0, quarantined: 0 },
+    states: {
+      idle: 1,
+      busy: 1,
+      draining: 1,
+      trouble: 1,
+      offline: 1,
+      never: 1,
+      connecting: 0,
+      quarantined: 0,
+    },
     gpus: 8,
     gpusBusy: 3,
     waiting: 0,

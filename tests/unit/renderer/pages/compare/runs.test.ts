@@ -4,6 +4,7 @@ import {
   onlyDifference,
   parallelAxes,
   type Run,
+  sortedByBestLoss,
   variedKeys,
   whyNoneDiffers,
 } from '../../../../../renderer/pages/compare/runs.ts';
@@ -78,6 +79,16 @@ test('parallelAxes spaces values evenly in order of size, and the loss by its va
   ]);
   expect(runs.map(entry => loss?.positionOf(entry))).toEqual([0, 0.25, 1]);
   expect(loss?.positionOf(run('j_4'))).toBeNull();
+});
+
+test('sortedByBestLoss puts the best loss first, and jobs without a loss last', () => {
+  const runs = [
+    run('j_0'),
+    withLoss('j_1', 5),
+    run('j_2', { progress: { loss: 9, best_loss: 1 } }),
+    run('j_3'),
+  ];
+  expect(sortedByBestLoss(runs).map(({ job }) => job.id)).toEqual(['j_2', 'j_1', 'j_0', 'j_3']);
 });
 
 test('parseSelection reads a group, or at most eight different valid ids', () => {

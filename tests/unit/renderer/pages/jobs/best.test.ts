@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bestOfGroups, lowestLoss } from '../../../../../renderer/pages/jobs/best.ts';
+import { bestLossOf, bestOfGroups, lowestLoss } from '../../../../../renderer/pages/jobs/best.ts';
 import { jobView } from '../../../../support/job-view.ts';
 
 const job = (id: string, loss: number | null, group: string | null = null) =>
@@ -11,6 +11,20 @@ const best = (...jobs: readonly ReturnType<typeof job>[]) => [
 test('lowestLoss returns the job with the lowest loss, if at least two report one', () => {
   expect(lowestLoss([job('j_1', 2), job('j_2', 1), job('j_3', null)])).toBe('j_2');
   expect(lowestLoss([job('j_1', 2), job('j_3', null)])).toBeNull();
+});
+
+test('lowestLoss compares only evaluation losses if at least two jobs report one', () => {
+  const evaluated = (id: string, best_loss: number) =>
+    jobView({ id, job_id: id, progress: { loss: 0.1, best_loss, best_loss_key: 'eval_loss' } });
+  const trained = [job('j_3', 0.2), job('j_4', 0.3)];
+  expect(lowestLoss([evaluated('j_1', 2), evaluated('j_2', 1), ...trained])).toBe('j_2');
+  expect(lowestLoss([evaluated('j_1', 0.01), ...trained])).toBe('j_3');
+});
+
+test('bestLossOf returns the best loss, or the last one of a job without a curve', () => {
+  expect(bestLossOf({ loss: 3, best_loss: 2 })).toBe(2);
+  expect(bestLossOf({ loss: 3 })).toBe(3);
+  expect([bestLossOf({ step: 1 }), bestLossOf(null)]).toEqual([null, null]);
 });
 
 test('bestOfGroups finds the best job of each group, and none for jobs without a group', () => {

@@ -65,7 +65,7 @@ describe('the job order', () => {
       config_name: 'Alpha',
       status: 'running',
       ...onWorker('Rig'),
-      progress: { percent: 40, eta_s: 9, loss: 2 },
+      progress: { percent: 40, eta_s: 9, loss: 2, best_loss: 0.5 },
     }),
     job('c', 3, {
       config_name: 'alpha',
@@ -85,6 +85,7 @@ describe('the job order', () => {
     ['progress', 'bcda', 'cbda'],
     ['eta', 'bdca', 'bdca'],
     ['loss', 'cbda', 'bcda'],
+    ['best_loss', 'bcda', 'cbda'],
   ])('sorts unknown values last when sorting by %s', (sort, ascending, descending) => {
     const sorted = (isDescending: boolean): string =>
       jobs
