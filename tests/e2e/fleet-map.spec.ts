@@ -103,7 +103,7 @@ test('shows the job of a worker with percent, time left and newest sample on its
   const card = page.locator('.rig-card').filter({ has: page.getByRole('link', { name: 'atlas' }) });
   await expect(card.getByRole('link', { name: 'flowers', exact: true })).toBeVisible();
   await expect(card.getByRole('progressbar')).toBeVisible();
-  await expect(card.getByText(/^Free in 10m/)).toBeVisible();
+  await expect(card.getByText(/^Free in about 10m/)).toBeVisible();
   await expect(card.getByRole('img', { name: 'Newest sample of flowers' })).toBeVisible();
 });
 

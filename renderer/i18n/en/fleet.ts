@@ -56,10 +56,13 @@ export const fleet = {
   'causes.cause': '{count, number} × {cause}',
   'causes.jobs': '{names} and {more, number} more',
   'free.now': 'Free now',
-  'free.in': 'Free in {time} ({clock})',
-  'free.ends': 'Job ends in {time} ({clock})',
-  'free.unknown': 'Free at an unknown time: the job reports no progress',
-  'free.next': 'Next:',
+  'free.in': 'Free in about {time} ({clock})',
+  'free.ends': 'Job ends in about {time} ({clock})',
+  'free.unknown': 'Free when {job} ends; no estimate yet',
+  'free.endsUnknown': 'No estimate yet of when {job} ends',
+  'free.queued': '{count, plural, one {then # queued job:} other {then # queued jobs, first}}',
+  'free.queuedAtLeast':
+    '{count, plural, one {then # or more queued jobs, first} other {then # or more queued jobs, first}}',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type FleetKey = keyof typeof fleet;

@@ -58,8 +58,12 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'causes.cause': '{count, number} × {cause}',
   'causes.jobs': '{names} y {more, number} más',
   'free.now': 'Libre ahora',
-  'free.in': 'Libre en {time} ({clock})',
-  'free.ends': 'El trabajo acaba en {time} ({clock})',
-  'free.unknown': 'No se sabe cuándo queda libre: el trabajo no informa de su progreso',
-  'free.next': 'Siguiente:',
+  'free.in': 'Libre en unos {time} ({clock})',
+  'free.ends': 'El trabajo acaba en unos {time} ({clock})',
+  'free.unknown': 'Libre cuando acabe {job}; aún sin estimación',
+  'free.endsUnknown': 'Aún no se puede estimar cuándo acaba {job}',
+  'free.queued':
+    '{count, plural, one {después, # trabajo en cola:} other {después, # trabajos en cola, primero}}',
+  'free.queuedAtLeast':
+    '{count, plural, one {después, # trabajo o más en cola, primero} other {después, # trabajos o más en cola, primero}}',
 };

@@ -56,8 +56,11 @@ export const fleet: Readonly<Record<FleetKey, string>> = {
   'causes.cause': '{count, number} × {cause}',
   'causes.jobs': '{names} और {more, number} अन्य',
   'free.now': 'अभी खाली',
-  'free.in': '{time} में खाली ({clock})',
-  'free.ends': 'जॉब {time} में समाप्त ({clock})',
-  'free.unknown': 'कब खाली होगा, पता नहीं: जॉब प्रगति नहीं बताता',
-  'free.next': 'अगला:',
+  'free.in': 'लगभग {time} में खाली ({clock})',
+  'free.ends': 'जॉब लगभग {time} में समाप्त ({clock})',
+  'free.unknown': '{job} के समाप्त होने पर खाली; अभी कोई अनुमान नहीं',
+  'free.endsUnknown': '{job} कब समाप्त होगा, इसका अभी अनुमान नहीं',
+  'free.queued': '{count, plural, one {फिर कतार में # जॉब:} other {फिर कतार में # जॉब, पहला}}',
+  'free.queuedAtLeast':
+    '{count, plural, one {फिर कतार में # या अधिक जॉब, पहला} other {फिर कतार में # या अधिक जॉब, पहला}}',
 };

@@ -56,6 +56,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.update.failed': 'अपडेट विफल',
   'workers.update.stopped': 'अपडेट रोका गया',
   'workers.job.of': 'जॉब {name}',
+  'workers.free.now': 'अभी खाली',
+  'workers.free.in': '{time} में खाली',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, one {# और} other {# और}}',
   'workers.select': '{name} चुनें',

@@ -1,14 +1,16 @@
 import { Link } from 'wouter';
 import { shownName } from '../../../protocol/job-about.ts';
+import type { JobView } from '../../../protocol/job.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useFleet } from '../../app/context.ts';
 import { JobLink } from '../../app/links.tsx';
-import { useT } from '../../i18n/index.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
 import { keptMs, type LoadSample } from '../../state/sparklines.ts';
 import { Progress, Sparkline, State } from '../../ui/indicators.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ShortName } from '../../ui/short-name.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
+import { duration } from '../jobs/figures.ts';
 import { contactLevel, shownState, vramTotal } from './facts.ts';
 import { figure, gpusText, lostText, reasonText, troubleTexts } from './texts.ts';
 import { compareAgentVersion, useProvidedServerVersion } from './server-version.ts';
@@ -170,12 +172,22 @@ export function LoadCell({ worker }: CellProps) {
   );
 }
 
+interface JobCellProps extends CellProps {
+  /** Says when the worker is free, instead of the step. */
+  readonly showsFree?: boolean;
+}
+
 /** Shows the current job and its step. A new step re-renders only this cell, not the row. */
-export function JobCell({ worker }: CellProps) {
+export function JobCell({ worker, showsFree = false }: JobCellProps) {
   const t = useT();
   const id = worker.current_job_id;
   const job = useFleet(state => (id === null ? undefined : state.fleet.jobs.get(id)));
-  if (id === null) return <span className="muted">{t('time.none')}</span>;
+  if (id === null)
+    return (
+      <span className="muted">
+        {t(showsFree && shownState(worker) === 'idle' ? 'workers.free.now' : 'time.none')}
+      </span>
+    );
   const name = job === undefined ? id : shownName(job);
   const { step, total_steps: total, percent } = job?.progress ?? {};
   const done = percent ?? (step === undefined || !total ? null : (100 * step) / total);
@@ -183,16 +195,24 @@ export function JobCell({ worker }: CellProps) {
     step === undefined || total === undefined
       ? t(`state.${job?.status ?? 'running'}`)
       : t('workers.job.steps', { step: figure(t, step), total: figure(t, total) });
+  const free = showsFree && job !== undefined ? freeText(t, worker, job) : null;
   return (
     <span className="worker-two-lines">
       <JobLink id={id} title={name} label={name}>
         <ShortName name={name} />
       </JobLink>
-      <span className="worker-small muted">
-        <Progress label={t('workers.job.of', { name })} percent={done} text={steps} />
+      <span className="worker-small muted" title={free === null ? undefined : steps}>
+        <Progress label={t('workers.job.of', { name })} percent={done} text={free ?? steps} />
       </span>
     </span>
   );
+}
+
+/** Null while no estimate is known, and for a worker that accepts no more jobs. */
+function freeText(t: Translator, worker: WorkerView, { progress }: JobView): string | null {
+  if (shownState(worker) !== 'busy' || worker.quarantine !== null || progress?.eta_s === undefined)
+    return null;
+  return t('workers.free.in', { time: duration(progress.eta_s, t.language) });
 }
 
 export function ContactCell({ worker }: CellProps) {

@@ -53,7 +53,7 @@ export function useColumns(): readonly Column<WorkerView>[] {
         id: 'job',
         title: t('workers.column.job'),
         width: 'minmax(120px, 1.6fr)',
-        cell: worker => <JobCell worker={worker} />,
+        cell: worker => <JobCell worker={worker} showsFree />,
         sortBy: worker => worker.current_job_id ?? '',
       },
       {

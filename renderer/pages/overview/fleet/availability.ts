@@ -3,7 +3,7 @@ import type { ValueOf } from '../../../../protocol/client.ts';
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { shownName } from '../../../../protocol/job-about.ts';
-import type { timelineApi } from '../../../../protocol/timeline-api.ts';
+import { maxPredictions, type timelineApi } from '../../../../protocol/timeline-api.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 
 /** The predictions of the server for all workers. */
@@ -16,6 +16,10 @@ export interface Availability {
   readonly endsAt: number | null;
   /** The pending job that will probably start next on this worker. */
   readonly next: { readonly id: JobId; readonly name: string } | null;
+  /** Number of pending jobs that will probably run on this worker. */
+  readonly queued: number;
+  /** Whether more may follow, because the server predicts only the first jobs of the queue. */
+  readonly mayQueueMore: boolean;
 }
 
 /** `now` in ms since 1970. Without an outlook, only the progress of the current job is known. */
@@ -31,7 +35,7 @@ export function availabilityOf(
   return {
     kind: isClosed || isHeldBack ? 'closed' : isBusy ? 'busy' : 'free',
     endsAt: isBusy ? endOf(worker, job, outlook, now) : null,
-    next: isClosed || isHeldBack ? null : nextOn(worker.id, outlook),
+    ...(isClosed || isHeldBack ? noneQueued : queuedOn(worker.id, outlook)),
   };
 }
 
@@ -48,10 +52,19 @@ function endOf(
   return eta === undefined ? null : now + 1_000 * eta;
 }
 
-function nextOn(id: WorkerId, outlook: Outlook | null): Availability['next'] {
-  const first = outlook?.predictions
+type Queued = Pick<Availability, 'next' | 'queued' | 'mayQueueMore'>;
+
+const noneQueued: Queued = { next: null, queued: 0, mayQueueMore: false };
+
+function queuedOn(id: WorkerId, outlook: Outlook | null): Queued {
+  if (outlook === null) return noneQueued;
+  const own = outlook.predictions
     .filter(({ worker_ids: ids }) => ids.includes(id))
-    .toSorted((a, b) => Date.parse(a.starts_at) - Date.parse(b.starts_at))[0];
-  const job = outlook?.jobs.find(each => each.id === first?.job_id);
-  return job === undefined ? null : { id: job.id, name: shownName(job) };
+    .toSorted((a, b) => Date.parse(a.starts_at) - Date.parse(b.starts_at));
+  const job = outlook.jobs.find(each => each.id === own[0]?.job_id);
+  return {
+    next: job === undefined ? null : { id: job.id, name: shownName(job) },
+    queued: own.length,
+    mayQueueMore: outlook.predictions.length >= maxPredictions,
+  };
 }

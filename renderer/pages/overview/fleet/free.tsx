@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react';
-import type { WorkerId } from '../../../../protocol/ids.ts';
+import { shownName } from '../../../../protocol/job-about.ts';
 import { timelineApi } from '../../../../protocol/timeline-api.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { useFleet, usePanel } from '../../../app/context.ts';
@@ -18,14 +18,8 @@ const readDelayMs = 15_000;
 /** Predicted starts later than this are not shown. */
 const aheadMs = 14 * 86_400_000;
 
-interface OutlookProps {
-  /** Only the predictions for this worker. */
-  readonly workerId?: WorkerId;
-  readonly children: ReactNode;
-}
-
 /** Provides the predictions for the cards below. Reads them again after events, and every minute. */
-export function OutlookProvider({ workerId, children }: OutlookProps) {
+export function OutlookProvider({ children }: { readonly children: ReactNode }) {
   const { client, may } = usePanel();
   const isAllowed = may(timelineApi.read);
   const [outlook, setOutlook] = useState<Outlook | null>(null);
@@ -36,18 +30,17 @@ export function OutlookProvider({ workerId, children }: OutlookProps) {
       const query = {
         from: new Date(now).toISOString(),
         to: new Date(now + aheadMs).toISOString(),
-        ...(workerId !== undefined && { worker_id: workerId }),
       };
       const answer = await client.call(timelineApi.read, { query, signal });
       if (answer.ok && !signal.aborted) setOutlook(answer.value);
     },
-    [client, isAllowed, workerId],
+    [client, isAllowed],
   );
   useEventReads(read, readDelayMs, useNow(60_000));
   return <OutlookContext value={outlook}>{children}</OutlookContext>;
 }
 
-/** Says when the worker is free, and which job comes next. Renders nothing for an offline worker. */
+/** Says when the worker is free, and which jobs follow. Renders nothing for an offline worker. */
 export function FreeLine({ worker }: { readonly worker: WorkerView }) {
   const t = useFleetTexts();
   const outlook = useContext(OutlookContext);
@@ -58,33 +51,35 @@ export function FreeLine({ worker }: { readonly worker: WorkerView }) {
   if (worker.status === 'offline') return null;
   return (
     <p className="rig-free" data-free={availability.kind === 'free'}>
-      <span>{freeText(t, availability, id !== null, now)}</span>
-      {availability.next !== null && <Next {...availability.next} />}
+      <span>{freeText(t, availability, job === undefined ? id : shownName(job), now)}</span>
+      <Queued {...availability} />
     </p>
   );
 }
 
+/** `job` is the name of the current job; null for none. */
 function freeText(
   t: FleetTranslator,
-  { kind, endsAt, next }: Availability,
-  hasJob: boolean,
+  { kind, endsAt }: Availability,
+  job: string | null,
   now: number,
 ): string {
-  if (!hasJob) return kind === 'free' ? t('free.now') : t('fleet.noJob');
-  if (endsAt === null) return t('free.unknown');
+  if (job === null) return kind === 'free' ? t('free.now') : t('fleet.noJob');
+  // A worker that accepts no more jobs is not free when its current one ends.
+  const willBeFree = kind === 'busy';
+  if (endsAt === null) return t(willBeFree ? 'free.unknown' : 'free.endsUnknown', { job });
   const time = duration((endsAt - now) / 1_000, t.language);
-  // A worker with another job to come is not free when its current one ends.
-  const key = kind === 'busy' && next === null ? 'free.in' : 'free.ends';
-  return t(key, { time, clock: clock(new Date(endsAt).toISOString(), t) });
+  return t(willBeFree ? 'free.in' : 'free.ends', { time, clock: clock(new Date(endsAt).toISOString(), t) });
 }
 
-function Next({ id, name }: { readonly id: string; readonly name: string }) {
+function Queued({ next, queued, mayQueueMore }: Pick<Availability, 'next' | 'queued' | 'mayQueueMore'>) {
   const t = useFleetTexts();
+  if (next === null) return null;
   return (
     <span className="rig-next">
-      {t('free.next')}{' '}
-      <JobLink id={id} title={name}>
-        {name}
+      {t(mayQueueMore ? 'free.queuedAtLeast' : 'free.queued', { count: queued })}{' '}
+      <JobLink id={next.id} title={next.name}>
+        {next.name}
       </JobLink>
     </span>
   );

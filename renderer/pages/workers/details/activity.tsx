@@ -33,7 +33,7 @@ export function JobsCard({ worker }: { readonly worker: WorkerView }) {
       <LoadFailure failure={failure} />
       {worker.current_job_id !== null && <JobCell worker={worker} />}
       <FleetTexts>
-        <OutlookProvider workerId={worker.id}>
+        <OutlookProvider>
           <FreeLine worker={worker} />
         </OutlookProvider>
       </FleetTexts>

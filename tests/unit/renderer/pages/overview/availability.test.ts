@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../../protocol/ids.ts';
+import { maxPredictions } from '../../../../../protocol/timeline-api.ts';
 import { jobView } from '../../../../support/job-view.ts';
 import { availabilityOf, type Outlook } from '../../../../../renderer/pages/overview/fleet/availability.ts';
 import { jobId, workerId, workerView } from '../../worker-builders.ts';
@@ -32,16 +33,36 @@ test('is busy until the predicted end, or otherwise until the end estimated from
     kind: 'busy',
     endsAt: now + 5 * 60_000,
     next: null,
+    queued: 0,
+    mayQueueMore: false,
   });
   expect(availabilityOf(busy, running, null, now).endsAt).toBe(now + 60_000);
   expect(availabilityOf(busy, undefined, null, now).endsAt).toBeNull();
 });
 
-test('returns the next job of this worker', () => {
+test('returns the next job of this worker, and how many are queued for it', () => {
   const predictions = [prediction('j_3', 9), prediction('j_2', 5), prediction('j_9', 1, 'w_2')];
-  expect(availabilityOf(busy, running, outlook({ predictions }), now).next).toEqual({
-    id: 'j_2',
-    name: 'config-j_2',
+  const next = { id: 'j_2', name: 'config-j_2' };
+  expect(availabilityOf(busy, running, outlook({ predictions }), now)).toMatchObject({
+    next,
+    queued: 2,
+    mayQueueMore: false,
+  });
+  const many = Array.from({ length: maxPredictions }, () => prediction('j_2', 5));
+  expect(availabilityOf(busy, running, outlook({ predictions: many }), now)).toMatchObject({
+    next,
+    queued: maxPredictions,
+    mayQueueMore: true,
+  });
+});
+
+test('expects no queued jobs on a worker that accepts none', () => {
+  const held = { ...busy, status_reason: 'gpu_trouble' as const };
+  const predicted = outlook({ predictions: [prediction('j_2', 5)] });
+  expect(availabilityOf(held, running, predicted, now)).toMatchObject({
+    kind: 'closed',
+    next: null,
+    queued: 0,
   });
 });
 
