@@ -23,7 +23,13 @@ export const DatasetView = z
     workers: z
       .array(z.string())
       .optional()
-      .describe('Names of at most 20 workers that have it on their rig. Only lists have them.'),
+      .describe(
+        'Names of at most 20 workers that have it on their rig. Only in lists, for callers with `admin.workers`.',
+      ),
+    workers_count: z
+      .number()
+      .optional()
+      .describe('Number of workers that have it on their rig; present if `workers` is.'),
   })
   .meta({ id: 'DatasetView', description: 'A version of a dataset.' });
 export type DatasetView = z.output<typeof DatasetView>;

@@ -1313,8 +1313,11 @@ class DatasetView(TypedDict, total=False):
     jobs: float
     # Whether it is the newest version with this name and owner.
     newest: bool
-    # Names of at most 20 workers that have it on their rig. Only lists have them.
+    # Names of at most 20 workers that have it on their rig. Only in lists, for callers with
+    # `admin.workers`.
     workers: List[str]
+    # Number of workers that have it on their rig; present if `workers` is.
+    workers_count: float
 
 
 class LogLine(TypedDict, total=False):

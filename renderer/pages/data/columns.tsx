@@ -1,11 +1,12 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
+import { workersApi } from '../../../protocol/admin-api.ts';
 import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts';
 import { useMay } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { Count, Pinned, Size, Version } from './cells.tsx';
+import { Count, Pinned, Rigs, Size, Version } from './cells.tsx';
 import type { Dataset } from './datasets.ts';
 import { DatasetMenu, VersionMenu } from './menus.tsx';
 import type { RequestDeletion } from './use-deletion.tsx';
@@ -21,14 +22,15 @@ export function useDatasetColumns(
   const t = useT();
   const may = useMay();
   const mayChange = may(datasetsApi.pin);
+  const seesWorkers = may(workersApi.list);
   return useMemo(() => {
-    const plain = datasetColumns(t);
+    const plain = datasetColumns(t, seesWorkers);
     if (!mayChange) return plain;
     return [
       ...plain,
       menuColumn(t, row => <DatasetMenu dataset={row} onDelete={requestDeletion} onDone={onDone} />),
     ];
-  }, [t, mayChange, requestDeletion, onDone]);
+  }, [t, mayChange, seesWorkers, requestDeletion, onDone]);
 }
 
 /** Columns of one dataset: a row is a version. */
@@ -40,9 +42,10 @@ export function useVersionColumns(
   const t = useT();
   const may = useMay();
   const mayChange = may(datasetsApi.pin);
+  const seesWorkers = may(workersApi.list);
   const isOnly = versions.length === 1;
   return useMemo(() => {
-    const plain = versionColumns(t);
+    const plain = versionColumns(t, seesWorkers);
     if (!mayChange) return plain;
     const menu = (version: DatasetView) => (
       <VersionMenu
@@ -58,7 +61,7 @@ export function useVersionColumns(
       />
     );
     return [...plain, menuColumn(t, menu)];
-  }, [t, mayChange, isOnly, name, requestDeletion, onDone]);
+  }, [t, mayChange, seesWorkers, isOnly, name, requestDeletion, onDone]);
 }
 
 const menuColumn = <R,>(t: Translator, cell: Column<R>['cell']): Column<R> => ({
@@ -70,7 +73,25 @@ const menuColumn = <R,>(t: Translator, cell: Column<R>['cell']): Column<R> => ({
   cell,
 });
 
-const datasetColumns = (t: Translator): readonly Column<Dataset>[] => [
+/** The column with the rigs that have a version, for users who may list workers. */
+const rigColumns = <R,>(
+  t: Translator,
+  seesWorkers: boolean,
+  versionOf: (row: R) => DatasetView,
+): readonly Column<R>[] =>
+  seesWorkers
+    ? [
+        {
+          id: 'workers',
+          title: t('data.column.workers'),
+          width: 'minmax(120px, 1.5fr)',
+          cell: row => <Rigs dataset={versionOf(row)} />,
+          sortBy: row => versionOf(row).workers_count ?? null,
+        },
+      ]
+    : [];
+
+const datasetColumns = (t: Translator, seesWorkers: boolean): readonly Column<Dataset>[] => [
   {
     id: 'name',
     title: t('data.column.name'),
@@ -80,18 +101,13 @@ const datasetColumns = (t: Translator): readonly Column<Dataset>[] => [
         <Link href={`/data/${newest.id}`} title={name} translate="no">
           {name}
         </Link>
-        {versions.length > 1 && (
-          <span className="muted">{t('data.versions', { count: versions.length })}</span>
-        )}
+        <span className="muted data-version">
+          <Version version={newest.version} />
+          {versions.length > 1 && t('data.versions', { count: versions.length })}
+        </span>
       </span>
     ),
     sortBy: ({ name }) => name,
-  },
-  {
-    id: 'version',
-    title: t('data.column.version'),
-    width: '116px',
-    cell: ({ newest }) => <Version version={newest.version} />,
   },
   {
     id: 'files',
@@ -109,6 +125,7 @@ const datasetColumns = (t: Translator): readonly Column<Dataset>[] => [
     cell: ({ newest }) => <Size bytes={newest.bytes} />,
     sortBy: ({ newest }) => newest.bytes,
   },
+  ...rigColumns(t, seesWorkers, (row: Dataset) => row.newest),
   {
     id: 'owner',
     title: t('data.column.owner'),
@@ -144,7 +161,7 @@ const datasetColumns = (t: Translator): readonly Column<Dataset>[] => [
   },
 ];
 
-const versionColumns = (t: Translator): readonly Column<DatasetView>[] => [
+const versionColumns = (t: Translator, seesWorkers: boolean): readonly Column<DatasetView>[] => [
   {
     id: 'version',
     title: t('data.column.version'),
@@ -187,16 +204,7 @@ const versionColumns = (t: Translator): readonly Column<DatasetView>[] => [
     cell: ({ jobs }) => <Count value={jobs} />,
     sortBy: ({ jobs }) => jobs,
   },
-  {
-    id: 'workers',
-    title: t('data.column.workers'),
-    width: 'minmax(110px, 2fr)',
-    cell: ({ workers = [] }) => (
-      <span translate="no" title={workers.join(', ')}>
-        {workers.length === 0 ? t('time.none') : workers.join(', ')}
-      </span>
-    ),
-  },
+  ...rigColumns(t, seesWorkers, (row: DatasetView) => row),
   {
     id: 'pinned',
     title: t('data.column.pinned'),

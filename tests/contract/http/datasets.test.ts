@@ -304,6 +304,23 @@ describe('a job with data', () => {
     ]);
   });
 
+  test('names the workers with a dataset only for users who may list workers', async () => {
+    const viewer = await createUser('vera', ['queue.view']);
+    await openRig(server, 'rig-1', { datasets: [valueOf(await push('photos', photos)).version] });
+    const { datasets } = valueOf(await viewer.client.call(datasetsApi.list, { query: {} }));
+    expect(datasets).toMatchObject([{ name: 'photos' }]);
+    expect(datasets[0]).not.toHaveProperty('workers');
+    expect(datasets[0]).not.toHaveProperty('workers_count');
+  });
+
+  test('counts all workers with a dataset, but names at most 20', async () => {
+    const { version } = valueOf(await push('photos', photos));
+    for (let rig = 1; rig <= 21; rig += 1) await openRig(server, `rig-${rig}`, { datasets: [version] });
+    const [photosView] = (await list()).datasets;
+    expect(photosView?.workers).toHaveLength(20);
+    expect(photosView?.workers_count).toBe(21);
+  });
+
   test('lists the datasets on a worker for users who may see them', async () => {
     const alice = await createUser('alice', ['queue.view.own']);
     const createdVersion = valueOf(await push('photos', photos));
@@ -316,9 +333,9 @@ describe('a job with data', () => {
     expect(valueOf(await listOnRig()).datasets).toMatchObject([
       { id: createdVersion.id, version: createdVersion.version },
     ]);
-    expect((await list()).datasets.map(({ name, workers }) => [name, workers])).toEqual([
-      ['others', []],
-      ['photos', ['rig-1']],
+    expect((await list()).datasets.map(each => [each.name, each.workers, each.workers_count])).toEqual([
+      ['others', [], 0],
+      ['photos', ['rig-1'], 1],
     ]);
     expect(valueOf(await listOnRig(alice)).datasets).toEqual([]);
     await push('photos', { 'a.jpg': 'newer' });

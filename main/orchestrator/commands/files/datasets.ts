@@ -22,6 +22,8 @@ export interface VersionChoice {
   readonly all: boolean;
   /** Selects the versions that are on the rig of this worker; null for all. */
   readonly workerId: WorkerId | null;
+  /** Whether the list names the workers that have each version. */
+  readonly withWorkers: boolean;
 }
 
 /** The versions to prune. A version that a job uses or that is pinned always stays. */
@@ -69,7 +71,7 @@ interface DatasetList {
 /** Returns the filter for a choice; null when the worker does not exist. */
 function chosenBy(
   read: Read,
-  { all, workerId }: VersionChoice,
+  { all, workerId }: Omit<VersionChoice, 'withWorkers'>,
 ): ((version: StoredVersion) => boolean) | null {
   if (workerId === null) return ({ isNewest }) => all || isNewest;
   const worker = read.worker(workerId);
@@ -81,15 +83,19 @@ function chosenBy(
 /** Maximum number of workers that a list names for each version. */
 const maxNamedWorkers = 20;
 
-/** Returns the names of the workers that reported each dataset on their rig, by its digest. */
-function groupByDataset(read: Read): ReadonlyMap<string, string[]> {
-  const names = new Map<string, string[]>();
+/** Returns a function that finds the workers that reported a version on their rig. */
+function createWorkersWith(read: Read): (digest: string) => Pick<DatasetView, 'workers' | 'workers_count'> {
+  const namesByDigest = new Map<string, string[]>();
   for (const { name, agent } of read.workers())
     for (const digest of agent?.datasets ?? []) {
-      const known = names.get(digest) ?? [];
-      if (known.length < maxNamedWorkers) names.set(digest, [...known, name]);
+      const names = namesByDigest.get(digest);
+      if (names === undefined) namesByDigest.set(digest, [name]);
+      else names.push(name);
     }
-  return names;
+  return digest => {
+    const names = namesByDigest.get(digest) ?? [];
+    return { workers: names.slice(0, maxNamedWorkers), workers_count: names.length };
+  };
 }
 
 function createReading(core: Core, limitBytes: number) {
@@ -99,12 +105,12 @@ function createReading(core: Core, limitBytes: number) {
     datasets(filter: DatasetFilter, choice: VersionChoice): Outcome<DatasetList> {
       const isChosen = chosenBy(store, choice);
       if (isChosen === null) return refuse('worker_not_found', `There is no worker ${choice.workerId}`);
-      const workersWith = groupByDataset(store);
+      const workersWith = choice.withWorkers ? createWorkersWith(store) : () => ({});
       return accept({
         datasets: store
           .datasetVersions(filter)
           .filter(isChosen)
-          .map(version => ({ ...viewOf(core, version), workers: workersWith.get(version.digest) ?? [] })),
+          .map(version => ({ ...viewOf(core, version), ...workersWith(version.digest) })),
         storedBytes: store.contentBytes(),
         limitBytes: limitBytes === 0 ? null : limitBytes,
       });

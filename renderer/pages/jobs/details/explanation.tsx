@@ -77,7 +77,11 @@ function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   );
 }
 
-function dataText(datasets: Explanation['workers'][number]['datasets'], t: Translator): readonly string[] {
+/** Says how much of a job's data a worker has; nothing for a job without data. */
+export function dataText(
+  datasets: Explanation['workers'][number]['datasets'],
+  t: Translator,
+): readonly string[] {
   if (datasets === null) return [];
   const { here, wanted } = datasets;
   if (here === wanted) return [t('jobs.explain.hasData')];

@@ -2,18 +2,21 @@ import type { JobDataView, JobDetail } from '../../../../protocol/job.ts';
 import { DatasetLink } from '../../../app/links.tsx';
 import { useT } from '../../../i18n/index.ts';
 import { sizeText } from '../figures.ts';
+import { useDataPlaces } from './use-data-places.ts';
 
 /** The datasets that the worker downloads for the job; renders nothing without any. */
-export function JobData({ job: { data } }: { readonly job: JobDetail }) {
+export const JobData = ({ job }: { readonly job: JobDetail }) => job.data.length > 0 && <DataOf job={job} />;
+
+function DataOf({ job }: { readonly job: JobDetail }) {
   const t = useT();
-  if (data.length === 0) return null;
+  const placesOf = useDataPlaces(job);
   return (
     <section className="card" aria-labelledby="job-data">
       <h2 id="job-data">{t('jobs.detail.data')}</h2>
       <ul className="plain-list job-data">
-        {data.map(each => (
+        {job.data.map(each => (
           <li key={each.path}>
-            <Source data={each} />
+            <Source data={each} places={placesOf(each)} />
           </li>
         ))}
       </ul>
@@ -21,7 +24,13 @@ export function JobData({ job: { data } }: { readonly job: JobDetail }) {
   );
 }
 
-function Source({ data: { path, version, files, bytes, dataset } }: { readonly data: JobDataView }) {
+interface SourceProps {
+  readonly data: JobDataView;
+  /** Where the version is; null while that is unknown. */
+  readonly places: string | null;
+}
+
+function Source({ data: { path, version, files, bytes, dataset }, places }: SourceProps) {
   const t = useT();
   return (
     <>
@@ -38,6 +47,7 @@ function Source({ data: { path, version, files, bytes, dataset } }: { readonly d
         </code>
         <span>{t('data.filesAndSize', { count: files, size: sizeText(bytes, t.language) })}</span>
       </span>
+      {places !== null && <span>{places}</span>}
       <span className="mono muted">{path}</span>
     </>
   );

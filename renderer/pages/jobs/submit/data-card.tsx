@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { type DatasetView, datasetsApi } from '../../../../protocol/datasets-api.ts';
 import { usePanel } from '../../../app/context.ts';
 import { Button } from '../../../ui/button.tsx';
+import { placesText } from '../../data/rigs.ts';
 import { sizeText } from '../figures.ts';
 import { Field } from '../field.tsx';
 import { ConfigText } from './config-parts.tsx';
@@ -54,14 +55,16 @@ function DataChoice({ path, draft: { data }, change }: ChoiceProps) {
   const t = useSubmitT();
   const datasets = useDatasets();
   const chosen = data.find(each => each.path === path);
+  const stored = datasets.find(each => each.version === chosen?.version);
+  const places = stored === undefined ? null : placesText(stored, t);
   const choose = (version: string): void => {
     const others = data.filter(each => each.path !== path);
-    const stored = datasets.find(each => each.version === version);
-    const isFile = stored?.version === chosen?.version ? (chosen?.is_file ?? false) : false;
+    const next = datasets.find(each => each.version === version);
+    const isFile = next?.version === chosen?.version ? (chosen?.is_file ?? false) : false;
     change({ data: version === '' ? others : [...others, { path, version, is_file: isFile }] });
   };
   return (
-    <Field label={path}>
+    <Field label={path} hint={places ?? undefined}>
       {tied => (
         <select {...tied} value={chosen?.version ?? ''} onChange={({ target }) => choose(target.value)}>
           <option value="">{t('submit.dataOnRig')}</option>

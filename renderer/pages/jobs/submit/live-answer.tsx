@@ -3,7 +3,7 @@ import { detailOf } from '../../../api/session.ts';
 import { useFleet } from '../../../app/context.ts';
 import { PoolLink, WorkerLink } from '../../../app/links.tsx';
 import { Icon, type IconName } from '../../../ui/icon.tsx';
-import { checkTexts } from '../details/explanation.tsx';
+import { checkTexts, dataText } from '../details/explanation.tsx';
 import { aboutOutputs, Warnings } from '../warnings.tsx';
 import { Estimates } from './estimates.tsx';
 import { type SubmitTranslator, useSubmitT } from './texts.tsx';
@@ -129,7 +129,10 @@ function Rigs({ answer: { explanation } }: { readonly answer: DryRun }) {
       <ul className="answer-rigs">
         {shown.map(rig => {
           const rank = rankOf(rig);
-          const words = rig.fits ? t('submit.rig.free') : checkTexts(rig.reasons, t).join('; ');
+          const words = [
+            ...(rig.fits ? [t('submit.rig.free')] : checkTexts(rig.reasons, t)),
+            ...dataText(rig.datasets, t),
+          ].join('; ');
           return (
             <li key={rig.worker_id} data-tone={tones[rank]}>
               <Icon name={marks[rank] ?? 'cancelled'} />
