@@ -39,6 +39,7 @@ export const runs = {
   'runs.edit.notes': 'Notes',
   'runs.edit.save': 'Save',
   'runs.compareGroup': 'Compare group',
+  'runs.comparePrevious': 'Compare with previous run',
   'runs.links': 'Experiment trackers',
   'runs.links.onlyThere': 'opens only on {worker}',
 } as const;

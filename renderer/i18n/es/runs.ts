@@ -41,6 +41,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.edit.notes': 'Notas',
   'runs.edit.save': 'Guardar',
   'runs.compareGroup': 'Comparar grupo',
+  'runs.comparePrevious': 'Comparar con la ejecución anterior',
   'runs.links': 'Seguimiento de experimentos',
   'runs.links.onlyThere': 'solo se abre en {worker}',
 };

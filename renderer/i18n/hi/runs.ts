@@ -39,6 +39,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.edit.notes': 'नोट',
   'runs.edit.save': 'सहेजें',
   'runs.compareGroup': 'समूह की तुलना करें',
+  'runs.comparePrevious': 'पिछले रन से तुलना करें',
   'runs.links': 'प्रयोग ट्रैकर',
   'runs.links.onlyThere': 'केवल {worker} पर खुलता है',
 };

@@ -40,6 +40,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.edit.notes': 'メモ',
   'runs.edit.save': '保存',
   'runs.compareGroup': 'グループを比較',
+  'runs.comparePrevious': '前回の実行と比較',
   'runs.links': '実験トラッカー',
   'runs.links.onlyThere': '{worker} 上でのみ開けます',
 };

@@ -39,6 +39,7 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.edit.notes': '备注',
   'runs.edit.save': '保存',
   'runs.compareGroup': '对比该分组',
+  'runs.comparePrevious': '与上一次运行比较',
   'runs.links': '实验跟踪',
   'runs.links.onlyThere': '只能在 {worker} 上打开',
 };

@@ -4,17 +4,18 @@ import type { JobEdit } from '../../../../protocol/job-about.ts';
 import type { JobDetail } from '../../../../protocol/job.ts';
 import { runsApi } from '../../../../protocol/runs-api.ts';
 import { detailOf } from '../../../api/session.ts';
-import { usePanel } from '../../../app/context.ts';
+import { useFleet, usePanel } from '../../../app/context.ts';
 import { Button } from '../../../ui/button.tsx';
 import { RunTexts, useRunT } from '../../compare/texts.tsx';
 import { JobChips } from '../job-chips.tsx';
+import { previousRun } from '../previous-run.ts';
 import { RunLinks } from './run-links.tsx';
 
 interface JobProps {
   readonly job: JobDetail;
 }
 
-/** Tags, group and notes of a job, with an editor for users who may change them. */
+/** Tags, group and notes of a job, and links to comparisons, with an editor for users who may change them. */
 export const JobAbout = ({ job }: JobProps) => (
   <RunTexts>
     <About job={job} />
@@ -24,6 +25,7 @@ export const JobAbout = ({ job }: JobProps) => (
 function About({ job }: JobProps) {
   const t = useRunT();
   const { may } = usePanel();
+  const previous = useFleet(({ fleet }) => previousRun(job, fleet.jobs.values()));
   const [isEditing, setEditing] = useState(false);
   if (isEditing) return <Editor job={job} onClose={() => setEditing(false)} />;
   return (
@@ -34,6 +36,11 @@ function About({ job }: JobProps) {
         {job.group !== null && (
           <Link className="button button-quiet" href={`/compare?group=${encodeURIComponent(job.group)}`}>
             {t('runs.compareGroup')}
+          </Link>
+        )}
+        {previous !== null && (
+          <Link className="button button-quiet" href={`/compare?jobs=${previous},${job.id}`}>
+            {t('runs.comparePrevious')}
           </Link>
         )}
         {may(runsApi.edit, job) && (
