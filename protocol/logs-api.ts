@@ -136,6 +136,12 @@ export const logsApi = {
         .optional()
         .describe('First line to return, starting at 0; without it, the last lines are returned.'),
       limit: z.coerce.number().int().min(1).max(2_000).default(200).describe('Maximum number of lines.'),
+      or_empty: z
+        .stringbool()
+        .default(false)
+        .describe(
+          'Whether a log that has not begun is an empty page with an empty list `attempts` instead of the error `log_not_begun`.',
+        ),
     }),
     reply: LogPage,
   }),

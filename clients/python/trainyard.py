@@ -3502,6 +3502,7 @@ class Trainyard:
         attempt: int = UNSET,
         line: int = UNSET,
         limit: int = UNSET,
+        or_empty: Union[str, int, bool] = UNSET,
     ) -> Dict[str, Any]:
         """Read lines of a job's log: the last ones, or those from `line` on.
 
@@ -3514,8 +3515,11 @@ class Trainyard:
         line: First line to return, starting at 0; without it, the last lines are returned.
 
         limit: Maximum number of lines.
+
+        or_empty: Whether a log that has not begun is an empty page with an empty list `attempts`
+        instead of the error `log_not_begun`.
         """
-        return self._transport.json("GET", _path("/api/queue/{id}/logs", id=id), {"attempt": attempt, "line": line, "limit": limit})
+        return self._transport.json("GET", _path("/api/queue/{id}/logs", id=id), {"attempt": attempt, "line": line, "limit": limit, "or_empty": or_empty})
 
     def follow_log(
         self,

@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import type { Response } from 'express';
 import type { JobId } from '../../../protocol/ids.ts';
-import { type LogLine, type LogState, logsApi, workerLogsApi } from '../../../protocol/logs-api.ts';
+import {
+  type LogLine,
+  type LogPage,
+  type LogState,
+  logsApi,
+  workerLogsApi,
+} from '../../../protocol/logs-api.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import type { LogRef, Orchestrator } from '../../orchestrator/index.ts';
 import type { Log, LogFacts, LogFiles, StoredLine } from '../../orchestrator/ports/index.ts';
@@ -49,8 +55,10 @@ export function mountLogRoutes(router: Router, deps: LogDeps): void {
     const outcome = await orchestrator.files.shipLog(caller.id, params.id, body);
     return outcome.ok ? accept({ success: true as const, next: outcome.value }) : outcome;
   });
-  router.answer(logsApi.read, async ({ params, query: { attempt, line, limit } }) => {
+  router.answer(logsApi.read, async ({ params, query: { attempt, line, limit, or_empty: orEmpty } }) => {
     const log = await findLog(deps, params.id, attempt);
+    if (!log.ok && orEmpty && log.refusal.code === 'log_not_begun')
+      return accept(emptyPage(params.id, attempt ?? 0));
     if (!log.ok) return log;
     const { facts } = log.value;
     const lines = await pageOf(files, log.value, line ?? null, limit);
@@ -152,6 +160,18 @@ const stateOf = (
   first_line: facts.firstLine,
   bytes: facts.bytes,
   is_complete: orchestrator.files.isLogOver(jobId, attempt, facts),
+});
+
+const emptyPage = (id: JobId, attempt: number): LogPage => ({
+  job_id: id,
+  attempt,
+  attempts: [],
+  total_lines: 0,
+  first_line: 0,
+  bytes: 0,
+  is_complete: false,
+  lines: [],
+  open_line: null,
 });
 
 const lineOf = ({ line, at, text, isCut, isNote }: StoredLine): LogLine => ({

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
+import { JobId } from '../../../protocol/ids.ts';
 import { logsApi } from '../../../protocol/logs-api.ts';
 import { createShipper, readLog, textsOf } from '../../support/log-bench.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
@@ -136,6 +137,16 @@ describe('missing logs', () => {
     expect(otherAnswers).toEqual(otherAnswers.map(() => firstAnswer));
     return [firstAnswer?.status, firstAnswer?.code, firstAnswer?.detail];
   };
+
+  test('returns an empty page without attempts for a log that has not begun, if the client asks for it', async () => {
+    const read = async (id: string) =>
+      server.admin.call(logsApi.read, { params: { id: JobId.parse(id) }, query: { or_empty: 'true' } });
+    const pendingJob = await server.submit({ config: {}, worker_labels: { no: 'such' } });
+    expect(valueOf(await read(pendingJob))).toMatchObject({ attempts: [], total_lines: 0, lines: [] });
+    const { jobId } = await startJob(server, await openRig(server, 'rig-2'));
+    expect(valueOf(await read(jobId))).toMatchObject({ attempts: [], is_complete: false });
+    expect((await read('j_nowhere')).ok).toBe(false);
+  });
 
   test('explains why there is no log yet, and whether there will be one', async () => {
     expect(await readRefusal('j_nowhere')).toEqual([

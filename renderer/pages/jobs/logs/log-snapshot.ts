@@ -30,6 +30,8 @@ export const nothingYet: LogSnapshot = {
 
 /** Merges a page into the state. Keeps data that the stream has delivered since the request, because it is newer. */
 export function applyPage(was: LogSnapshot, page: PageRead): LogSnapshot {
+  // The log has not begun.
+  if (page.attempts.length === 0) return { ...was, isMissing: true };
   const linesBefore = was.state?.total_lines ?? 0;
   const isNews = page.total_lines >= linesBefore;
   return {

@@ -173,7 +173,9 @@ export function useLogStore(id: JobId, attempt: number | undefined): LogStore | 
   useEffect(() => {
     const opened = createLogStore(
       {
-        read: (query, signal) => client.call(logsApi.read, { params: { id }, query, signal }),
+        // A browser would report each response with an error in its console.
+        read: (query, signal) =>
+          client.call(logsApi.read, { params: { id }, query: { ...query, or_empty: 'true' }, signal }),
         follow: (followed, line, onMessage) => followLog({ baseUrl, id, attempt: followed, line, onMessage }),
       },
       attempt,

@@ -170,6 +170,15 @@ test.each(['log_not_begun', 'log_not_found'] as const)(
   },
 );
 
+test('treats a page without attempts as a log that has not begun, and does not follow it', async () => {
+  const server = createLogServer(0, { attempts: [] });
+  const store = createLogStore(server.source);
+  store.watch(true);
+  await settle();
+  expect(store.snapshot()).toMatchObject({ isMissing: true, failure: null, state: null });
+  expect(server.isFollowed()).toBe(false);
+});
+
 test('notifies subscribers in batches and never after close', async () => {
   const server = createLogServer(10);
   const store = createLogStore(server.source);
