@@ -20,6 +20,8 @@ export interface Paint extends Readonly<Record<Colour, string>> {
   readonly onColour: string;
   readonly accent: string;
   readonly font: string;
+  /** Returns the width of a letter in this font, in pixels. */
+  readonly widthOf: (context: CanvasRenderingContext2D, letter: string) => number;
 }
 
 /** The colour of each state, the same as elsewhere in the panel, and a sign that shows it without colour. */
@@ -114,7 +116,7 @@ function drawBar(
     context.strokeRect(x, top, right - x, barHeight);
   }
   context.fillStyle = isPredicted || bar.startedAt === null ? paint.text : paint.onColour;
-  drawText(context, bar, { left: x, right: isPredicted ? right : solidTo, top });
+  drawText(context, bar, { left: x, right: isPredicted ? right : solidTo, top }, paint);
 }
 
 function outline(context: CanvasRenderingContext2D, x: number, right: number, top: number): void {
@@ -127,9 +129,6 @@ function outline(context: CanvasRenderingContext2D, x: number, right: number, to
   context.setLineDash([]);
 }
 
-/** Average width of a letter, to shorten a text without measuring it in each frame. */
-const letterPx = 6.4;
-
 interface Box {
   readonly left: number;
   readonly right: number;
@@ -137,22 +136,42 @@ interface Box {
 }
 
 /** Writes the sign and the name of a bar into it, as far as they fit. */
-function drawText(context: CanvasRenderingContext2D, { state, name }: Bar, box: Box): void {
+function drawText(
+  context: CanvasRenderingContext2D,
+  { state, name }: Bar,
+  box: Box,
+  { widthOf }: Paint,
+): void {
   // The text of a bar that begins before the visible range stays visible.
   const left = Math.max(0, box.left) + textPadding;
   const room = Math.min(box.right, context.canvas.clientWidth) - left - textPadding;
   if (room < minTextWidth - 2 * textPadding) return;
-  const text = fitted(looks[state].sign, name, Math.floor(room / letterPx));
+  const text = fittedText(looks[state].sign, name, room, letter => widthOf(context, letter));
   context.fillText(text, left, box.top + barHeight / 2 + 0.5);
 }
 
-/** With less room than this many letters, a bar has only its sign. */
-const minLetters = 5;
+/** Minimum number of letters of a name to show. */
+const minLetters = 3;
 
-function fitted(sign: string, name: string, letters: number): string {
-  const text = `${sign} ${name}`;
-  if (text.length <= letters) return text;
-  return letters < minLetters ? sign : `${text.slice(0, letters - 1)}…`;
+/** Returns the sign and as much of the name as fits the room, in pixels; only the sign if hardly anything fits. @internal */
+export function fittedText(
+  sign: string,
+  name: string,
+  room: number,
+  widthOf: (letter: string) => number,
+): string {
+  const textWidth = (text: string): number => [...text].reduce((sum, letter) => sum + widthOf(letter), 0);
+  const start = `${sign} `;
+  let left = room - textWidth(start);
+  if (textWidth(name) <= left) return start + name;
+  left -= widthOf('…');
+  const letters: string[] = [];
+  for (const letter of name) {
+    left -= widthOf(letter);
+    if (left < 0) break;
+    letters.push(letter);
+  }
+  return letters.length < minLetters ? sign : `${start}${letters.join('')}…`;
 }
 
 /** A line from the end of each attempt to the start of the next one of the same job. */

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { fittedText } from '../../../../../renderer/pages/timeline/draw.ts';
+
+const widthOf = (letter: string): number => (letter === 'W' ? 12 : 6);
+const widthOfText = (text: string): number => [...text].reduce((sum, letter) => sum + widthOf(letter), 0);
+
+test('shows the whole name if it fits the bar', () => {
+  expect(fittedText('✓', 'flux', 36, widthOf)).toBe('✓ flux');
+});
+
+test('never writes a text that is wider than the bar, even with wide letters', () => {
+  expect(fittedText('✓', 'flux-lora', 48, widthOf)).toBe('✓ flux-…');
+  expect(fittedText('✓', 'WWWWWWWW', 60, widthOf)).toBe('✓ WWW…');
+  for (let room = 40; room < 120; room += 1)
+    expect(widthOfText(fittedText('✓', 'WiWiWiWiWiWiWi', room, widthOf))).toBeLessThanOrEqual(room);
+});
+
+test('shows only the sign if fewer than three letters fit', () => {
+  expect(fittedText('✓', 'flux-lora', 30, widthOf)).toBe('✓');
+});
