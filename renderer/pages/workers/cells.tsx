@@ -7,10 +7,10 @@ import { JobLink } from '../../app/links.tsx';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { keptMs, type LoadSample } from '../../state/sparklines.ts';
 import { Progress, Sparkline, State } from '../../ui/indicators.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { Icon, type IconName } from '../../ui/icon.tsx';
 import { ShortName } from '../../ui/short-name.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
-import { duration } from '../jobs/figures.ts';
+import { duration, roundEstimate } from '../jobs/figures.ts';
 import { contactLevel, shownState, vramTotal } from './facts.ts';
 import { figure, gpusText, lostText, reasonText, troubleTexts } from './texts.ts';
 import { compareAgentVersion, useProvidedServerVersion } from './server-version.ts';
@@ -19,23 +19,31 @@ interface CellProps {
   readonly worker: WorkerView;
 }
 
+/** A state of a worker beside its main one. */
+interface Tag {
+  readonly text: string;
+  readonly title: string;
+  readonly icon: IconName | null;
+}
+
+/** Shows the state of a worker. The column has room for one tag, so the title of a number names the others. */
 export function StateCell({ worker }: CellProps) {
   const t = useT();
   const reason = reasonText(t, worker);
   // Show the deadline of a drain only while the worker still has a job.
   const deadline = worker.current_job_id === null ? null : (worker.drain?.deadline ?? null);
+  const lost = useLostText(worker);
+  const [tag, ...others] = tagsOf(t, worker, lost);
   return (
     <span className="worker-two-lines">
       <span title={troubleTexts(t, worker).join('\n') || undefined}>
         <State name={shownState(worker)} />
       </span>
       <span className="muted worker-small worker-tags">
-        <LostTag worker={worker} />
-        <GpuTroubleTag worker={worker} />
-        {worker.duplicate !== null && (
-          <span className="worker-tag worker-tag-warn">
-            <Icon name="recovering" />
-            {t('workers.duplicate')}
+        {tag !== undefined && <TagView {...tag} />}
+        {others.length > 0 && (
+          <span className="worker-tag-more" title={others.map(({ title }) => title).join('\n')}>
+            +{others.length}
           </span>
         )}
         {deadline !== null && (
@@ -43,29 +51,52 @@ export function StateCell({ worker }: CellProps) {
             <Time at={deadline} />
           </span>
         )}
-        <UpdateTag worker={worker} />
         {reason !== null && <span title={reason}>{reason}</span>}
       </span>
     </span>
   );
 }
 
-/** Shows that the worker can be updated, or the state of its update; renders nothing without any. */
-function UpdateTag({ worker: { update } }: CellProps) {
-  const t = useT();
+const TagView = ({ text, title, icon }: Tag) => (
+  <span className={icon === null ? 'worker-tag' : 'worker-tag worker-tag-warn'} title={title}>
+    {icon !== null && <Icon name={icon} />}
+    <span>{text}</span>
+  </span>
+);
+
+/** Returns the tags of a worker, the most urgent first. */
+function tagsOf(t: Translator, worker: WorkerView, lost: string | null): readonly Tag[] {
+  const { duplicate, gpu_troubles: troubles, update } = worker;
+  const hasTrouble = troubles.length > 0 && shownState(worker) !== 'trouble';
   const state = update?.order?.state ?? (update?.available === true ? 'available' : null);
-  if (state === null) return null;
-  const text = t(`workers.update.${state}`);
   const isBad = state === 'failed' || state === 'stopped';
-  return (
-    <span
-      className={isBad ? 'worker-tag worker-tag-warn' : 'worker-tag'}
-      title={update?.order?.reason ?? text}
-    >
-      {isBad && <Icon name="trouble" />}
-      <span>{text}</span>
-    </span>
-  );
+  const ofUpdate = state === null ? null : t(`workers.update.${state}`);
+  const trouble = t('state.trouble');
+  const isDuplicate = t('workers.duplicate');
+  return [
+    ...(lost === null ? [] : [{ text: lost, title: lost, icon: 'stale' } as const]),
+    ...(hasTrouble
+      ? [{ text: trouble, title: troubleTexts(t, worker).join('\n'), icon: 'trouble' } as const]
+      : []),
+    ...(duplicate === null ? [] : [{ text: isDuplicate, title: isDuplicate, icon: 'recovering' } as const]),
+    ...(ofUpdate === null
+      ? []
+      : [
+          {
+            text: ofUpdate,
+            title: update?.order?.reason ?? ofUpdate,
+            icon: isBad ? 'trouble' : null,
+          } as const,
+        ]),
+  ];
+}
+
+/** Returns for how long the connection to a worker has been lost. */
+function useLostText(worker: WorkerView): string | null {
+  const t = useT();
+  const leadMs = useFleet(({ clockLeadMs }) => clockLeadMs);
+  const now = useNow(worker.stream_closed_at === null ? 60_000 : 1_000);
+  return lostText(t, worker, now + leadMs);
 }
 
 /**
@@ -73,29 +104,8 @@ function UpdateTag({ worker: { update } }: CellProps) {
  * that.
  */
 export function LostTag({ worker }: CellProps) {
-  const t = useT();
-  const leadMs = useFleet(({ clockLeadMs }) => clockLeadMs);
-  const now = useNow(worker.stream_closed_at === null ? 60_000 : 1_000);
-  const text = lostText(t, worker, now + leadMs);
-  if (text === null) return null;
-  return (
-    <span className="worker-tag worker-tag-warn" title={text}>
-      <Icon name="stale" />
-      <span>{text}</span>
-    </span>
-  );
-}
-
-/** Names the GPU problems that the worker reports; renders nothing without any. */
-function GpuTroubleTag({ worker }: CellProps) {
-  const t = useT();
-  if (worker.gpu_troubles.length === 0 || shownState(worker) === 'trouble') return null;
-  return (
-    <span className="worker-tag worker-tag-warn" title={troubleTexts(t, worker).join('\n')}>
-      <Icon name="trouble" />
-      {t('state.trouble')}
-    </span>
-  );
+  const text = useLostText(worker);
+  return text !== null && <TagView text={text} title={text} icon="stale" />;
 }
 
 export function NameCell({ worker }: CellProps) {
@@ -212,7 +222,7 @@ export function JobCell({ worker, showsFree = false }: JobCellProps) {
 function freeText(t: Translator, worker: WorkerView, { progress }: JobView): string | null {
   if (shownState(worker) !== 'busy' || worker.quarantine !== null || progress?.eta_s === undefined)
     return null;
-  return t('workers.free.in', { time: duration(progress.eta_s, t.language) });
+  return t('workers.free.in', { time: duration(roundEstimate(progress.eta_s), t.language) });
 }
 
 export function ContactCell({ worker }: CellProps) {

@@ -113,9 +113,12 @@ export function FilterBar({ text, query, onChange, shown }: FilterBarProps) {
   const t = useT();
   const workers = useFleet(state => state.fleet.workers);
   const counts = useMemo(() => countStates(workers.values()), [workers]);
-  const chips = shownStates.map(id => ({ id, text: t(`state.${id}`), count: counts.get(id) ?? 0 }));
   const [only, ...more] = query.states;
   const chosen = only !== undefined && more.length === 0 ? only : null;
+  // Most fleets have no GPU trouble, and the other chips then fit one line.
+  const chips = shownStates
+    .map(id => ({ id, text: t(`state.${id}`), count: counts.get(id) ?? 0 }))
+    .filter(({ id, count }) => id !== 'trouble' || count > 0 || id === chosen);
   return (
     <div className="worker-filter">
       <input
