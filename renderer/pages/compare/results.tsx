@@ -34,16 +34,6 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
             <tr>
               <th scope="col">{t('runs.column.name')}</th>
               <th scope="col">{t('runs.column.state')}</th>
-              {keys.map(key => (
-                <th key={key} scope="col" translate="no" className="compare-key">
-                  {key}
-                </th>
-              ))}
-              {(['step', 'loss'] as const).map(name => (
-                <th key={name} scope="col" className="compare-number">
-                  {t(`runs.column.${name}`)}
-                </th>
-              ))}
               <th
                 scope="col"
                 className="compare-number"
@@ -55,7 +45,12 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
                   {isByLoss && <Icon name="up" />}
                 </button>
               </th>
-              {(['ran', 'gpuHours'] as const).map(name => (
+              {keys.map(key => (
+                <th key={key} scope="col" translate="no" className="compare-key">
+                  {key}
+                </th>
+              ))}
+              {(['step', 'loss', 'ran', 'gpuHours'] as const).map(name => (
                 <th key={name} scope="col" className="compare-number">
                   {t(`runs.column.${name}`)}
                 </th>
@@ -79,6 +74,7 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
                 <td>
                   <State name={shownState(run.job)} />
                 </td>
+                <td className="compare-number">{bestText(run.job, t)}</td>
                 {keys.map(key => (
                   <td key={key} className="mono" translate="no">
                     {textOfValue(valueOf(run, key))}
@@ -102,9 +98,13 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
 const costText = ({ usage }: Run, t: RunTranslator): string =>
   typeof usage?.cost === 'number' ? formatUsage(t, 'cost', usage.cost, usage.currency) : '–';
 
+function bestText({ progress }: JobView, t: RunTranslator): string {
+  const best = bestLossOf(progress);
+  return best === null ? '–' : figure(best, t.language);
+}
+
 function numbersOf(job: JobView, now: number, t: RunTranslator): readonly (readonly [string, string])[] {
   const { step, loss } = job.progress ?? {};
-  const best = bestLossOf(job.progress);
   const ran = runTime(job, now);
   const hours =
     ran === null || job.gpu_count === 0
@@ -113,7 +113,6 @@ function numbersOf(job: JobView, now: number, t: RunTranslator): readonly (reado
   return [
     ['step', step === undefined ? '–' : step.toLocaleString(t.language)],
     ['loss', loss === undefined ? '–' : figure(loss, t.language)],
-    ['bestLoss', best === null ? '–' : figure(best, t.language)],
     ['ran', ran === null ? '–' : duration(ran, t.language)],
     ['hours', hours === null ? '–' : formatUsage(t, 'gpu_hours', hours, null)],
   ];

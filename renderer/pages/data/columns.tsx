@@ -95,7 +95,7 @@ const datasetColumns = (t: Translator, seesWorkers: boolean): readonly Column<Da
   {
     id: 'name',
     title: t('data.column.name'),
-    width: 'minmax(150px, 2fr)',
+    width: 'minmax(190px, 2fr)',
     cell: ({ name, newest, versions }) => (
       <span className="data-name">
         <Link href={`/data/${newest.id}`} title={name} translate="no">

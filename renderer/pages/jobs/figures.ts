@@ -29,6 +29,9 @@ const wholeFormat = perLanguage(language => new Intl.NumberFormat(language));
 const percentFormat = perLanguage(language => new Intl.NumberFormat(language, { style: 'percent' }));
 const clockFormat = perLocale({ timeStyle: 'short' });
 
+/** Rounds an estimated duration in seconds to whole minutes, because estimates are no more exact. At least a minute. */
+export const roundEstimate = (seconds: number): number => Math.max(60, 60 * Math.round(seconds / 60));
+
 /** Formats a duration with its two largest units: "2d 3h", "4m 12s". */
 export function duration(seconds: number, language: string): string {
   const whole = Math.max(0, Math.round(seconds));

@@ -7,7 +7,7 @@ import { type FleetTranslator, useFleetTexts } from '../../../app/fleet-texts.ts
 import { JobLink } from '../../../app/links.tsx';
 import { useEventReads } from '../../../app/use-event-reads.ts';
 import { useNow } from '../../../ui/time.tsx';
-import { clock, duration } from '../../jobs/figures.ts';
+import { clock, duration, roundEstimate } from '../../jobs/figures.ts';
 import { type Availability, availabilityOf, type Outlook } from './availability.ts';
 import './free.css';
 
@@ -68,7 +68,7 @@ function freeText(
   // A worker that accepts no more jobs is not free when its current one ends.
   const willBeFree = kind === 'busy';
   if (endsAt === null) return t(willBeFree ? 'free.unknown' : 'free.endsUnknown', { job });
-  const time = duration((endsAt - now) / 1_000, t.language);
+  const time = duration(roundEstimate((endsAt - now) / 1_000), t.language);
   return t(willBeFree ? 'free.in' : 'free.ends', { time, clock: clock(new Date(endsAt).toISOString(), t) });
 }
 
