@@ -5,6 +5,7 @@ import type { DatasetView } from '../../protocol/datasets-api.ts';
 import { pushDataset } from '../support/push-dataset.ts';
 import { findOverflows } from './in-page.ts';
 import { expectAccessible, expectFits } from './page-checks.ts';
+import { openTrainingRig } from './training-rig.ts';
 import { enterToken, selectMenuItem, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
@@ -202,10 +203,32 @@ test('shows users with permissions for their own data only their datasets, and l
   await pushDataset({ url: orchestrator.url, token }, 'cats', { 'cat.jpg': 'of eve' });
   await page.goto(`${orchestrator.url}/data`);
   await enterToken(page, token);
-  await expect(cell(page, 'cats', 'owner')).toHaveText('eve');
+  await expect(rowOf(page, 'cats')).toContainText('eve');
+  // Who may not list workers does not learn their names here either.
+  await expect(page.getByRole('columnheader', { name: 'On rigs' })).toHaveCount(0);
   await expect(rowOf(page, 'photos')).toHaveCount(0);
   await selectMenuItem(page, 'cats', 'Pin newest version');
-  await expect(cell(page, 'cats', 'pinned')).toHaveText('pinned');
+  await expect(rowOf(page, 'cats')).toContainText('pinned');
+});
+
+test('says in lists, on jobs and in the submit form which rigs have the data', async ({ page }) => {
+  const photos = await push('photos', { 'a.jpg': kilobytes(3, 'a') });
+  await openTrainingRig(orchestrator, 'rig-1', { datasets: [photos.version] });
+  await openTrainingRig(orchestrator, 'rig-2', { datasets: [] });
+  await open(page);
+  await expect(rowOf(page, 'photos')).toContainText('1 of 2 rigs');
+  await expect(rowOf(page, 'photos').getByTitle('On rig-1')).toHaveAttribute(
+    'title',
+    'On rig-1\nNot on rig-2',
+  );
+  const job = await submitWith(photos);
+  await page.goto(`${orchestrator.url}/jobs/${job}`);
+  const data = page.getByRole('region', { name: 'Training data' });
+  await expect(data).toContainText('On rig-1');
+  await page.goto(`${orchestrator.url}/jobs/new?from=${job}`);
+  await expect(page.getByText('On rig-1. Other rigs download 3 kB before the start.')).toBeVisible();
+  await expect(page.getByRole('region', { name: 'If you submit now' })).toContainText('rig-2');
+  await expectFits(page);
 });
 
 test('offers no actions on datasets of other users', async ({ page }) => {

@@ -109,6 +109,7 @@ const datasetColumns = (t: Translator, seesWorkers: boolean): readonly Column<Da
     ),
     sortBy: ({ name }) => name,
   },
+  ...rigColumns(t, seesWorkers, (row: Dataset) => row.newest),
   {
     id: 'files',
     title: t('data.column.files'),
@@ -125,7 +126,6 @@ const datasetColumns = (t: Translator, seesWorkers: boolean): readonly Column<Da
     cell: ({ newest }) => <Size bytes={newest.bytes} />,
     sortBy: ({ newest }) => newest.bytes,
   },
-  ...rigColumns(t, seesWorkers, (row: Dataset) => row.newest),
   {
     id: 'owner',
     title: t('data.column.owner'),
