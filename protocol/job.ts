@@ -227,7 +227,7 @@ export const Approval = z
   .describe('`wanted`: the job waits for approval. `given`: it was approved.');
 export type Approval = z.infer<typeof Approval>;
 
-/** What an agent reports, and what the server computes from it. */
+/** Adds values that the server computes to the progress that an agent reports. */
 export const JobProgress = Progress.extend({
   best_loss: z
     .number()

@@ -204,7 +204,7 @@ test('shows users with permissions for their own data only their datasets, and l
   await page.goto(`${orchestrator.url}/data`);
   await enterToken(page, token);
   await expect(rowOf(page, 'cats')).toContainText('eve');
-  // Who may not list workers does not learn their names here either.
+  // Users who may not list workers do not see the names of workers here either.
   await expect(page.getByRole('columnheader', { name: 'On rigs' })).toHaveCount(0);
   await expect(rowOf(page, 'photos')).toHaveCount(0);
   await selectMenuItem(page, 'cats', 'Pin newest version');
