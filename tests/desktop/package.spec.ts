@@ -1,15 +1,15 @@
 /** The packaged app: its files, its fuses and its start. These tests use the Electron from the npm registry. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { extractFile, listPackage } from '@electron/asar';
 import { FuseV1Options, getCurrentFuseWire } from '@electron/fuses';
-import { chromium, expect } from '@playwright/test';
+import { expect } from '@playwright/test';
 import { test } from '../support/desktop/driver.ts';
 import { electron33 } from '../support/desktop/electron-33.ts';
+import { startPackaged } from '../support/desktop/packaged.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 let folder = '';
@@ -136,39 +136,20 @@ test.describe('the package', { tag: '@package' }, () => {
   });
 
   test('starts from the package, and shows the orchestrator of its data folder', async ({ orchestrator }) => {
-    const args = ['--data-dir', orchestrator.dataDir, '--remote-debugging-port=0'];
-    const asRoot = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-    const child = spawn(program(), [...args, ...asRoot], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const running = await startPackaged(program(), orchestrator.dataDir);
     try {
-      const browser = await chromium.connectOverCDP(await waitForDebugger(child));
-      const context = browser.contexts()[0]!;
-      const page = context.pages()[0] ?? (await context.waitForEvent('page'));
-      await expect(page.getByText('Live')).toBeVisible();
-      expect(new URL(page.url()).origin).toBe(orchestrator.url);
-      expect(await page.evaluate('desktop.view()')).toMatchObject({
+      await expect(running.page.getByText('Live')).toBeVisible();
+      expect(new URL(running.page.url()).origin).toBe(orchestrator.url);
+      expect(await running.page.evaluate('desktop.view()')).toMatchObject({
         ok: true,
         view: { open_at_login: false },
       });
     } finally {
-      child.kill('SIGTERM');
+      expect(await running.stop()).toBe(0);
     }
-    expect(await new Promise(resolve => child.once('exit', resolve))).toBe(0);
   });
 });
 
 const builtinModules = new Set(process.getBuiltinModule('node:module').builtinModules);
 /** Tells files from folders in the list of an archive. The worker is the only file without an extension. */
 const isFile = (path: string): boolean => /\.\w+$|trainyard-worker[^/]*$/.test(path);
-
-/** Resolves with the debugging address of the app's Chromium, which it prints on stderr. */
-function waitForDebugger(child: ChildProcess): Promise<string> {
-  const { stderr } = child;
-  if (stderr === null) throw new Error('the process has no pipe for stderr');
-  return new Promise((resolve, reject) => {
-    createInterface({ input: stderr }).on('line', line => {
-      const [, address] = /DevTools listening on (\S+)/.exec(line) ?? [];
-      if (address !== undefined) resolve(address);
-    });
-    child.once('exit', code => reject(new Error(`the app has ended with ${code}`)));
-  });
-}

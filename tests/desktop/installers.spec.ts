@@ -1,0 +1,145 @@
+/** The installers for Linux: their build, an installation, a start and the removal. They contain the Electron from the npm registry. */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from '@playwright/test';
+import { createAppImageTools, missingForInstallers } from '../support/desktop/appimage-tools.ts';
+import { test } from '../support/desktop/driver.ts';
+import { electron33 } from '../support/desktop/electron-33.ts';
+import { startPackaged } from '../support/desktop/packaged.ts';
+import { openSystemCopy, type SystemCopy } from '../support/desktop/system-copy.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+let folder = '';
+const artifact = (name: string): string => join(folder, 'out', name);
+const deb = (): string => artifact(`trainyard-${version}-amd64.deb`);
+const rpm = (): string => artifact(`trainyard-${version}-x86_64.rpm`);
+const appImage = (): string => artifact(`trainyard-${version}-x86_64.AppImage`);
+
+/** The file of a package database, a log or a cache. They remain after a removal. */
+const isBookkeeping = (path: string): boolean =>
+  /^\/var\/(?:lib\/(?:dpkg|rpm)|log|cache)\/|^\/etc\/ld\.so\.cache$|\/(?:mimeinfo\.cache|icon-theme\.cache)$/.test(
+    path,
+  );
+
+const desktopEntry = '/usr/share/applications/trainyard.desktop';
+
+test.describe('the installers', { tag: '@package' }, () => {
+  const missing = missingForInstallers();
+  test.skip(missing !== null, `Installers were not built: ${missing}`);
+  test.describe.configure({ mode: 'serial' });
+
+  test.beforeAll(() => {
+    // Compressing 400 MB takes most of this time.
+    test.setTimeout(600_000);
+    folder = mkdtempSync(join(tmpdir(), 'trainyard-installers-'));
+    const settings = {
+      electronDist: process.env['TRAINYARD_ELECTRON_33_DIST'] ?? '',
+      electronVersion: electron33,
+      compression: 'store',
+      'deb.compression': 'gz',
+      'rpm.compression': 'gzip',
+      'directories.output': join(folder, 'out'),
+    };
+    const args = Object.entries(settings).map(([name, value]) => `-c.${name}=${value}`);
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(root, 'dev/dist/run.ts'), '--built', '--linux', '--x64', ...args],
+      {
+        cwd: root,
+        env: { ...process.env, APPIMAGE_TOOLS_PATH: createAppImageTools(join(folder, 'tools')) },
+        encoding: 'utf8',
+      },
+    );
+    if (status !== 0) throw new Error(stdout + stderr);
+  });
+  test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const installers = {
+    deb: { file: deb, install: ['dpkg', '--force-depends', '-i'], remove: ['dpkg', '--purge', 'trainyard'] },
+    // rpm's database does not know Debian's packages.
+    rpm: { file: rpm, install: ['rpm', '-i', '--nodeps'], remove: ['rpm', '-e', 'trainyard'] },
+  };
+  for (const [kind, { file, install, remove }] of Object.entries(installers))
+    test(`installs, starts and removes the ${kind} package without a trace`, async ({ orchestrator }) => {
+      test.setTimeout(180_000);
+      const system = await openSystemCopy();
+      try {
+        expect(runIn(system, [...install, file()])).toMatchObject({ status: 0 });
+        expect(system.addedFiles()).toContain('/usr/bin/trainyard');
+        checkInstallation(system);
+        const app = await startPackaged('/usr/bin/trainyard', orchestrator.dataDir, system.prefix);
+        try {
+          await expect(app.page.getByText('Live')).toBeVisible();
+        } finally {
+          expect(await app.stop()).toBe(0);
+        }
+        expect(runIn(system, remove)).toMatchObject({ status: 0 });
+        expect(system.addedFiles().filter(path => !isBookkeeping(path))).toEqual([]);
+        // The orchestrator's data is not the package's.
+        expect(readdirSync(orchestrator.dataDir)).not.toEqual([]);
+      } finally {
+        system.close();
+      }
+    });
+
+  test('keeps the command after an upgrade of the rpm package', async () => {
+    test.setTimeout(180_000);
+    const system = await openSystemCopy();
+    try {
+      // rpm runs the removal script of the old version after the installation script of the new one.
+      for (const option of ['-i', '-U'])
+        expect(runIn(system, ['rpm', option, '--nodeps', '--replacepkgs', rpm()])).toMatchObject({
+          status: 0,
+        });
+      expect(system.run('test', '-x', '/usr/bin/trainyard').status).toBe(0);
+    } finally {
+      system.close();
+    }
+  });
+
+  test('starts the AppImage from any folder, and leaves no files of its own', async ({ orchestrator }) => {
+    test.setTimeout(120_000);
+    const copy = join(folder, 'an app', 'Trainyard.AppImage');
+    mkdirSync(join(folder, 'an app'), { recursive: true });
+    mkdirSync(join(folder, 'unpacked'));
+    copyFileSync(appImage(), copy);
+    const app = await startPackaged(copy, orchestrator.dataDir, [
+      'env',
+      `TMPDIR=${join(folder, 'unpacked')}`,
+    ]);
+    try {
+      await expect(app.page.getByText('Live')).toBeVisible();
+    } finally {
+      expect(await app.stop()).toBe(0);
+    }
+    expect(readdirSync(join(folder, 'unpacked')).filter(name => name.startsWith('appimage'))).toEqual([]);
+    expect(readdirSync(join(folder, 'an app'))).toEqual(['Trainyard.AppImage']);
+    expect(existsSync(`${appImage()}.zsync`)).toBe(false);
+  });
+});
+
+function runIn(
+  system: SystemCopy,
+  [program = '', ...args]: readonly string[],
+): ReturnType<SystemCopy['run']> {
+  return system.run(program, ...args);
+}
+
+/** Checks that desktops find the app, that it opens links, and that no file has more rights than it needs. */
+function checkInstallation(system: SystemCopy): void {
+  expect(system.run('desktop-file-validate', desktopEntry)).toEqual({ status: 0, output: '' });
+  const entry = system.run('cat', desktopEntry).output;
+  expect(entry).toContain('MimeType=x-scheme-handler/trainyard;');
+  expect(entry).toMatch(/^Exec=\/opt\/Trainyard\/trainyard %U$/m);
+  expect(entry).toMatch(/^Icon=trainyard$/m);
+  for (const size of ['16x16', '48x48', '256x256', '512x512'])
+    expect(system.run('test', '-s', `/usr/share/icons/hicolor/${size}/apps/trainyard.png`).status).toBe(0);
+  // The kernel of the tests supports user namespaces, so nothing runs with root's rights.
+  expect(system.run('find', '/opt/Trainyard', '-perm', '/6022', '-not', '-type', 'l').output).toBe('');
+  expect(system.run('find', '/opt/Trainyard', '-not', '-user', 'root').output).toBe('');
+  expect(system.run('stat', '-c', '%a', '/opt/Trainyard').output.trim()).toBe('755');
+}
