@@ -1,0 +1,28 @@
+/**
+ * `npm run dist`: builds the programs, and installers for this system. Passes its arguments to electron-builder. `--built`
+ * skips the build of the programs.
+ */
+import { spawnSync } from 'node:child_process';
+import { delimiter, join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+const args = process.argv.slice(2);
+
+function run(program: string, programArgs: readonly string[]): void {
+  const { status } = spawnSync(program, programArgs, {
+    cwd: root,
+    stdio: 'inherit',
+    // On Windows npm's programs are shell scripts.
+    shell: process.platform === 'win32',
+    env: {
+      ...process.env,
+      PATH: `${join(root, 'node_modules/.bin')}${delimiter}${process.env['PATH'] ?? ''}`,
+      // electron-builder starts this program in place of fpm.
+      ...(process.platform === 'linux' && { CUSTOM_FPM_PATH: join(import.meta.dirname, 'fpm.ts') }),
+    },
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+if (!args.includes('--built')) run('npm', ['run', '-s', 'build']);
+run('electron-builder', args.filter(arg => arg !== '--built'));

@@ -1,0 +1,13 @@
+#!/bin/sh
+# dpkg passes "remove" or "purge", and rpm passes 0, if the app is removed. During an upgrade, the new version's files stay.
+# The users' data in their home folders stays in any case.
+set -e
+case "$1" in remove | purge | 0) ;; *) exit 0 ;; esac
+
+rm -f '/usr/bin/${executable}'
+if [ -e '/etc/apparmor.d/${executable}' ]; then
+  apparmor_parser --remove '/etc/apparmor.d/${executable}' >/dev/null 2>&1 || true
+  rm -f '/etc/apparmor.d/${executable}'
+fi
+update-desktop-database /usr/share/applications >/dev/null 2>&1 || true
+gtk-update-icon-cache --quiet --force /usr/share/icons/hicolor >/dev/null 2>&1 || true
