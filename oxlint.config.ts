@@ -155,7 +155,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'main/cli face',
       'protocol',
     ],
-    packages: ['electron', 'zod'],
+    packages: ['electron', 'electron-updater', 'zod'],
     node: true,
   },
 

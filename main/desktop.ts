@@ -15,6 +15,7 @@ import { logCrashes, storeCrashDumps } from './desktop/diagnostics/crashes.ts';
 import { openLogFile } from './desktop/diagnostics/log-file.ts';
 import { createLoginItem } from './desktop/platform.ts';
 import { openDesktopSettings } from './desktop/settings.ts';
+import { canUpdate, createUpdater } from './desktop/updates/updater.ts';
 import { makeFolder } from './host/data-folder.ts';
 import { batchLines, createLog } from './host/log.ts';
 
@@ -38,9 +39,11 @@ function toAppOptions(config: ServerConfig, { isHidden }: Arguments): AppOptions
     arch: process.arch,
     env,
   };
+  const appImage = env['APPIMAGE'];
   return {
     log,
     isHidden,
+    updater: canUpdate({ ...places, appImage }) ? createUpdater(log, { appImage }) : null,
     dataDir: config.dataDir,
     own: {
       config,
@@ -57,7 +60,7 @@ function toAppOptions(config: ServerConfig, { isHidden }: Arguments): AppOptions
     },
     login: createLoginItem({
       configHome: env['XDG_CONFIG_HOME'] ?? join(app.getPath('home'), '.config'),
-      program: env['APPIMAGE'] ?? process.execPath,
+      program: appImage ?? process.execPath,
     }),
   };
 }
@@ -85,6 +88,7 @@ function run(config: ServerConfig, startArguments: Arguments): void {
   // Handling this event keeps the app running in the tray.
   app.on('window-all-closed', () => undefined);
   app.on('before-quit', event => {
+    if (desktop?.isInstalling() === true) return;
     event.preventDefault();
     void desktop?.quit();
   });

@@ -19,6 +19,7 @@ contextBridge.exposeInMainWorld('desktop', {
   changeFleet: change => call('change_fleet', change),
   removeFleet: id => call('remove_fleet', id),
   show: id => call('show', id),
+  update: step => call('update', step),
   onGo(go) {
     const listener = (_event: IpcRendererEvent, path: unknown): void => go(String(path));
     ipcRenderer.off('go', keepEarlyPath);

@@ -21,6 +21,31 @@ const Fleet = z.object({
   token: z.enum(['sealed', 'plain']),
 });
 
+/** A newer version of the app. The feed supplies all texts, so they are shown as plain text. */
+const newVersion = { version: z.string().max(100), notes: z.string().max(20_000) };
+
+/** Why the app could not be updated. `detail` is the message of the failed step. */
+export const UpdateProblem = z.enum(['unreachable', 'no_feed_file', 'wrong_hash', 'not_writable', 'other']);
+export type UpdateProblem = z.output<typeof UpdateProblem>;
+
+/** State of the update of the app itself. */
+const AppUpdate = z.discriminatedUnion('state', [
+  /** `checked_at`: time of the last successful check in milliseconds since the epoch; null before the first one. */
+  z.object({ state: z.literal('current'), checked_at: z.number().nullable() }),
+  z.object({ state: z.literal('checking') }),
+  z.object({ state: z.literal('available'), ...newVersion }),
+  z.object({ state: z.literal('downloading'), ...newVersion, bytes: z.number(), total_bytes: z.number() }),
+  /** `waits_for_jobs`: the app restarts when no job of this computer's orchestrator is running. */
+  z.object({ state: z.literal('ready'), ...newVersion, waits_for_jobs: z.boolean() }),
+  z.object({
+    state: z.literal('failed'),
+    step: z.enum(['check', 'download', 'install']),
+    problem: UpdateProblem,
+    detail: z.string(),
+  }),
+]);
+export type AppUpdate = z.output<typeof AppUpdate>;
+
 /** Settings of the app. Contains no tokens, only how they are stored. */
 const DesktopView = z.object({
   fleets: z.array(Fleet),
@@ -35,6 +60,10 @@ const DesktopView = z.object({
   open_at_login: z.boolean().nullable(),
   /** Whether the platform's keyring encrypts stored tokens. */
   has_keyring: z.boolean(),
+  /** Version of the app. */
+  version: z.string(),
+  /** Null when this build has no update feed. */
+  update: AppUpdate.nullable(),
 });
 export type DesktopView = z.output<typeof DesktopView>;
 
@@ -77,8 +106,11 @@ export const DesktopRequest = z.discriminatedUnion('name', [
   request('remove_fleet', FleetId),
   /** Shows a fleet, and reloads the page; null for this computer's own. */
   request('show', FleetId.nullable()),
+  /** The next step of an update of the app. The answer does not wait for its end: `update` of later views has the progress. */
+  request('update', z.enum(['check', 'download', 'install'])),
 ]);
 export type DesktopRequest = z.output<typeof DesktopRequest>;
+export type UpdateStep = Extract<DesktopRequest, { name: 'update' }>['input'];
 export type DesktopChange = z.output<typeof DesktopChange>;
 export type FleetChange = z.output<typeof FleetChange>;
 
@@ -94,6 +126,7 @@ export interface DesktopApi {
   readonly changeFleet: (change: FleetChange) => Promise<DesktopAnswer>;
   readonly removeFleet: (id: string) => Promise<DesktopAnswer>;
   readonly show: (id: string | null) => Promise<DesktopAnswer>;
+  readonly update: (step: UpdateStep) => Promise<DesktopAnswer>;
   /**
    * Calls `go` with the path of a page to show, when a link, a notification or the menu requests it. Returns a function that
    * unsubscribes.

@@ -11,7 +11,10 @@ import { noticeOf } from './notices.ts';
 import type { OwnOrchestratorDeps } from './own.ts';
 import { createOwnHolder, Declined, type OwnHolder, createQuitFlow } from './own-holder.ts';
 import type { DesktopSettingsFile } from './settings.ts';
+import type { Updater } from './updates/app-updates.ts';
+import { createUpdates } from './updates/create-updates.ts';
 import { createActiveFleet, type ActiveFleet } from './active-fleet.ts';
+import type { Summary } from './summary.ts';
 import type { TrayAct } from './tray-model.ts';
 import { clientFor, type FleetConnection, createWatchers, type FleetKey } from './watch.ts';
 import { createWindow, type PanelWindow, guardSession } from './window.ts';
@@ -26,6 +29,8 @@ export interface AppOptions {
   readonly login: LoginItem;
   readonly isHidden: boolean;
   readonly dataDir: string;
+  /** Null when this build cannot update itself. */
+  readonly updater: Updater | null;
 }
 
 export interface DesktopApp {
@@ -37,6 +42,8 @@ export interface DesktopApp {
   quit(): Promise<void>;
   /** Quits without asking, because the user logs out or shuts down. */
   quitNow(): Promise<void>;
+  /** Returns true once an update quits the app. */
+  isInstalling(): boolean;
 }
 
 /** Everything that is created before the window. */
@@ -92,7 +99,7 @@ const after = (ms: number, run: () => void): (() => void) => {
 };
 
 function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
-  const { words, settings, fleets, holder, activeFleet, log } = setup;
+  const { words, settings, holder, activeFleet, log } = setup;
   const { key } = activeFleet;
   let trouble = firstTrouble;
   const show = async (fleet: FleetKey, page = '/'): Promise<string | null> => {
@@ -104,7 +111,7 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
     await window.load(page);
     return null;
   };
-  const openAt = (fleet: FleetKey, page: string | null): void => {
+  const openAt: OpenAt = (fleet, page) => {
     if (fleet === key()) return window.open(page);
     window.open(null);
     return void show(fleet, page ?? '/').catch((cause: unknown) => log.error('desktop.not_shown', { cause }));
@@ -112,10 +119,7 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
   const notifications = createNotifications({ words, after, open: openAt });
   const watchers = createWatchers({
     after,
-    onEvent(fleet, event) {
-      const notice = noticeOf(fleet, event, settings.now.notices);
-      if (notice !== null) notifications.add(notice);
-    },
+    onEvent: (fleet, event) => notifications.add(noticeOf(fleet, event, settings.now.notices)),
     onChange: () => updateStatus(),
   });
   const power = createPower(() => holder.now()?.noteWake());
@@ -128,36 +132,41 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
     ...setup,
     window,
     ownSummary: () => watchers.summary(null),
-    stopAll: () => [watchers.stop, notifications.stop, power.close, tray.close].forEach(stop => stop()),
+    stopAll: () =>
+      [updates?.stop, watchers.stop, notifications.stop, power.close, tray.close].forEach(stop => stop?.()),
   });
-  const act = (what: TrayAct): void => {
-    if (what.type === 'open') openAt(key(), what.page);
-    else if (what.type === 'quit') void quitFlow.quit();
-    else void setPaused(activeFleet.connection(), what.type);
-  };
+  const ownJobs = (): number => ownJobsIn(setup, watchers.summary(null));
+  const updates = createUpdates({
+    ...setup,
+    after,
+    ownJobs,
+    restart: quitFlow.quitToInstall,
+    show: notifications.show,
+    open: page => openAt(key(), page),
+  });
+  const act = createTrayAct(setup, openAt, quitFlow.quit);
   const tray = createTray({ icon: setup.icons.tray, words, act });
   const updateStatus = (): void => {
     tray.show({ fleet: nameOf(setup), summary: watchers.summary(key()) });
-    power.jobs(holder.now()?.isGuest === false ? (watchers.summary(null)?.live.size ?? 0) : 0);
+    power.jobs(ownJobs());
+    updates?.noteJobs();
   };
   const refresh = (): void => {
     watchers.watchOnly(fleetsToWatch(setup));
     window.title(key() === null ? 'Trainyard' : `${nameOf(setup)} — Trainyard`);
-    setMenu({
-      words,
-      fleets: fleets.list(),
-      shown: key(),
-      go: page => window.open(page),
-      show: fleet => openAt(fleet, null),
-      hide: window.close,
-      quit: () => void quitFlow.quit(),
-      copyDiagnostics: () => void copyDiagnostics({ ...setup, connection: activeFleet.connection() }),
+    setFleetMenu(setup, {
+      window,
+      openAt,
+      quit: quitFlow.quit,
+      checkForUpdates: updates?.checkFromMenu ?? null,
     });
     updateStatus();
   };
   const answer = createIpcHandlers({
     ...setup,
     key,
+    updates,
+    version: app.getVersion(),
     canSeal: systemVault.canSeal,
     show,
     refresh,
@@ -166,6 +175,42 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
   answerPage({ window, activeFleet, power, answer });
   refresh();
   return { ...quitFlow, openFirstPage: window.openFirstPage, open: page => openAt(key(), page) };
+}
+
+/** Returns the number of running jobs of this computer's orchestrator; 0 while another program runs it. */
+const ownJobsIn = ({ holder }: Setup, summary: Summary | null): number =>
+  holder.now()?.isGuest === false ? (summary?.live.size ?? 0) : 0;
+
+type OpenAt = (fleet: FleetKey, page: string | null) => void;
+
+const createTrayAct =
+  ({ activeFleet }: Setup, openAt: OpenAt, quit: () => Promise<void>) =>
+  (what: TrayAct): void => {
+    if (what.type === 'open') openAt(activeFleet.key(), what.page);
+    else if (what.type === 'quit') void quit();
+    else void setPaused(activeFleet.connection(), what.type);
+  };
+
+interface MenuActs {
+  readonly window: Pick<PanelWindow, 'open' | 'close'>;
+  readonly openAt: OpenAt;
+  readonly quit: () => Promise<void>;
+  readonly checkForUpdates: (() => void) | null;
+}
+
+function setFleetMenu(setup: Setup, { window, openAt, quit, checkForUpdates }: MenuActs): void {
+  const { words, fleets, activeFleet } = setup;
+  setMenu({
+    words,
+    fleets: fleets.list(),
+    shown: activeFleet.key(),
+    go: page => window.open(page),
+    show: fleet => openAt(fleet, null),
+    hide: window.close,
+    quit: () => void quit(),
+    checkForUpdates,
+    copyDiagnostics: () => void copyDiagnostics({ ...setup, connection: activeFleet.connection() }),
+  });
 }
 
 interface PageAccess {

@@ -11,6 +11,7 @@ import type { Fleets } from './fleets.ts';
 import type { LoginItem } from './platform.ts';
 import type { OwnHolder } from './own-holder.ts';
 import type { DesktopSettingsFile } from './settings.ts';
+import type { AppUpdates } from './updates/app-updates.ts';
 import { isAt } from './window-rules.ts';
 
 interface IpcDeps {
@@ -53,6 +54,9 @@ export interface IpcHandlerDeps {
   readonly canSeal: () => Promise<boolean>;
   /** Returns the id of the fleet in the window; null for this computer's own. */
   readonly key: () => string | null;
+  /** Null when this build has no update feed. */
+  readonly updates: Pick<AppUpdates, 'view' | 'start'> | null;
+  readonly version: string;
   readonly trouble: () => string | null;
   /** Shows a fleet in the window. Resolves with null on success, otherwise with the reason. */
   readonly show: (fleet: string | null) => Promise<string | null>;
@@ -96,6 +100,9 @@ export function createIpcHandlers(deps: IpcHandlerDeps): (request: DesktopReques
         settings.change({ shown: request.input });
         return view();
       }
+      case 'update':
+        deps.updates?.start(request.input);
+        return view();
     }
   };
 }
@@ -107,6 +114,8 @@ async function viewOf({
   trouble,
   login,
   canSeal,
+  updates,
+  version,
 }: IpcHandlerDeps): Promise<DesktopView> {
   const { runs_own, notices } = settings.now;
   return {
@@ -117,6 +126,8 @@ async function viewOf({
     notices,
     open_at_login: login.isOn(),
     has_keyring: await canSeal(),
+    version,
+    update: updates?.view() ?? null,
   };
 }
 

@@ -52,6 +52,8 @@ export interface MenuDeps {
   readonly hide: () => void;
   readonly quit: () => void;
   readonly copyDiagnostics: () => void;
+  /** Null when this build has no update feed. */
+  readonly checkForUpdates: (() => void) | null;
 }
 
 const pages = ['overview', 'workers', 'jobs', 'queue', 'data', 'audit'] as const;
@@ -65,7 +67,7 @@ export function setMenu(deps: MenuDeps): void {
 }
 
 function menuOf(
-  { words, fleets, shown, go, show, hide, quit, copyDiagnostics }: MenuDeps,
+  { words, fleets, shown, go, show, hide, quit, copyDiagnostics, checkForUpdates }: MenuDeps,
   isMac: boolean,
   isPackaged: boolean,
 ): readonly MenuItemConstructorOptions[] {
@@ -135,6 +137,7 @@ function menuOf(
       submenu: [
         { label: menu.keys, click: () => go('/help') },
         { label: menu.copyDiagnostics, click: copyDiagnostics },
+        ...(checkForUpdates === null ? [] : [{ label: menu.checkForUpdates, click: checkForUpdates }]),
         ...(isMac ? [] : [separator, about]),
       ],
     },

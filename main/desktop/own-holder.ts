@@ -78,6 +78,9 @@ interface QuitFlowDeps {
   readonly stopAll: () => void;
 }
 
+/** Time after which an installation that has not quit the app counts as failed. */
+const maxInstallMs = 30_000;
+
 /** Creates the steps of quitting: first everything visible stops, then the orchestrator. A second call waits for the first. */
 export function createQuitFlow({
   words,
@@ -89,19 +92,36 @@ export function createQuitFlow({
   stopAll,
 }: QuitFlowDeps) {
   let quitting: Promise<void> | null = null;
+  let installing = false;
   const end = async (): Promise<void> => {
     stopAll();
     window.allowClose();
     activeFleet.close();
     await holder.close().catch((cause: unknown) => log.error('desktop.not_closed', { cause }));
-    app.exit(0);
   };
   const quitNow = (): Promise<void> => {
-    quitting ??= end();
+    quitting ??= end().then(() => app.exit(0));
     return quitting;
   };
   return {
     quitNow,
+    /** Returns true once an update quits the app. */
+    isInstalling: () => installing,
+    /** Stops everything, and then installs an update. `install` starts the new version and quits this one. */
+    async quitToInstall(install: () => void): Promise<void> {
+      if (quitting !== null) return;
+      quitting = end();
+      await quitting;
+      installing = true;
+      // The new version starts before this process has ended.
+      app.releaseSingleInstanceLock();
+      install();
+      // If the installation has failed, nothing has quit the app. It then starts again as it was.
+      setTimeout(() => {
+        app.relaunch();
+        app.exit(0);
+      }, maxInstallMs);
+    },
     async quit(): Promise<void> {
       const fleet = holder.now();
       const question = quitQuestion(

@@ -5,7 +5,7 @@ import type { Battery } from '../../protocol/desktop-api.ts';
 import { autostartEntry, autostartFile } from './arguments.ts';
 import type { Vault } from './fleets.ts';
 import { staysAwake } from './summary.ts';
-import { createBurst, toNotifications } from './notices.ts';
+import { createBurst, type Notice, toNotifications } from './notices.ts';
 import type { Words } from './words/index.ts';
 
 interface NotificationDeps {
@@ -37,7 +37,12 @@ export function createNotifications({ words, after, open }: NotificationDeps) {
         show(title, body, () => open(fleet, page));
     },
   });
-  return { show, add: burst.add, stop: burst.stop };
+  return {
+    show,
+    /** Null is ignored: the event needs no notification. */
+    add: (notice: Notice | null): void => (notice === null ? undefined : burst.add(notice)),
+    stop: burst.stop,
+  };
 }
 
 export interface Power {

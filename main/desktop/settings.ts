@@ -33,6 +33,8 @@ const DesktopSettings = z.object({
   window: z.object({ bounds: Rectangle, is_maximized: z.boolean() }).nullable().default(null),
   /** True after the app has explained, once, that it keeps running when its window closes. */
   has_told_goes_on: z.boolean().default(false),
+  /** Version of the app that the user was last told about. */
+  announced_update: z.string().nullable().default(null),
   /** Port of the gateway to remote fleets; 0 before its first start. */
   gateway_port: z.number().int().min(0).max(65_535).default(0),
 });

@@ -38,6 +38,12 @@ export interface Words {
   readonly pageHangsDetail: string;
   readonly diagnosticsCopied: string;
   readonly diagnosticsCopiedDetail: string;
+  readonly updateAvailable: (version: string) => string;
+  readonly updateAvailableBody: string;
+  readonly restartQuestion: (jobs: number) => string;
+  readonly restartDetail: string;
+  readonly restartNow: string;
+  readonly restartAfterJobs: string;
   readonly menu: Readonly<Record<MenuWord, string>>;
 }
 
@@ -60,6 +66,7 @@ type MenuWord =
   | 'keys'
   | 'reload'
   | 'copyDiagnostics'
+  | 'checkForUpdates'
   | 'about';
 
 const count = (one: string, several: string) => (n: number) =>
@@ -107,6 +114,13 @@ export const en: Words = {
   diagnosticsCopied: 'The diagnostics are on the clipboard',
   diagnosticsCopiedDetail:
     'Secrets are removed. The text has versions, settings and the end of the log, with names of folders, workers and jobs: read it before you share it.',
+  updateAvailable: n => `Trainyard ${n} is available`,
+  updateAvailableBody: 'Click to see what is new and to install it.',
+  restartQuestion: n => `Restart while ${n === 1 ? '1 job is running' : `${n} jobs are running`}?`,
+  restartDetail:
+    'All workers keep training, including the one on this computer, and report when the new version runs.',
+  restartNow: 'Restart now',
+  restartAfterJobs: 'When the jobs have ended',
   menu: {
     file: 'File',
     edit: 'Edit',
@@ -126,6 +140,7 @@ export const en: Words = {
     keys: 'Keyboard shortcuts and help',
     reload: 'Reload',
     copyDiagnostics: 'Copy diagnostics',
+    checkForUpdates: 'Check for updates…',
     about: 'About Trainyard',
   },
 };

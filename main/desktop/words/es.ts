@@ -46,6 +46,14 @@ export const es: Words = {
   diagnosticsCopied: 'El diagnóstico está en el portapapeles',
   diagnosticsCopiedDetail:
     'No contiene secretos. El texto incluye versiones, ajustes y el final del registro, con nombres de carpetas, workers y trabajos: léalo antes de compartirlo.',
+  updateAvailable: n => `Trainyard ${n} está disponible`,
+  updateAvailableBody: 'Haga clic para ver las novedades e instalarlo.',
+  restartQuestion: n =>
+    `¿Reiniciar mientras ${n === 1 ? 'hay un trabajo en curso' : `hay ${n} trabajos en curso`}?`,
+  restartDetail:
+    'Todos los workers siguen entrenando, también el de este equipo, e informan cuando se ejecuta la nueva versión.',
+  restartNow: 'Reiniciar ahora',
+  restartAfterJobs: 'Cuando terminen los trabajos',
   menu: {
     file: 'Archivo',
     edit: 'Edición',
@@ -65,6 +73,7 @@ export const es: Words = {
     keys: 'Atajos de teclado y ayuda',
     reload: 'Recargar',
     copyDiagnostics: 'Copiar el diagnóstico',
+    checkForUpdates: 'Buscar actualizaciones…',
     about: 'Acerca de Trainyard',
   },
 };

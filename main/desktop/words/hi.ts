@@ -43,6 +43,12 @@ export const hi: Words = {
   diagnosticsCopied: 'डायग्नोस्टिक्स क्लिपबोर्ड पर हैं',
   diagnosticsCopiedDetail:
     'गोपनीय मान हटा दिए गए हैं। टेक्स्ट में वर्शन, सेटिंग्स और लॉग का अंत है, साथ में फ़ोल्डर, वर्कर और जॉब के नाम: साझा करने से पहले इसे पढ़ लें।',
+  updateAvailable: n => `Trainyard ${n} उपलब्ध है`,
+  updateAvailableBody: 'नया क्या है यह देखने और इंस्टॉल करने के लिए क्लिक करें।',
+  restartQuestion: n => `${n} जॉब चल रहे हैं। फिर भी रीस्टार्ट करें?`,
+  restartDetail: 'सभी वर्कर, इस कंप्यूटर वाला भी, ट्रेनिंग जारी रखते हैं और नए वर्शन के चलने पर रिपोर्ट करते हैं।',
+  restartNow: 'अभी रीस्टार्ट करें',
+  restartAfterJobs: 'जॉब समाप्त होने पर',
   menu: {
     file: 'फ़ाइल',
     edit: 'संपादन',
@@ -62,6 +68,7 @@ export const hi: Words = {
     keys: 'कीबोर्ड शॉर्टकट और सहायता',
     reload: 'फिर लोड करें',
     copyDiagnostics: 'डायग्नोस्टिक्स कॉपी करें',
+    checkForUpdates: 'अपडेट जाँचें…',
     about: 'Trainyard के बारे में',
   },
 };

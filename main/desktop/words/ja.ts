@@ -42,6 +42,13 @@ export const ja: Words = {
   diagnosticsCopied: '診断情報をクリップボードにコピーしました',
   diagnosticsCopiedDetail:
     '機密情報は取り除かれています。バージョン、設定、ログの末尾と、フォルダー、ワーカー、ジョブの名前が含まれます。共有する前に内容を確認してください。',
+  updateAvailable: n => `Trainyard ${n} を利用できます`,
+  updateAvailableBody: 'クリックすると、新機能の確認とインストールができます。',
+  restartQuestion: n => `${n} 件のジョブが実行中です。再起動しますか？`,
+  restartDetail:
+    'ワーカーは、このコンピューターのものも含めて学習を続け、新しいバージョンが起動すると報告します。',
+  restartNow: '今すぐ再起動',
+  restartAfterJobs: 'ジョブの終了後',
   menu: {
     file: 'ファイル',
     edit: '編集',
@@ -61,6 +68,7 @@ export const ja: Words = {
     keys: 'キーボードショートカットとヘルプ',
     reload: '再読み込み',
     copyDiagnostics: '診断情報をコピー',
+    checkForUpdates: 'アップデートを確認…',
     about: 'Trainyard について',
   },
 };

@@ -41,6 +41,12 @@ export const zh: Words = {
   diagnosticsCopied: '诊断信息已复制到剪贴板',
   diagnosticsCopiedDetail:
     '密钥已移除。内容包括版本、设置和日志末尾，其中有文件夹、工作节点和任务的名称：分享前请先阅读。',
+  updateAvailable: n => `Trainyard ${n} 可供更新`,
+  updateAvailableBody: '点击查看新内容并安装。',
+  restartQuestion: n => `有 ${n} 个任务正在运行，仍要重启吗？`,
+  restartDetail: '工作节点（包括本机的）会继续训练，并在新版本运行后上报结果。',
+  restartNow: '立即重启',
+  restartAfterJobs: '任务结束后',
   menu: {
     file: '文件',
     edit: '编辑',
@@ -60,6 +66,7 @@ export const zh: Words = {
     keys: '键盘快捷键与帮助',
     reload: '重新加载',
     copyDiagnostics: '复制诊断信息',
+    checkForUpdates: '检查更新…',
     about: '关于 Trainyard',
   },
 };

@@ -1,0 +1,74 @@
+/** The only code that knows electron-updater. */
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import electronUpdater, { type UpdateInfo } from 'electron-updater';
+import type { ScopedLog } from '../../host/log.ts';
+import type { Updater, NewVersion } from './app-updates.ts';
+
+const { autoUpdater } = electronUpdater;
+
+interface Place {
+  readonly isPackaged: boolean;
+  /** The folder that contains `app-update.yml` when the app was built with a feed. */
+  readonly resources: string;
+  readonly platform: NodeJS.Platform;
+  /** Path of the AppImage; undefined for other packages. */
+  readonly appImage: string | undefined;
+}
+
+/**
+ * Returns true if this copy of the app can update itself: it was built with a feed (`publish` in electron-builder.yml), and
+ * it was installed from a package and not copied out of one.
+ */
+export function canUpdate({ isPackaged, resources, platform, appImage }: Place): boolean {
+  if (!isPackaged || !existsSync(join(resources, 'app-update.yml'))) return false;
+  return platform !== 'linux' || appImage !== undefined || existsSync(join(resources, 'package-type'));
+}
+
+/** Reads the feed, and downloads and installs versions from it. Each file must have the SHA-512 that the feed names. */
+export function createUpdater(log: ScopedLog, { appImage }: Pick<Place, 'appImage'>): Updater {
+  const updater = autoUpdater;
+  Object.assign(updater, {
+    autoDownload: false,
+    autoInstallOnAppQuit: false,
+    allowDowngrade: false,
+    logger: {
+      info: (text: unknown) => log.info('update.step', { text: String(text) }),
+      warn: (text: unknown) => log.warn('update.warned', { text: String(text) }),
+      error: (text: unknown) => log.warn('update.failed', { text: String(text) }),
+    },
+  });
+  // Each call below also rejects with the error. Without a listener, Node would end the app.
+  updater.on('error', () => {});
+  return {
+    async check() {
+      const result = await updater.checkForUpdates();
+      return result?.isUpdateAvailable === true ? toNewVersion(result.updateInfo) : null;
+    },
+    async download(onProgress) {
+      const report = ({ transferred, total }: { readonly transferred: number; readonly total: number }) =>
+        onProgress(transferred, total);
+      updater.on('download-progress', report);
+      try {
+        await updater.downloadUpdate();
+      } finally {
+        updater.off('download-progress', report);
+      }
+    },
+    // The updater removes the old AppImage before it moves the new one there, so both need a writable folder.
+    checkWritable() {
+      if (appImage !== undefined) accessSync(dirname(appImage), constants.W_OK);
+    },
+    install: () => updater.quitAndInstall(true, true),
+  };
+}
+
+/** Characters of the release notes that the app shows. */
+const maxNotes = 20_000;
+
+function toNewVersion({ version, releaseNotes }: UpdateInfo): NewVersion {
+  const notes = Array.isArray(releaseNotes)
+    ? releaseNotes.map(({ version: of, note }) => `${of}\n${note ?? ''}`).join('\n\n')
+    : (releaseNotes ?? '');
+  return { version: version.slice(0, 100), notes: notes.slice(0, maxNotes) };
+}
