@@ -5,7 +5,7 @@ import type { Words } from '../words/index.ts';
 import { type AppUpdates, createAppUpdates, type Updater } from './app-updates.ts';
 
 /** The part of the settings page that shows the update of the app. */
-const updatesPage = '/settings/general#settings-app';
+const updatesPage = '/settings/general#settings-update';
 
 interface UpdatesDeps {
   readonly updater: Updater | null;

@@ -179,6 +179,27 @@ export const settings = {
   'desktop.runsOwn': 'Run an orchestrator on this computer',
   'desktop.runsOwn.note':
     'If turned off, this computer dispatches no jobs. You can turn it off while the window shows another fleet.',
+  'desktop.update.title': 'Updates',
+  'desktop.update.current': 'Trainyard {version} is the newest version.',
+  'desktop.update.checked': 'Last checked',
+  'desktop.update.check': 'Check for updates',
+  'desktop.update.checking': 'Checking for updates…',
+  'desktop.update.available': 'Trainyard {version} is available. This is version {current}.',
+  'desktop.update.download': 'Download',
+  'desktop.update.notes': 'What is new',
+  'desktop.update.downloading': 'Downloading Trainyard {version}',
+  'desktop.update.progress': '{done} of {total} MB',
+  'desktop.update.ready': 'Trainyard {version} is ready to install.',
+  'desktop.update.waits': 'The app installs it and restarts when no job of this computer is running.',
+  'desktop.update.install': 'Install and restart',
+  'desktop.update.again': 'Try again',
+  'desktop.update.problem.unreachable': 'The update feed cannot be reached: {detail}',
+  'desktop.update.problem.no_feed_file': 'The update feed has no file for this system: {detail}',
+  'desktop.update.problem.wrong_hash':
+    'The download does not match its hash in the feed, so it was deleted. Try again. If it fails again, tell the person who runs the feed: {detail}',
+  'desktop.update.problem.not_writable':
+    'The app cannot replace its own file. Move it to a folder that you can write to: {detail}',
+  'desktop.update.problem.other': 'The update failed: {detail}',
   'desktop.fleets': 'Fleets',
   'desktop.fleets.what':
     'Orchestrators that this app can show. The app always uses its own panel, and calls each orchestrator with the token that you enter.',

@@ -182,6 +182,29 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'desktop.runsOwn': 'Ejecutar un orquestador en este equipo',
   'desktop.runsOwn.note':
     'Si se desactiva, este equipo no asigna trabajos. Se puede desactivar mientras la ventana muestra otra flota.',
+  'desktop.update.title': 'Actualizaciones',
+  'desktop.update.current': 'Trainyard {version} es la versión más reciente.',
+  'desktop.update.checked': 'Última comprobación',
+  'desktop.update.check': 'Buscar actualizaciones',
+  'desktop.update.checking': 'Buscando actualizaciones…',
+  'desktop.update.available': 'Trainyard {version} está disponible. Esta es la versión {current}.',
+  'desktop.update.download': 'Descargar',
+  'desktop.update.notes': 'Novedades',
+  'desktop.update.downloading': 'Descargando Trainyard {version}',
+  'desktop.update.progress': '{done} de {total} MB',
+  'desktop.update.ready': 'Trainyard {version} está listo para instalarse.',
+  'desktop.update.waits':
+    'La aplicación lo instala y se reinicia cuando no se ejecuta ningún trabajo de este equipo.',
+  'desktop.update.install': 'Instalar y reiniciar',
+  'desktop.update.again': 'Intentar de nuevo',
+  'desktop.update.problem.unreachable': 'No se puede acceder al servidor de actualizaciones: {detail}',
+  'desktop.update.problem.no_feed_file':
+    'El servidor de actualizaciones no tiene ningún archivo para este sistema: {detail}',
+  'desktop.update.problem.wrong_hash':
+    'La descarga no coincide con su hash en el servidor y se ha eliminado. Inténtelo de nuevo. Si vuelve a fallar, avise a quien administra el servidor: {detail}',
+  'desktop.update.problem.not_writable':
+    'La aplicación no puede sustituir su propio archivo. Muévalo a una carpeta en la que pueda escribir: {detail}',
+  'desktop.update.problem.other': 'La actualización ha fallado: {detail}',
   'desktop.fleets': 'Flotas',
   'desktop.fleets.what':
     'Orquestadores que esta aplicación puede mostrar. Usa siempre su propio panel, y llama a cada orquestador con el token que usted indique.',

@@ -178,6 +178,27 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'desktop.runsOwn': 'इस कंप्यूटर पर ऑर्केस्ट्रेटर चलाएँ',
   'desktop.runsOwn.note':
     'बंद करने पर यह कंप्यूटर कोई जॉब नहीं भेजता। इसे तब बंद किया जा सकता है जब विंडो में कोई दूसरी फ़्लीट हो।',
+  'desktop.update.title': 'अपडेट',
+  'desktop.update.current': 'Trainyard {version} सबसे नया वर्शन है।',
+  'desktop.update.checked': 'पिछली जाँच',
+  'desktop.update.check': 'अपडेट जाँचें',
+  'desktop.update.checking': 'अपडेट की जाँच हो रही है…',
+  'desktop.update.available': 'Trainyard {version} उपलब्ध है। यह वर्शन {current} है।',
+  'desktop.update.download': 'डाउनलोड करें',
+  'desktop.update.notes': 'नया क्या है',
+  'desktop.update.downloading': 'Trainyard {version} डाउनलोड हो रहा है',
+  'desktop.update.progress': '{total} में से {done} MB',
+  'desktop.update.ready': 'Trainyard {version} इंस्टॉल के लिए तैयार है।',
+  'desktop.update.waits': 'जब इस कंप्यूटर का कोई जॉब नहीं चलता, तब ऐप इसे इंस्टॉल करके रीस्टार्ट होता है।',
+  'desktop.update.install': 'इंस्टॉल करके रीस्टार्ट करें',
+  'desktop.update.again': 'फिर कोशिश करें',
+  'desktop.update.problem.unreachable': 'अपडेट फ़ीड तक नहीं पहुँचा जा सकता: {detail}',
+  'desktop.update.problem.no_feed_file': 'अपडेट फ़ीड में इस सिस्टम के लिए कोई फ़ाइल नहीं है: {detail}',
+  'desktop.update.problem.wrong_hash':
+    'डाउनलोड फ़ीड में दिए हैश से मेल नहीं खाता, इसलिए हटा दिया गया। फिर कोशिश करें। दोबारा विफल होने पर फ़ीड चलाने वाले को बताएँ: {detail}',
+  'desktop.update.problem.not_writable':
+    'ऐप अपनी फ़ाइल नहीं बदल सकता। उसे ऐसे फ़ोल्डर में ले जाएँ जिसमें आप लिख सकते हैं: {detail}',
+  'desktop.update.problem.other': 'अपडेट विफल हुआ: {detail}',
   'desktop.fleets': 'फ़्लीट',
   'desktop.fleets.what':
     'वे ऑर्केस्ट्रेटर जिन्हें यह ऐप दिखा सकता है। ऐप हमेशा अपना पैनल इस्तेमाल करता है, और हर ऑर्केस्ट्रेटर को आपके दिए टोकन से कॉल करता है।',

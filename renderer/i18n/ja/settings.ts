@@ -181,6 +181,29 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'desktop.runsOwn': 'このコンピューターでオーケストレーターを動かす',
   'desktop.runsOwn.note':
     'オフの間、このコンピューターは自分のジョブを割り当てません。ウィンドウに別のフリートを表示している間だけオフにできます。',
+  'desktop.update.title': 'アップデート',
+  'desktop.update.current': 'Trainyard {version} は最新バージョンです。',
+  'desktop.update.checked': '最終確認',
+  'desktop.update.check': 'アップデートを確認',
+  'desktop.update.checking': 'アップデートを確認しています…',
+  'desktop.update.available': 'Trainyard {version} を利用できます。現在のバージョンは {current} です。',
+  'desktop.update.download': 'ダウンロード',
+  'desktop.update.notes': '新機能',
+  'desktop.update.downloading': 'Trainyard {version} をダウンロードしています',
+  'desktop.update.progress': '{done} / {total} MB',
+  'desktop.update.ready': 'Trainyard {version} をインストールできます。',
+  'desktop.update.waits':
+    'このコンピューターのジョブが実行されていないときに、インストールして再起動します。',
+  'desktop.update.install': 'インストールして再起動',
+  'desktop.update.again': '再試行',
+  'desktop.update.problem.unreachable': 'アップデートのフィードに接続できません: {detail}',
+  'desktop.update.problem.no_feed_file':
+    'アップデートのフィードにこのシステム用のファイルがありません: {detail}',
+  'desktop.update.problem.wrong_hash':
+    'ダウンロードがフィードのハッシュと一致しないため、削除しました。再試行してください。再び失敗する場合は、フィードの管理者に知らせてください: {detail}',
+  'desktop.update.problem.not_writable':
+    'アプリは自身のファイルを置き換えられません。書き込めるフォルダーに移動してください: {detail}',
+  'desktop.update.problem.other': 'アップデートに失敗しました: {detail}',
   'desktop.fleets': 'フリート',
   'desktop.fleets.what':
     'このアプリで表示できるオーケストレーターです。アプリは常に自身のパネルを使い、入力されたトークンで各オーケストレーターを呼び出します。',

@@ -58,6 +58,7 @@ function desktopEntries(): readonly Entry[] {
         'desktop.runsOwn',
       ],
     },
+    { id: 'settings-update', label: 'desktop.update.title', texts: ['desktop.update.check'] },
     { id: 'settings-fleets', label: 'desktop.fleets', texts: ['desktop.fleets.what', 'desktop.fleets.add'] },
   ];
 }

@@ -3,6 +3,7 @@ import type { DesktopApi, DesktopView } from '../../../../protocol/desktop-api.t
 import { useT } from '../../../i18n/index.ts';
 import { showTrouble } from '../../../ui/toast.tsx';
 import { Fleets, type Perform } from './fleets.tsx';
+import { Update } from './update.tsx';
 import './desktop.css';
 
 /** Settings of the desktop app: its notifications, and the fleets that it can show. */
@@ -12,6 +13,9 @@ export function DesktopSettings({ desktop }: { readonly desktop: DesktopApi }) {
   return (
     <>
       <AppPreferences view={view} perform={perform} desktop={desktop} />
+      {view.update !== null && (
+        <Update version={view.version} update={view.update} perform={perform} desktop={desktop} />
+      )}
       <Fleets view={view} perform={perform} desktop={desktop} />
     </>
   );

@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import {
+  createAppUpdates,
+  type NewVersion,
+  type RestartChoice,
+  type Updater,
+} from '../../../../../main/desktop/updates/app-updates.ts';
+
+const next: NewVersion = { version: '2.0.0', notes: 'Faster uploads' };
+const day = 24 * 3_600_000;
+
+interface Fixture {
+  readonly check?: () => Promise<NewVersion | null>;
+  readonly download?: Updater['download'];
+  readonly checkWritable?: () => void;
+  readonly jobs?: number;
+  readonly choice?: RestartChoice;
+}
+
+const codedError = (code: string, message: string): Error => Object.assign(new Error(message), { code });
+
+/** Updates with a timer that the test advances, and a record of what the app did. */
+function createFixture({
+  check = async () => next,
+  download = async () => {},
+  checkWritable = () => {},
+  jobs = 0,
+  choice = 'cancel',
+}: Fixture = {}) {
+  const record = { installs: 0, asked: [] as number[], announced: [] as string[] };
+  const timers = new Map<() => void, number>();
+  let now = 1_000;
+  let runningJobs = jobs;
+  const updates = createAppUpdates({
+    updater: { check, download, checkWritable, install: () => void (record.installs += 1) },
+    log: { warn: () => {} },
+    now: () => now,
+    after(ms, run) {
+      timers.set(run, now + ms);
+      return () => void timers.delete(run);
+    },
+    runningJobs: () => runningJobs,
+    ask: async count => {
+      record.asked.push(count);
+      return choice;
+    },
+    restart: async install => install(),
+    announce: version => void record.announced.push(version),
+  });
+  /** Lets everything run that does not wait for time. */
+  const settle = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+  return {
+    ...updates,
+    record,
+    settle,
+    async step(...steps: readonly ('check' | 'download' | 'install')[]) {
+      for (const step of steps) {
+        updates.start(step);
+        await settle();
+      }
+    },
+    async pass(ms: number) {
+      now += ms;
+      for (const [run, at] of timers) {
+        if (at > now) continue;
+        timers.delete(run);
+        run();
+      }
+      await settle();
+    },
+    async endJobs() {
+      runningJobs = 0;
+      updates.noteJobs();
+      await settle();
+    },
+  };
+}
+
+describe('updates of the app', () => {
+  it('checks ten seconds after the start and then every day', async () => {
+    let checks = 0;
+    const fixture = createFixture({
+      check: async () => {
+        checks += 1;
+        return null;
+      },
+    });
+    await fixture.pass(9_000);
+    expect(checks).toBe(0);
+    await fixture.pass(1_000);
+    expect(fixture.view()).toEqual({ state: 'current', checked_at: 11_000 });
+    await fixture.pass(day);
+    expect(checks).toBe(2);
+  });
+
+  it('announces a new version that a check on its own found, and downloads nothing', async () => {
+    const fixture = createFixture({ download: () => Promise.reject(new Error('not asked for')) });
+    await fixture.pass(10_000);
+    expect(fixture.view()).toEqual({ state: 'available', ...next });
+    expect(fixture.record.announced).toEqual(['2.0.0']);
+  });
+
+  it('does not announce a version that the user has asked for', async () => {
+    const fixture = createFixture();
+    await fixture.step('check');
+    expect(fixture.record.announced).toEqual([]);
+  });
+
+  it('shows the progress of the download, and installs only after another click', async () => {
+    let finish = (): void => {};
+    const fixture = createFixture({
+      download: async onProgress => {
+        onProgress(3, 10);
+        await new Promise<void>(resolve => (finish = resolve));
+      },
+    });
+    await fixture.step('check', 'download');
+    expect(fixture.view()).toEqual({ state: 'downloading', ...next, bytes: 3, total_bytes: 10 });
+    finish();
+    await fixture.settle();
+    expect(fixture.view()).toEqual({ state: 'ready', ...next, waits_for_jobs: false });
+    expect(fixture.record.installs).toBe(0);
+    await fixture.step('install');
+    expect(fixture.record).toEqual({ installs: 1, asked: [], announced: [] });
+  });
+
+  it.each([
+    ['now', 1],
+    ['cancel', 0],
+  ] as const)(
+    'asks before it restarts while jobs run; with the answer %j, installs %i times',
+    async (choice, installs) => {
+      const fixture = createFixture({ jobs: 2, choice });
+      await fixture.step('check', 'download', 'install');
+      expect(fixture.record).toMatchObject({ asked: [2], installs });
+    },
+  );
+
+  it('restarts after the last job when the user chose that', async () => {
+    const fixture = createFixture({ jobs: 1, choice: 'after_jobs' });
+    await fixture.step('check', 'download', 'install');
+    fixture.noteJobs();
+    expect(fixture.view()).toMatchObject({ state: 'ready', waits_for_jobs: true });
+    expect(fixture.record.installs).toBe(0);
+    await fixture.endJobs();
+    expect(fixture.record.installs).toBe(1);
+  });
+
+  it('does not restart when jobs end and nobody asked for it', async () => {
+    const fixture = createFixture({ jobs: 1 });
+    await fixture.step('check', 'download');
+    await fixture.endJobs();
+    expect(fixture.record.installs).toBe(0);
+  });
+
+  it('ignores steps that do not fit the state', async () => {
+    const fixture = createFixture();
+    await fixture.step('download', 'install');
+    expect(fixture.view()).toEqual({ state: 'current', checked_at: null });
+    await fixture.step('check', 'download', 'check');
+    expect(fixture.view()).toMatchObject({ state: 'ready' });
+  });
+
+  it.each([
+    [codedError('ERR_CHECKSUM_MISMATCH', 'sha512 checksum mismatch'), 'wrong_hash'],
+    [codedError('ENOSPC', 'no space left on device'), 'not_writable'],
+    [codedError('HTTP_ERROR_503', '503 Service Unavailable'), 'unreachable'],
+    [new Error('net::ERR_CONNECTION_REFUSED'), 'unreachable'],
+    [new Error('something else\nwith a stack'), 'other'],
+  ] as const)(
+    'reports a failed download with its cause, and installs nothing: %s',
+    async (cause, problem) => {
+      const fixture = createFixture({ download: () => Promise.reject(cause) });
+      await fixture.step('check', 'download', 'install');
+      const detail = cause.message.split('\n')[0];
+      expect(fixture.view()).toEqual({ state: 'failed', step: 'download', problem, detail });
+      expect(fixture.record.installs).toBe(0);
+      await fixture.step('check');
+      expect(fixture.view()).toMatchObject({ state: 'available' });
+    },
+  );
+
+  it('reports that the feed has no file for this system when the user checks', async () => {
+    const cause = codedError('ERR_UPDATER_CHANNEL_FILE_NOT_FOUND', 'Cannot find latest-linux.yml');
+    const fixture = createFixture({ check: () => Promise.reject(cause) });
+    await fixture.step('check');
+    expect(fixture.view()).toMatchObject({ state: 'failed', step: 'check', problem: 'no_feed_file' });
+  });
+
+  it('keeps quiet about a failed check that nobody asked for, and checks again the next day', async () => {
+    const results = [() => Promise.reject(new Error('net::ERR_INTERNET_DISCONNECTED')), async () => next];
+    const fixture = createFixture({ check: () => results.shift()?.() ?? Promise.resolve(null) });
+    await fixture.pass(10_000);
+    expect(fixture.view()).toEqual({ state: 'current', checked_at: null });
+    await fixture.pass(day);
+    expect(fixture.view()).toMatchObject({ state: 'available' });
+  });
+
+  it('stops nothing when its own file cannot be replaced', async () => {
+    const fixture = createFixture({
+      checkWritable: () => {
+        throw codedError('EACCES', "EACCES: permission denied, access '/opt'");
+      },
+    });
+    await fixture.step('check', 'download', 'install');
+    expect(fixture.view()).toMatchObject({ state: 'failed', step: 'install', problem: 'not_writable' });
+    expect(fixture.record.installs).toBe(0);
+  });
+
+  it('checks no more after it was stopped', async () => {
+    const fixture = createFixture();
+    fixture.stop();
+    await fixture.pass(2 * day);
+    expect(fixture.view()).toEqual({ state: 'current', checked_at: null });
+  });
+});
