@@ -6,6 +6,8 @@ export interface PackagedApp {
   readonly page: Page;
   /** Ends the app and resolves with its exit code. */
   readonly stop: () => Promise<number | null>;
+  /** Resolves with the exit code when the app has ended. */
+  readonly exited: Promise<number | null>;
 }
 
 /**
@@ -33,6 +35,7 @@ export async function startPackaged(
   const page = context.pages()[0] ?? (await context.waitForEvent('page'));
   return {
     page,
+    exited,
     stop() {
       child.kill('SIGTERM');
       return exited;
