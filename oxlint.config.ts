@@ -74,7 +74,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   'main/http': {
     files: ['main/http/**'],
     rooms: ['main/http', 'main/orchestrator face', 'trainers face', 'datasets', 'protocol'],
-    packages: ['express', 'on-headers', 'prom-client', 'zod'],
+    packages: ['express', 'prom-client', 'zod'],
     node: true,
   },
   'main/audit': {

@@ -31,13 +31,12 @@ export interface Network extends NetworkAccess {
   readonly port: number;
   /** URL for clients on this machine; always plain HTTP. */
   readonly url: string;
-  /** True if clients on this machine have their own socket. Only then can other machines be required to use TLS. */
+  /** True if clients on this machine can connect through loopback. Only then can other machines be required to use TLS. */
   readonly hasLoopbackSocket: boolean;
   /** Returns the URLs on which the server currently listens. */
   listening(): readonly string[];
   /**
-   * Opens the sockets. Rejects when the first socket or an address from a flag cannot be opened. Other addresses are retried
-   * later.
+   * Opens the sockets. Rejects when the first socket or a fixed address cannot be opened. Other addresses are retried later.
    */
   open(): Promise<void>;
   /** Opens the new addresses. If one of them cannot be opened, rejects and changes nothing. */
@@ -50,26 +49,27 @@ export interface Network extends NetworkAccess {
 const checkEveryMs = 10_000;
 
 /**
- * Manages the addresses on which the orchestrator listens. The loopback socket opens first, stays open and uses plain HTTP. The
- * window, the local worker and the command line connect there, so a change never disconnects them. For other machines there is
+ * Manages the addresses on which the orchestrator listens. The first socket stays open and uses plain HTTP; `baseOf` says where
+ * it listens. The window, the local worker and the command line connect there, so a change never disconnects them. For other machines there is
  * one socket per address, because a wildcard socket cannot share the port with the loopback socket (docs/adr/0011).
  */
 export function createNetwork(deps: NetworkDeps): Network {
   const { clock, fixedHost, addresses } = deps;
   const runAlone = createSerialRunner();
   const sockets = createSockets(deps);
-  const base = baseOf(deps);
+  const firstHost = baseOf(deps);
+  const servesOnlyFixedHost = firstHost === fixedHost;
   let access: NetworkAccess = { host: fixedHost ?? deps.access.host, isSecure: deps.access.isSecure };
   let isStopped = false;
   let cancelTimer = (): void => {};
 
   const addressesFor = (host: string): readonly string[] => {
-    if (base === fixedHost || host === loopback) return [];
+    if (servesOnlyFixedHost || host === loopback) return [];
     return isWildcard(host) ? addressesBehind(host, addresses()).map(({ address }) => address) : [host];
   };
   const scheduleCheck = (): void => {
     cancelTimer();
-    if (!isStopped && access.host !== loopback && base !== fixedHost)
+    if (!isStopped && access.host !== loopback && !servesOnlyFixedHost)
       cancelTimer = clock.after(checkEveryMs, () => void runAlone(openNewAddresses).then(scheduleCheck));
   };
   const openNewAddresses = (): Promise<void> =>
@@ -100,7 +100,7 @@ export function createNetwork(deps: NetworkDeps): Network {
     };
   };
 
-  const here = isWildcard(base) ? loopback : base;
+  const localHost = isWildcard(firstHost) ? loopback : firstHost;
   return {
     get host() {
       return access.host;
@@ -112,17 +112,19 @@ export function createNetwork(deps: NetworkDeps): Network {
       return sockets.port();
     },
     get url() {
-      return urlOf(here, sockets.port(), false);
+      return urlOf(localHost, sockets.port(), false);
     },
-    hasLoopbackSocket: isLocalhost(base) || isWildcard(base),
+    hasLoopbackSocket: isLocalhost(firstHost) || isWildcard(firstHost),
     listening() {
-      const behind = isWildcard(base) ? addressesBehind(base, addresses()) : [];
-      const far = [...behind.map(({ address }) => address), ...sockets.addresses()];
-      const urls = far.map(address => urlOf(address, sockets.port(), usesTls(access.isSecure, address)));
-      return [urlOf(here, sockets.port(), false), ...urls];
+      const behind = isWildcard(firstHost) ? addressesBehind(firstHost, addresses()) : [];
+      const otherAddresses = [...behind.map(({ address }) => address), ...sockets.addresses()];
+      const urls = otherAddresses.map(address =>
+        urlOf(address, sockets.port(), usesTls(access.isSecure, address)),
+      );
+      return [urlOf(localHost, sockets.port(), false), ...urls];
     },
     async open() {
-      await sockets.openFirst(base, access.isSecure);
+      await sockets.openFirst(firstHost, access.isSecure);
       warnIfExposed();
       // The server must not start if a fixed address cannot be opened.
       await runAlone(async () => {

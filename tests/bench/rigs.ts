@@ -10,7 +10,7 @@ import {
   register,
 } from './workers.ts';
 
-/** A worker with the connections of an agent: one for calls, and one for its stream. */
+/** A simulated agent with two connections: one for calls, and one for its stream. */
 export interface Rig {
   readonly identity: Identity;
   readonly connection: HttpConnection;
@@ -37,7 +37,7 @@ export function createRig(
   let stream: EventStream | null = null;
   const endStream = (method: 'cut' | 'close'): void => {
     const endedStream = stream;
-    // Without a current stream, its end is not reported as lost.
+    // Clears `stream` first, so that `onLost` is not called for this end.
     stream = null;
     endedStream?.[method]();
   };
@@ -74,14 +74,16 @@ export async function openStreams(rigs: readonly Rig[], concurrency = 32): Promi
 
 /** Resources that the built server uses while its workers only send heartbeats. */
 interface AtRest {
-  /** Resident memory in MiB before the first worker registers, and at the end. */
+  /** Resident memory in MiB before the first worker registers. */
   readonly initialMib: number;
+  /** Resident memory in MiB at the end. */
   readonly mib: number;
   /** Share of one processor, from 0 to 1. */
   readonly share: number;
   readonly intervalS: number;
   readonly sent: number;
   readonly unanswered: number;
+  /** Number of workers whose stream has ended. */
   readonly lost: number;
 }
 
@@ -116,8 +118,8 @@ interface HeartbeatLoad {
 const lastResponsesMs = 5_000;
 
 /**
- * Sends the heartbeats of idle workers, spread evenly over their interval. Each one is sent on time, even when others
- * are late.
+ * Sends the heartbeats of idle workers, spread evenly over their interval. Each one is sent on time, even when earlier
+ * responses are late.
  */
 function startHeartbeats(rigs: readonly Rig[], intervalS: number): HeartbeatLoad {
   const bodies = rigs.map(({ identity }) => heartbeatBody(identity));

@@ -3,8 +3,8 @@ import type { Plant } from './plant.ts';
 const dependencies = 'boundaries(dependencies)';
 
 /**
- * Imports that each folder must not contain. `@` stands for a unique name of the planted file. For a room that is a
- * single file, all plants are in that file.
+ * Imports that each room must not contain (rooms: `oxlint.config.ts`). A unique name replaces `@`. Plants with the same
+ * path share one file.
  */
 const refusedImports: readonly (readonly [room: string, file: string, sources: string])[] = [
   ['protocol', 'protocol/@.ts', '../main/orchestrator/index.ts ../agent/leaf.ts node:crypto micromatch'],
@@ -113,7 +113,7 @@ const tables = refusedImports.flatMap(([room, file, sources]) =>
 const noRequire = ['typescript(no-require-imports)', 'import(no-commonjs)'];
 const fromHttp = "from '../http/leaf.ts';";
 
-/** All ways to write a forbidden import, from the HTTP folder to the store. `also`: other rules that report it too. */
+/** All ways in which a file of the store could import the HTTP folder, which is forbidden. `also`: further rules that report it. */
 const forms: readonly (readonly [form: string, code: string, also?: readonly string[]])[] = [
   ['import', `import { httpLeaf } ${fromHttp} export const copy = httpLeaf;`],
   ['import type', `import type { httpLeafKind } ${fromHttp} export type Copy = httpLeafKind;`],
@@ -178,14 +178,14 @@ export const importPlants: readonly Plant[] = [
     message: 'Dependencies to unknown elements and files are not allowed',
   },
   {
-    name: 'an import without its ending, which no rule on rooms could follow',
+    name: 'an import without a file extension, which the rules on rooms cannot resolve',
     file: 'main/store/ending.ts',
     code: "export * from './leaf';",
     rules: ['import(extensions)', 'boundaries(no-unknown-dependencies)', dependencies],
     message: 'Missing file extension',
   },
   {
-    name: 'an import of something computed',
+    name: 'a dynamic import with a computed path',
     file: 'main/store/computed.ts',
     code: 'export const load = (name: string): Promise<unknown> => import(name);',
     rules: ['import(no-dynamic-require)'],

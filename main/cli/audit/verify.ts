@@ -64,7 +64,7 @@ async function verifyWithProgress(remote: Remote, range: { readonly from?: numbe
 /** Maximum number of marks per request. */
 const maxMarks = 1_000;
 
-/** Compares every mark of the file, not only the newest. After a rollback, marks that the server sends later match again. */
+/** Compares every mark of the file. After a rollback, new marks match, and only older marks show the loss. */
 async function compareWithWitness(remote: Remote, file: string | null): Promise<void> {
   if (file === null) return;
   const marks = readMarks(file);

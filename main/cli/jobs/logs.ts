@@ -34,11 +34,11 @@ export const logs: RemoteSpec = {
 
 function addOptions(command: Command): Command {
   return withJobArgument(command, among.all)
-    .option('-f, --follow', 'print new lines until the job ends, including retries')
+    .option('-f, --follow', 'print new lines until the job ends, and continue with each retry')
     .option('--attempt <number>', 'number of the attempt (default: the newest with a log)', wholeNumber)
     .option(
       '-n, --lines <count>',
-      `number of last lines to print, or "all" (default: ${defaultLines})`,
+      `number of last lines, or of first matches with --search, or "all" (default: ${defaultLines})`,
       lineCount,
     )
     .option('--timestamps', 'print the time before each line')

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
-import onHeaders from 'on-headers';
 import { type Problem, type ProblemCode, problems, type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Log } from '../../orchestrator/ports/index.ts';
 
@@ -19,13 +18,6 @@ const securityHeaders = new Map([
   ['Referrer-Policy', 'no-referrer'],
   ['Cross-Origin-Resource-Policy', 'same-origin'],
 ]);
-
-/** The id of a request. It is not stored in the response, so that code which outlives the response does not keep it in memory. */
-interface Account {
-  readonly requestId: string;
-  /** True until the headers of the response are sent. */
-  isOpen: boolean;
-}
 
 /** Accepts the ids that proxies and clients generate: hex, UUIDs, ULIDs. Other characters could forge log lines. */
 const wellFormed = /^[\w.-]{1,64}$/;
@@ -48,32 +40,29 @@ const identify =
   (request, response, next) => {
     const { 'x-request-id': idOfRequest } = request.headers;
     const id = typeof idOfRequest === 'string' && wellFormed.test(idOfRequest) ? idOfRequest : newId();
-    const account: Account = { requestId: id, isOpen: true };
-    response.locals = account;
+    response.locals['requestId'] = id;
     response.setHeaders(securityHeaders).setHeader('X-Request-Id', id);
-    onHeaders(response, () => {
-      account.isOpen = false;
-    });
     if (all) {
       const startedAt = performance.now();
       response.on('close', () => {
-        const { statusCode: status, writableFinished: whole } = response;
+        const { statusCode: status, writableFinished: finished } = response;
         const ms = Math.round(performance.now() - startedAt);
         // The query is left out, because it may contain secrets.
         const path = request.path.slice(0, 200);
-        log.info('http.answered', { request_id: id, method: request.method, path, status, ms, whole });
+        log.info('http.answered', { request_id: id, method: request.method, path, status, ms, finished });
       });
     }
-    log.within(whileOpen(account), next);
+    log.within(untilAnswered(id, response), next);
   };
 
 /**
- * Returns a function that captures only the account and not the request. Code that a request starts may run for hours, and must
- * not keep the request in memory.
+ * Returns a function with the log fields of a request until its response starts. Code that a request starts may run for hours, so
+ * the function does not keep the response in memory.
  */
-function whileOpen(account: Account): () => { readonly request_id: string } | null {
-  const fields = { request_id: account.requestId };
-  return () => (account.isOpen ? fields : null);
+function untilAnswered(requestId: string, response: Response): () => { readonly request_id: string } | null {
+  const fields = { request_id: requestId };
+  const reference = new WeakRef(response);
+  return () => (reference.deref()?.headersSent === false ? fields : null);
 }
 
 export const requestIdOf = ({ locals }: Response): string => String(locals['requestId'] ?? '');

@@ -202,7 +202,7 @@ describe('request id in log lines', () => {
       method: 'GET',
       path: '/nowhere',
       status: 404,
-      whole: true,
+      finished: true,
     });
     expect(await waitForRequestLine('two')).toMatchObject({
       method: 'POST',

@@ -32,7 +32,7 @@ test.each([
   { currency: 'a very long currency' },
   { price: 1 },
   null,
-])('refuses the price of electricity %j', async electricity => {
+])('refuses the electricity settings %j', async electricity => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const response = await fetch(server.url + settingsApi.change.path, {
@@ -43,7 +43,7 @@ test.each([
   expect(response.status).toBe(400);
 });
 
-test.each(['0', '31', '1.5', 'all', ''])('refuses usage of "%s" days', async days => {
+test.each(['0', '31', '1.5', 'all', ''])('refuses to list the usage of "%s" days', async days => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const response = await fetch(`${server.url}${usageApi.days.path}?days=${days}`, {

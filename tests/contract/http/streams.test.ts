@@ -104,8 +104,9 @@ describe('event stream', () => {
     const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 0, labels });
     const { as_of_seq: start } = valueOf(await server.admin.call(queueApi.list, {}));
     // About 3 MB in total, because each event contains the whole worker.
-    for (let n = 0; n < 600; n += 1)
-      await fetch(`${server.url}/api/workers/register`, { method: 'POST', headers, body });
+    const register = () => fetch(`${server.url}/api/workers/register`, { method: 'POST', headers, body });
+    // Calls at the same time share a transaction, which saves most of the time.
+    for (let n = 0; n < 20; n += 1) await Promise.all(Array.from({ length: 30 }, register));
     const stream = await openStream('/api/events', { ...bearer(), 'last-event-id': String(start) });
     const last = await server.submit({ config: {}, worker_labels: { no: 'such' } });
     const events = eventsIn(await stream.until(new RegExp(`"job_id":"${last}".*\\n\\n`)));
@@ -113,9 +114,10 @@ describe('event stream', () => {
     expect(events.filter(event => event.kind === 'worker' && event.worker_id === id)).toHaveLength(600);
   });
 
-  test.each(['-1', '1e99', 'abc', '999999999', '', '9'.repeat(15), '9'.repeat(5_000), '1, 2', '0x10', '1.5'])(
-    'answers a Last-Event-ID of "%s" with a reset',
-    async id => {
+  const noEventIds = ['-1', '1e99', 'abc', '999999999', '', '9'.repeat(15), '1, 2', '0x10', '1.5'];
+  test.each([...noEventIds.map(id => [`"${id}"`, id]), ['5,000 digits', '9'.repeat(5_000)]])(
+    'answers a Last-Event-ID of %s with a reset',
+    async (_title, id) => {
       const stream = await openStream('/api/events', { ...bearer(), 'last-event-id': id });
       const text = await stream.until(/"kind":"reset".*\n\n/);
       const { as_of_seq: newest } = valueOf(await server.admin.call(queueApi.list, {}));

@@ -49,7 +49,7 @@ async function problemsOf(root: string): Promise<readonly string[]> {
 }
 
 describe('indexing a folder', () => {
-  test('lists files by path with their hashes, and skips files of the operating system', async () => {
+  test('lists files by path with their hashes, and skips clutter such as .DS_Store and .git', async () => {
     const root = folderWith({
       'b/写真 1.jpg': 'jpeg',
       'a.txt': '',
@@ -103,14 +103,14 @@ describe('indexing a folder', () => {
 });
 
 describe('links in an indexed folder', () => {
-  test('reads a link to a file of the folder as that file', async () => {
+  test('lists a link to a file in the folder under the path of the link', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     symlinkSync('a.txt', join(root, 'b.txt'));
     linkSync(join(root, 'a.txt'), join(root, 'c.txt'));
     expect((await indexValid(root)).files.map(({ path }) => path)).toEqual(['a.txt', 'b.txt', 'c.txt']);
   });
 
-  test('refuses links to folders and to files outside by name', async () => {
+  test('refuses links to folders and to outside files, and names each link', async () => {
     const outside = folderWith({ 'secret.txt': 's' });
     const root = folderWith({ 'sub/a.txt': 'a' });
     symlinkSync(outside, join(root, 'folder-out'));
@@ -180,7 +180,7 @@ describe('cache of hashes', () => {
       },
     };
   };
-  const indexAgain = async (folder: string, root: string, now = minuteLater) => {
+  const indexWithCache = async (folder: string, root: string, now = minuteLater) => {
     const cache = recordReads(await openHashCache(folder, root, now));
     const { files } = await indexValid(root, cache);
     await cache.save();
@@ -189,36 +189,36 @@ describe('cache of hashes', () => {
 
   test('does not read unchanged files again', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a b.txt': 'a', 'b.txt': 'b' })];
-    const first = await indexAgain(folder, root);
+    const first = await indexWithCache(folder, root);
     expect(first.read).toEqual(['a b.txt', 'b.txt']);
-    expect(await indexAgain(folder, root)).toEqual({ files: first.files, read: [] });
+    expect(await indexWithCache(folder, root)).toEqual({ files: first.files, read: [] });
     writeFileSync(join(root, 'c.txt'), 'c');
-    expect((await indexAgain(folder, root)).read).toEqual(['c.txt']);
+    expect((await indexWithCache(folder, root)).read).toEqual(['c.txt']);
   });
 
   test('notices changed content of the same size and date', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a.txt': 'a' })];
     const { mtime } = statSync(join(root, 'a.txt'));
-    await indexAgain(folder, root);
+    await indexWithCache(folder, root);
     writeFileSync(join(root, 'a.txt'), 'b');
     utimesSync(join(root, 'a.txt'), mtime, mtime);
-    expect((await indexAgain(folder, root)).files).toMatchObject([{ sha256: sha256('b') }]);
+    expect((await indexWithCache(folder, root)).files).toMatchObject([{ sha256: sha256('b') }]);
   });
 
   test('does not cache files that were written a moment ago', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a.txt': 'a' })];
-    await indexAgain(folder, root, Date.now);
-    expect((await indexAgain(folder, root)).read).toEqual(['a.txt']);
+    await indexWithCache(folder, root, Date.now);
+    expect((await indexWithCache(folder, root)).read).toEqual(['a.txt']);
   });
 
   test('ignores a damaged cache and one that cannot be written', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     const blocked = join(folderWith({ file: '' }), 'file');
-    expect((await indexAgain(blocked, root)).read).toEqual(['a.txt']);
+    expect((await indexWithCache(blocked, root)).read).toEqual(['a.txt']);
     const folder = temporaryFolder();
-    await indexAgain(folder, root);
+    await indexWithCache(folder, root);
     const [name = ''] = execFileSync('ls', [folder], { encoding: 'utf8' }).split('\n');
     writeFileSync(join(folder, name), 'no digest\n\0\n');
-    expect((await indexAgain(folder, root)).read).toEqual(['a.txt']);
+    expect((await indexWithCache(folder, root)).read).toEqual(['a.txt']);
   });
 });

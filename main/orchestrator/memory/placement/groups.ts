@@ -1,10 +1,10 @@
 import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.ts';
 
-/** Says whether enough workers of the fleet would fit a shape for several workers, counting those that are busy now. */
+/** Returns whether the fleet has enough workers for a shape that needs several. Busy workers count. */
 export type CanGather = (shape: Pick<Shape, 'key' | 'nodes' | 'matcher'>) => boolean;
 
 /**
- * The idle workers that fit a shape, the one to take first in front. Omits workers that are kept for a job of the shape
+ * Returns the idle workers that fit a shape, best first. `avoided` comes last. Omits workers that are kept for a job of the shape
  * `keptShape`. It scans all idle workers, so it is used only if the shape needs several workers, or while workers are
  * kept for such a shape. Other placements use the rankings.
  */

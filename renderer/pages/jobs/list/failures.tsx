@@ -41,11 +41,11 @@ export interface Triage {
   readonly isFiltered: boolean;
   /** Empty while the list is not filtered by the state `failed`. */
   readonly groups: readonly FailureGroup[];
-  /** Number of jobs in which the causes were counted. */
+  /** Number of loaded jobs, from which the groups are made. */
   readonly counted: number;
 }
 
-/** Groups the found jobs by cause while the list shows failed jobs, and loads more of them until all are counted. */
+/** While the search includes failed jobs: groups them by cause, and loads more jobs, up to `maxJobs`. */
 export function useTriage(text: string, cause: string | null, jobRows: JobRows): Triage {
   const t = useT();
   const { rows, total, isLoading, isLoadingMore, failure, loadMore } = jobRows;

@@ -8,7 +8,7 @@ import './gpu-table.css';
 
 const columns = ['load', 'memory', 'temperature', 'power'] as const;
 
-/** Bars of each GPU. Workers without figures get one line instead. */
+/** Shows the readings of each GPU as bars. Without readings, shows one line; when offline, nothing. */
 export function GpuTable({ worker }: { readonly worker: WorkerView }) {
   const t = useFleetTexts();
   const cells = useCells(worker);

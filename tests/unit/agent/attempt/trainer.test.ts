@@ -39,7 +39,7 @@ describe('job folder', () => {
     ]);
   });
 
-  it('keeps the outputs of an earlier attempt, with the new config', () => {
+  it('keeps the outputs of an earlier attempt, and replaces its config', () => {
     const rig = rigOf(tempFolder());
     const first = prepare(offerOf('j1', 'a1', { config: { n: 1 }, dataloader: {} }), rig);
     writeFile(first.outputDir, 'checkpoint', 'weights');
@@ -55,7 +55,7 @@ describe('job folder', () => {
     const neededFiles = new Set<string>();
     const logOf = (attempt: string): string => {
       const { logFile, folder } = prepare(offerOf('j1', attempt), rig, file => neededFiles.has(file));
-      // A trainer writes its log, and an older part of it into a second file.
+      // A rotated log has a second file with the older output.
       for (const name of [logFile, `${logFile}.1`]) writeFile(folder, basename(name), 'x');
       return basename(logFile);
     };
@@ -99,7 +99,7 @@ describe('dataloader', () => {
     expect(config).toEqual({ a: 1, output_dir: join(path, '../output'), [key]: path });
   });
 
-  it.each([null, undefined])('leaves the config unchanged when the dataloader is %j', data => {
+  it.each([null, undefined])('does not set data_backend_config when the dataloader is %j', data => {
     const original = { data_backend_config: 'own.json' };
     const { path, config } = writeJob(original, { trainers: [simpletuner] }, data);
     expect(config).toEqual({ ...original, output_dir: join(path, '../output') });
@@ -118,7 +118,7 @@ describe('$requests of a config', () => {
     rig: Parameters<typeof rigOf>[1],
   ) => prepare(offerOf('j1', 'a1', { config: original }), rigOf(workDir, rig)).folder;
 
-  it("stores $requests next to SimpleTuner's config, which accepts only its options", () => {
+  it("stores $requests in a separate file, because SimpleTuner's config accepts only SimpleTuner's options", () => {
     const folder = writeConfig(tempFolder(), config, { trainers: [simpletuner] });
     expect(readJson(join(folder, 'config.json'))).toEqual({ a: 1, output_dir: join(folder, 'output') });
     expect(readJson(join(folder, 'requests.json'))).toEqual({
@@ -127,7 +127,7 @@ describe('$requests of a config', () => {
     });
   });
 
-  it('keeps $requests in the config of other trainers, and removes it for the next attempt', () => {
+  it("keeps $requests in other trainers' configs; an attempt without $requests removes requests.json", () => {
     const workDir = tempFolder();
     const folder = writeConfig(workDir, config, {});
     expect(readJson(join(folder, 'config.json'))).toMatchObject(config);
@@ -178,10 +178,13 @@ describe('resume checkpoint', () => {
   it.each([
     [{ resume, config: { '--resume_from_checkpoint': '/own/checkpoint-1' } }],
     [{ resume: null, config: { resume_from_checkpoint: 'latest' } }],
-  ])('omits the resume checkpoint when the config has another, or when there is none: %j', offer => {
-    const { config, outputDir } = prepareResumed(offer, { trainers: [simpletuner] });
-    expect(config).toEqual({ ...offer.config, output_dir: outputDir });
-  });
+  ])(
+    'leaves resume_from_checkpoint unchanged when it names another checkpoint, or when the offer has none: %j',
+    offer => {
+      const { config, outputDir } = prepareResumed(offer, { trainers: [simpletuner] });
+      expect(config).toEqual({ ...offer.config, output_dir: outputDir });
+    },
+  );
 });
 
 describe('output folder of a config', () => {

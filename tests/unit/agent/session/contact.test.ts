@@ -38,12 +38,12 @@ it.each<[string, Call, readonly number[]]>([
   ['a registration', api => api.register({}), [1_000]],
   ['a heartbeat', heartbeat, [1_000]],
   ['a claim', report('starting'), [1_000]],
-  // A call that is sent only once does not count as contact.
+  // The claim is the only report that counts as contact. A disconnect does not count either.
   ['a progress report', report('running'), []],
   ['a final report', report('completed'), []],
   ['a disconnect call', api => api.disconnect(WorkerId.parse('w_1')), []],
 ])(
-  'records when an answered call was sent, if the call counts as contact: %s',
+  'records the send time of an answered call only if it counts as contact: %s',
   async (_title, call, contacts) => {
     const fixture = createFixture(true);
     await call(fixture.api);

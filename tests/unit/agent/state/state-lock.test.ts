@@ -36,7 +36,7 @@ describe('lock of a state folder', () => {
 
   it.each([
     ['whose owner has ended', { pid: 7, start: 't7' }, [8]],
-    ["whose owner's number belongs to another process", { pid: 7, start: 'earlier' }, [7, 8]],
+    ['whose lock has a pid that another process now uses', { pid: 7, start: 'earlier' }, [7, 8]],
     ['with a damaged lock', 'broken', [7, 8]],
   ])('takes over a folder %s', async (_title, owner, pids) => {
     const dir = tempFolder();
@@ -45,15 +45,15 @@ describe('lock of a state folder', () => {
     expect(ownerIn(dir)).toEqual({ pid: 8, start: 't8' });
   });
 
-  it('gives the folder to one of two workers that start together', async () => {
+  it('gives the folder to one of two agents that start together', async () => {
     const dir = tempFolder();
-    // Both workers find that the owner is dead before either of them writes the lock.
+    // Both agents find that the owner is dead before either of them writes the lock.
     writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: 6, start: 't6' }));
     const locks = await Promise.all([7, 8].map(pid => lock(dir, pid, machineOf(7, 8))));
     expect(locks.map(({ kind }) => kind).toSorted()).toEqual(['held', 'mine']);
   });
 
-  it('does not release a lock that another worker has taken over', async () => {
+  it('does not release a lock that another agent has taken over', async () => {
     const dir = tempFolder();
     const first = await lock(dir, 7, machineOf(7));
     await lock(dir, 8, machineOf(8));
