@@ -1,6 +1,6 @@
 import type { JobId } from '../../../../protocol/ids.ts';
 import { type Core, recordJobEvent } from '../../core.ts';
-import { asWorker } from '../../model.ts';
+import { asWorker, isLive } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 import { bestLoss, bestLossKey } from '../../rules/best-loss.ts';
 
@@ -14,5 +14,7 @@ export function noteBestLoss(core: Core, tx: Tx, id: JobId): void {
   if (loss === null || (loss === job.progress?.best_loss && key === job.progress.best_loss_key)) return;
   const progress = { ...job.progress, best_loss: loss, best_loss_key: key };
   tx.setProgress(id, progress);
-  recordJobEvent(core, tx, 'job.progress', { ...job, progress }, asWorker(job.attempt.workerId));
+  // The next progress of a live job brings the value to the panel.
+  if (!isLive(job))
+    recordJobEvent(core, tx, 'job.progress', { ...job, progress }, asWorker(job.attempt.workerId));
 }
