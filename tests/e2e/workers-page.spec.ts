@@ -180,7 +180,7 @@ test('drains and undrains several workers, and says why the drain of one failed'
 
   await selectWorkers(page, 'gamma');
   await button(bulkBar(page), 'Undrain…').click();
-  const undrainDialog = page.getByRole('alertdialog', { name: 'Undrain 2 workers?' });
+  const undrainDialog = page.getByRole('alertdialog', { name: 'Undrain 2 of 3 workers?' });
   await expect(resultOf(undrainDialog, 'gamma')).toContainText('is not draining; stays as it is');
   await button(undrainDialog, 'Undrain').click();
   const undrained = page.getByRole('dialog', { name: 'Undrain of 2 workers' });
