@@ -177,7 +177,7 @@ export const rooms: Readonly<Record<string, Room>> = {
 
   /** Scripts for development. They start the program as users do, and are not part of it. */
   dev: {
-    files: ['dev/*.ts', 'dev/{clients,lint,worker}/**'],
+    files: ['dev/*.ts', 'dev/{clients,dist,lint,worker}/**'],
     rooms: ['dev', 'protocol'],
     packages: ['vite', '@vitejs/plugin-react', 'zod'],
     node: true,
@@ -253,7 +253,7 @@ const configReaders = [
   'main/desktop.ts',
   'agent/main.ts',
   'dev/{run,start,sbom}.ts',
-  'dev/{clients,demo-fleet}/run.ts',
+  'dev/{clients,demo-fleet,dist}/run.ts',
 ];
 
 /** Applies everywhere except in the files that read the configuration. */

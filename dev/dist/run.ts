@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
+import { planSigning } from './signing.ts';
 
 const root = join(import.meta.dirname, '../..');
 const args = process.argv.slice(2);
@@ -25,4 +26,8 @@ function run(program: string, programArgs: readonly string[]): void {
 }
 
 if (!args.includes('--built')) run('npm', ['run', '-s', 'build']);
-run('electron-builder', args.filter(arg => arg !== '--built'));
+const { isSigned, settings } = planSigning(process.platform, process.env);
+console.log(isSigned ? 'The packages will be signed' : 'The packages will not be signed (docs/desktop.md)');
+const settingArgs = Object.entries(settings).map(([name, value]) => `-c.${name}=${value}`);
+// Later settings replace earlier ones, so those of the caller are last.
+run('electron-builder', [...settingArgs, ...args.filter(arg => arg !== '--built')]);

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { app, Menu, type MenuItemConstructorOptions, nativeImage, Tray } from 'electron';
 import type { DesktopView } from '../../protocol/desktop-api.ts';
+import { aboutVersion, isSignedBuild } from './build.ts';
 import type { Words } from './words/index.ts';
 import { type TrayAct, type TrayState, trayMenu, trayText } from './tray-model.ts';
 
@@ -61,6 +64,10 @@ const pathOf = (page: (typeof pages)[number]): string => (page === 'overview' ? 
 
 /** Sets the application menu with its shortcuts. */
 export function setMenu(deps: MenuDeps): void {
+  if (app.isPackaged) {
+    const isSigned = isSignedBuild(readFileSync(join(app.getAppPath(), 'package.json'), 'utf8'));
+    app.setAboutPanelOptions({ applicationVersion: aboutVersion(app.getVersion(), isSigned, deps.words) });
+  }
   Menu.setApplicationMenu(
     Menu.buildFromTemplate([...menuOf(deps, process.platform === 'darwin', app.isPackaged)]),
   );

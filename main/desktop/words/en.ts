@@ -44,6 +44,7 @@ export interface Words {
   readonly restartDetail: string;
   readonly restartNow: string;
   readonly restartAfterJobs: string;
+  readonly unsignedBuild: string;
   readonly menu: Readonly<Record<MenuWord, string>>;
 }
 
@@ -121,6 +122,7 @@ export const en: Words = {
     'All workers keep training, including the one on this computer, and report when the new version runs.',
   restartNow: 'Restart now',
   restartAfterJobs: 'When the jobs have ended',
+  unsignedBuild: 'unsigned build',
   menu: {
     file: 'File',
     edit: 'Edit',

@@ -54,6 +54,7 @@ export const es: Words = {
     'Todos los workers siguen entrenando, también el de este equipo, e informan cuando se ejecuta la nueva versión.',
   restartNow: 'Reiniciar ahora',
   restartAfterJobs: 'Cuando terminen los trabajos',
+  unsignedBuild: 'compilación sin firmar',
   menu: {
     file: 'Archivo',
     edit: 'Edición',

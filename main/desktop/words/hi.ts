@@ -49,6 +49,7 @@ export const hi: Words = {
   restartDetail: 'सभी वर्कर, इस कंप्यूटर वाला भी, ट्रेनिंग जारी रखते हैं और नए वर्शन के चलने पर रिपोर्ट करते हैं।',
   restartNow: 'अभी रीस्टार्ट करें',
   restartAfterJobs: 'जॉब समाप्त होने पर',
+  unsignedBuild: 'बिना हस्ताक्षर वाला बिल्ड',
   menu: {
     file: 'फ़ाइल',
     edit: 'संपादन',

@@ -49,6 +49,7 @@ export const ja: Words = {
     'ワーカーは、このコンピューターのものも含めて学習を続け、新しいバージョンが起動すると報告します。',
   restartNow: '今すぐ再起動',
   restartAfterJobs: 'ジョブの終了後',
+  unsignedBuild: '未署名のビルド',
   menu: {
     file: 'ファイル',
     edit: '編集',

@@ -47,6 +47,7 @@ export const zh: Words = {
   restartDetail: '工作节点（包括本机的）会继续训练，并在新版本运行后上报结果。',
   restartNow: '立即重启',
   restartAfterJobs: '任务结束后',
+  unsignedBuild: '未签名版本',
   menu: {
     file: '文件',
     edit: '编辑',

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../../../', import.meta.url);
 /** Folders with TypeScript that no build reads. */
 const notBuilt = new Set(['tests', 'node_modules', 'dist', 'coverage', 'clients', 'docs']);
 

@@ -1,0 +1,50 @@
+/** Describes how artifacts were built: an in-toto statement with a predicate of SLSA 1.0. It is not signed. */
+
+export interface Artifact {
+  readonly name: string;
+  readonly sha256: string;
+}
+
+export interface Build {
+  readonly commit: string;
+  /** Whether the checkout had changes that are not in the commit. */
+  readonly hasChanges: boolean;
+  readonly repository: string;
+  readonly lockfileSha256: string;
+  readonly builder: string;
+  readonly platform: string;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly isSigned: boolean;
+  readonly finishedOn: string;
+}
+
+export function createProvenance(artifacts: readonly Artifact[], build: Build): object {
+  return {
+    _type: 'https://in-toto.io/Statement/v1',
+    subject: artifacts.map(({ name, sha256 }) => ({ name, digest: { sha256 } })),
+    predicateType: 'https://slsa.dev/provenance/v1',
+    predicate: {
+      buildDefinition: {
+        buildType: 'https://trainyard.net/build/dist/v1',
+        externalParameters: { command: 'npm run dist', platform: build.platform },
+        internalParameters: { packagesAreSigned: build.isSigned, statementIsSigned: false },
+        resolvedDependencies: [
+          {
+            uri: `git+${build.repository}`,
+            digest: { gitCommit: build.commit },
+            annotations: { hasUncommittedChanges: build.hasChanges },
+          },
+          { name: 'package-lock.json', digest: { sha256: build.lockfileSha256 } },
+        ],
+      },
+      runDetails: {
+        builder: { id: build.builder, version: build.versions },
+        metadata: { finishedOn: build.finishedOn },
+      },
+    },
+  };
+}
+
+/** Returns the lines that `sha256sum --check` reads. */
+export const sumsOf = (artifacts: readonly Artifact[]): string =>
+  artifacts.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join('');
