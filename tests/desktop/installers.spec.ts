@@ -2,9 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { extractFile } from '@electron/asar';
 import { expect } from '@playwright/test';
+import { isSignedBuild } from '../../main/desktop/build.ts';
 import { createAppImageTools, missingForInstallers } from '../support/desktop/appimage-tools.ts';
 import { test } from '../support/desktop/driver.ts';
 import { electron33 } from '../support/desktop/electron-33.ts';
@@ -99,6 +101,26 @@ test.describe('the installers', { tag: '@package' }, () => {
     } finally {
       system.close();
     }
+  });
+
+  test('describes the packages by hashes, provenance and manifests, and records that they are unsigned', () => {
+    const check = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], {
+      cwd: artifact(''),
+      encoding: 'utf8',
+    });
+    expect(check).toMatchObject({ status: 0, stderr: '' });
+    const names = [deb(), rpm(), appImage()].map(path => basename(path));
+    for (const name of [...names, 'sbom.cdx.json']) expect(check.stdout).toContain(`${name}: OK\n`);
+    const provenance = JSON.parse(readFileSync(artifact('provenance.intoto.json'), 'utf8')) as {
+      readonly subject: readonly { readonly name: string; readonly digest: { readonly sha256: string } }[];
+    };
+    expect(provenance.subject.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+    const manifest = readFileSync(artifact('manifests/flathub/net.trainyard.app.yaml'), 'utf8');
+    const debHash = provenance.subject.find(({ name }) => name.endsWith('.deb'))?.digest.sha256;
+    expect(manifest).toContain(`sha256: ${debHash}\n`);
+    const archive = artifact('linux-unpacked/resources/app.asar');
+    expect(isSignedBuild(extractFile(archive, 'package.json').toString())).toBe(false);
+    expect(extractFile(archive, 'package.json').toString()).toContain('"signed"');
   });
 
   test('starts the AppImage from any folder, and leaves no files of its own', async ({ orchestrator }) => {

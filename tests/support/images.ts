@@ -64,9 +64,9 @@ export function openImages(): Images {
         '--layers',
         '--format',
         'docker',
-        ...options,
         '-t',
         name,
+        ...options,
       ),
     start: (image, options, command) =>
       spawn('buildah', [...store, ...commandLine(image, options, command)], {
