@@ -2,24 +2,16 @@
  * Builds the app and tests it with every available driver. Prints which drivers are missing, and why.
  * `--built` skips the build. `--all` also runs the specs that take minutes. All other arguments are passed to Playwright.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { chromium } from '../../playwright.config.ts';
 import type { DriverName } from '../../playwright.desktop.config.ts';
+import { openDisplay } from '../support/desktop/display.ts';
 import { electronVariables } from '../support/desktop/driver.ts';
+import { copyWithApp } from '../support/desktop/electron-copy.ts';
 import { fetchElectron33 } from '../support/desktop/electron-33.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -35,50 +27,6 @@ function currentElectron(): string | null {
   if (!existsSync(pathFile)) return null;
   const program = join(folder, 'dist', readFileSync(pathFile, 'utf8'));
   return existsSync(program) ? program : null;
-}
-
-/** Returns a copy of Electron 33 that contains the built app, because Electron 33 accepts no path of an app. */
-function copyWithApp(electron: string, folder: string): string {
-  // Electron has 500 MB, so use hard links where the disk supports them.
-  if (spawnSync('cp', ['-al', electron, folder]).status !== 0) cpSync(electron, folder, { recursive: true });
-  const app = join(folder, 'resources/app');
-  mkdirSync(app);
-  const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
-    string,
-    string
-  >;
-  writeFileSync(
-    join(app, 'package.json'),
-    JSON.stringify({ name, version, type: 'module', main: 'dist/main/desktop.js' }),
-  );
-  symlinkSync(join(root, 'dist'), join(app, 'dist'));
-  return join(folder, 'electron');
-}
-
-/** Starts a virtual display when there is no real one. */
-async function openDisplay(): Promise<{ readonly name: string | null; readonly close: () => void }> {
-  const existing = process.env['DISPLAY'];
-  if (existing) return { name: existing, close() {} };
-  const server: ChildProcess = spawn(
-    'Xvfb',
-    ['-displayfd', '3', '-screen', '0', '1600x1200x24', '-nolisten', 'tcp'],
-    {
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-    },
-  );
-  const failed = new Promise<null>(resolve => {
-    server.once('error', () => resolve(null));
-    server.once('exit', () => resolve(null));
-  });
-  const pipe = server.stdio[3];
-  if (!pipe || !('read' in pipe)) return { name: null, close() {} };
-  const number = await Promise.race([
-    failed,
-    new Promise<string>(resolve => {
-      createInterface({ input: pipe }).once('line', resolve);
-    }),
-  ]);
-  return { name: number === null ? null : `:${number}`, close: () => void server.kill() };
 }
 
 async function main(): Promise<number> {

@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/**
+ * Returns a copy of Electron 33 that contains the built app, because Electron 33 accepts no path of an app. `entry`: the
+ * text of a module that starts before the app and imports `./dist/main/desktop.js` itself.
+ */
+export function copyWithApp(electron: string, folder: string, entry: string | null = null): string {
+  // Electron has 500 MB, so use hard links where the disk supports them.
+  if (spawnSync('cp', ['-al', electron, folder]).status !== 0) cpSync(electron, folder, { recursive: true });
+  const app = join(folder, 'resources/app');
+  mkdirSync(app);
+  const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
+    string,
+    string
+  >;
+  const main = entry === null ? 'dist/main/desktop.js' : 'entry.js';
+  if (entry !== null) writeFileSync(join(app, main), entry);
+  writeFileSync(join(app, 'package.json'), JSON.stringify({ name, version, type: 'module', main }));
+  symlinkSync(join(root, 'dist'), join(app, 'dist'));
+  return join(folder, 'electron');
+}
