@@ -114,11 +114,11 @@ export function buildServer(): string {
 /** Flags for Node, to profile the measured program: `BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profile"`. */
 const nodeFlags = (process.env['BENCH_NODE_FLAGS'] ?? '').split(' ').filter(flag => flag !== '');
 
-export const adminTokenOf = ({ folder }: BenchProgram): string =>
+export const adminTokenOf = ({ folder }: Pick<BenchProgram, 'folder'>): string =>
   readFileSync(join(folder, 'admin-token'), 'utf8').trim();
 
 /** The headers of a client with the admin token. */
-export const adminHeadersOf = (program: BenchProgram) => ({
+export const adminHeadersOf = (program: Pick<BenchProgram, 'folder'>) => ({
   authorization: `Bearer ${adminTokenOf(program)}`,
 });
 

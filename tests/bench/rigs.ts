@@ -29,7 +29,7 @@ interface RigOptions {
 }
 
 export function createRig(
-  server: BenchProgram,
+  server: Pick<BenchProgram, 'url'>,
   identity: Identity,
   { onOffer = () => {}, onLost = () => {} }: RigOptions = {},
 ): Rig {

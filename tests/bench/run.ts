@@ -12,6 +12,7 @@ import { jobsByDefault, measureAge } from './age.ts';
 import { measureBatch } from './batch.ts';
 import { measureHeartbeats } from './beats.ts';
 import { measureCycle } from './cycle.ts';
+import { measureDesktop } from './desktop.ts';
 import { type Line, tableOf } from './figures.ts';
 import { measureHeld } from './held.ts';
 import { measureIdle } from './idle.ts';
@@ -57,10 +58,11 @@ const benchmarks: Readonly<Record<string, (rounds: number) => Promise<readonly L
   placement: measurePlacement,
   transfer: measureTransfer,
   peers: measurePeers,
+  desktop: measureDesktop,
   soak: () => measureSoak(Number(values.minutes ?? 20)),
 };
 /** Benchmarks that run only when they are named, because they take too long. */
-const byNameOnly: readonly string[] = ['age', 'peers', 'soak', 'transfer'];
+const byNameOnly: readonly string[] = ['age', 'desktop', 'peers', 'soak', 'transfer'];
 
 const names = values.only ?? Object.keys(benchmarks).filter(name => !byNameOnly.includes(name));
 const unknown = names.filter(name => !Object.hasOwn(benchmarks, name));

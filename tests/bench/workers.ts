@@ -24,7 +24,7 @@ export interface Identity {
 
 /** Creates the workers at the orchestrator, and registers them. */
 export async function createWorkers(
-  server: BenchProgram,
+  server: Pick<BenchProgram, 'url' | 'folder'>,
   count: number,
   concurrency = 8,
 ): Promise<readonly Identity[]> {
@@ -43,7 +43,11 @@ export async function createWorkers(
   return identities;
 }
 
-async function createWorker({ url }: BenchProgram, admin: HttpConnection, index: number): Promise<Identity> {
+async function createWorker(
+  { url }: Pick<BenchProgram, 'url'>,
+  admin: HttpConnection,
+  index: number,
+): Promise<Identity> {
   const response = await admin.call('/api/admin/workers', JSON.stringify({ name: `rig-${index}` }));
   const { worker_id: id, token } = JSON.parse(response.text) as {
     readonly worker_id: string;
