@@ -3,12 +3,14 @@
  *
  *   --only F5,F7   only these faults   --quick      only the scenarios of every test run
  *   --times 20     repetitions         --jobs 1     one at a time instead of two
+ *   --recovery     the throughput after faults instead (tests/faults/recovery)
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { reapAtEnd } from '../support/reaping.ts';
+import { measureRecovery } from './recovery/run.ts';
 import { type ScenarioResult, runScenario } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
@@ -29,6 +31,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     times: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '2' },
+    recovery: { type: 'boolean', default: false },
   },
 });
 
@@ -105,6 +108,11 @@ function rowOf(scenario: Scenario, results: readonly ScenarioResult[]): string {
 async function main(): Promise<number> {
   const options = parseOptions();
   if (options === null) return exitCodes.usage;
+  if (values.recovery) {
+    const failures = await measureRecovery(options.times, mkdtempSync(join(folder, 'recovery-')));
+    for (const failure of failures) process.stderr.write(`${failure}\n`);
+    return failures.length === 0 ? exitCodes.held : exitCodes.failed;
+  }
   const startedAt = performance.now();
   const results = await runAll(options, join(logParent, `trainyard-fault-logs-${process.pid}`));
   const failed = results.filter(({ failure }) => failure !== null);

@@ -1,0 +1,182 @@
+/** Jobs at a constant load, on workers that run the real agent with a simulated trainer. */
+import { setTimeout } from 'node:timers/promises';
+import { createSimulatedWorker, type SimulatedWorker } from '../../../agent/simulated/simulated-worker.ts';
+import { openNetwork, usualTrust } from '../../../agent/connection/network.ts';
+import type { Fetch } from '../../../protocol/client.ts';
+import { createAdminCalls } from '../../support/admin-calls.ts';
+import { eventually } from '../../support/notices.ts';
+import type { ServerProcess } from '../server-process.ts';
+
+/**
+ * The workers limit the throughput, and not the processor. So the figures show how fast work continues, even on a machine
+ * with other programs.
+ */
+const workerCount = 16;
+const jobMs = 1_000;
+/** Each worker has a job, and the next one waits. */
+const maxInProgress = 2 * workerCount;
+const submitterCount = 4;
+const submitRetryMs = 100;
+const drainMs = 30_000;
+const connectMs = 60_000;
+
+export interface LoadWorker extends Pick<SimulatedWorker, 'vanish' | 'comeBack'> {
+  /** Resets the command stream, but no other call. */
+  cutStream(): void;
+  isConnected(): boolean;
+}
+
+export interface Load {
+  readonly workers: readonly LoadWorker[];
+  /** Times at which the server accepted that a job completed (`performance.now()`). */
+  readonly completions: readonly number[];
+  /** The ids of all jobs that the server accepted. */
+  readonly accepted: ReadonlySet<string>;
+  /** The number of submissions that the server has refused because its disk is full. */
+  refusedForSpace(): number;
+  /** Resolves when all workers have their command streams. */
+  waitForWorkers(): Promise<void>;
+  /** Stops submitting. Resolves when all accepted jobs have ended, or after 30 s. */
+  drain(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startLoad(server: ServerProcess): Promise<Load> {
+  const admin = createAdminCalls(
+    () => server.url,
+    () => server.adminToken,
+  );
+  const completions: number[] = [];
+  const completedJobs = new Set<string>();
+  const noteCompleted = (job: string): void => {
+    completions.push(performance.now());
+    completedJobs.add(job);
+  };
+  const running: Promise<number>[] = [];
+  const workers: (LoadWorker & Pick<SimulatedWorker, 'leaveNow'>)[] = [];
+  for (let index = 0; index < workerCount; index += 1) {
+    const name = `rig-${index}`;
+    const { token } = await admin.createWorker(name);
+    const { run, ...worker } = createWorker({ url: server.url, token, name, noteCompleted });
+    workers.push(worker);
+    running.push(run());
+  }
+  const waitForWorkers = async (): Promise<void> => {
+    const areConnected = (): boolean => workers.every(worker => worker.isConnected());
+    await eventually('the streams of all workers', areConnected, connectMs);
+  };
+  await waitForWorkers();
+  const submissions = startSubmissions(server, () => completedJobs.size);
+  return {
+    workers,
+    completions,
+    accepted: submissions.accepted,
+    refusedForSpace: submissions.refusedForSpace,
+    waitForWorkers,
+    async drain() {
+      await submissions.stop();
+      const areEnded = (): boolean => [...submissions.accepted].every(job => completedJobs.has(job));
+      // A job that is still missing then is reported by the check of the database.
+      await eventually('the end of all jobs', areEnded, drainMs).catch(() => {});
+    },
+    async close() {
+      await submissions.stop();
+      for (const worker of workers) worker.leaveNow();
+      await Promise.all(running);
+    },
+  };
+}
+
+interface WorkerOptions {
+  readonly url: string;
+  readonly token: string;
+  readonly name: string;
+  readonly noteCompleted: (job: string) => void;
+}
+
+function createWorker({ url, token, name, noteCompleted }: WorkerOptions): LoadWorker & SimulatedWorker {
+  let isConnected = false;
+  let stream = new AbortController();
+  const send = openNetwork(usualTrust);
+  const fetch: Fetch = async (target, init) => {
+    const [, job] = /\/api\/workers\/job\/([^/]+)\/status$/.exec(target.pathname) ?? [];
+    if (target.pathname.endsWith('/api/workers/stream')) {
+      stream = new AbortController();
+      const signals = init.signal === undefined ? [stream.signal] : [stream.signal, init.signal];
+      return send(target, { ...init, signal: AbortSignal.any(signals) });
+    }
+    const answer = await send(target, init);
+    if (job !== undefined && answer.status === 200 && /"status":"completed"/.test(init.body ?? ''))
+      noteCompleted(job);
+    return answer;
+  };
+  const worker = createSimulatedWorker({
+    url,
+    token,
+    name,
+    fetch,
+    persistent: true,
+    accelerator: 'cuda',
+    gpus: [{ index: 0, name: 'NVIDIA GeForce RTX 4090', vramGb: 24 }],
+    trainer: () => ({ exited: setTimeout(jobMs, { code: 0, signal: null, tail: '' }), stop() {} }),
+    telemetry: () => ({ gpu_utilization: 40, vram_used_gb: 12 }),
+    random: Math.random,
+    onConnection: isOpen => {
+      isConnected = isOpen;
+    },
+    log: () => {},
+  });
+  return { ...worker, isConnected: () => isConnected, cutStream: () => stream.abort() };
+}
+
+interface Submissions {
+  readonly accepted: ReadonlySet<string>;
+  refusedForSpace(): number;
+  stop(): Promise<void>;
+}
+
+/** Submits jobs whenever there are fewer than the maximum, and repeats a call that failed. */
+function startSubmissions(server: ServerProcess, completed: () => number): Submissions {
+  const accepted = new Set<string>();
+  let refusedForSpace = 0;
+  let isStopped = false;
+  let submitted = 0;
+  const submit = async (mark: number): Promise<void> => {
+    while (!isStopped) {
+      const response = await fetch(new URL('/api/queue/submit', server.url), {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${server.adminToken}`,
+          'content-type': 'application/json',
+          // When the response was lost, the repeated call must not submit a second job.
+          'idempotency-key': `recovery-${mark}`,
+        },
+        body: JSON.stringify({ config: { mark }, config_name: 'recovery', target: 'worker' }),
+      }).catch(() => null);
+      if (response?.status === 200) {
+        accepted.add(((await response.json()) as { readonly job_id: string }).job_id);
+        return;
+      }
+      if (response?.status === 507) refusedForSpace += 1;
+      await response?.body?.cancel();
+      await setTimeout(submitRetryMs);
+    }
+  };
+  const submitAll = async (): Promise<void> => {
+    while (!isStopped) {
+      if (submitted - completed() < maxInProgress) {
+        submitted += 1;
+        await submit(submitted);
+      } else await setTimeout(5);
+    }
+  };
+  const submitters = Array.from({ length: submitterCount }, submitAll);
+  return {
+    accepted,
+    refusedForSpace: () => refusedForSpace,
+    async stop() {
+      isStopped = true;
+      await Promise.all(submitters);
+    },
+  };
+}
