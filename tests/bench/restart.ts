@@ -1,11 +1,12 @@
 /**
- * Measures a restart. It kills the server while a thousand workers are busyCount, and starts it again with the same folder
+ * Measures a restart. It kills the server while a thousand workers are busy, and starts it again with the same folder
  * and address. The workers reconnect like agents, with their running jobs and after the usual pauses. One idle worker
  * reconnects immediately and gets a job.
  */
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import { loopWaits, waits } from '../../agent/retry/decisions.ts';
 import { createBackoff } from '../../agent/retry/retry.ts';
 import type { RegisterReply } from '../../protocol/worker-api.ts';
 import { type Line, percentile } from './figures.ts';
@@ -19,8 +20,9 @@ const busyCount = 1_000;
 /** Registers again with the same backoff as `runSessions` and `createRegister` of the agent. */
 async function reconnect(rig: Rig, runningJob: Offer): Promise<RegisterReply> {
   const random = Math.random;
-  const backoff = createBackoff({ firstMs: 1_000, maxMs: 30_000, random });
-  await setTimeout(createBackoff({ firstMs: 1_000, maxMs: 30_000, random }).nextMs());
+  const { retry } = waits.register;
+  const backoff = createBackoff({ ...retry, random });
+  await setTimeout(createBackoff({ ...loopWaits.session, random }).nextMs());
   for (;;) {
     try {
       const claim = { current_job_id: runningJob.job_id, current_attempt_id: runningJob.attempt_id };
@@ -28,7 +30,7 @@ async function reconnect(rig: Rig, runningJob: Offer): Promise<RegisterReply> {
       await rig.openStream();
       return reply;
     } catch {
-      await setTimeout(200 + backoff.nextMs());
+      await setTimeout(retry.baseMs + backoff.nextMs());
     }
   }
 }
