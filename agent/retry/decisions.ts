@@ -124,7 +124,8 @@ const registration: Wait = { baseMs: 200, firstMs: 250, maxMs: 10_000 };
 export const waits = {
   register: { retry: registration, seldom: { baseMs: 5_000, firstMs: 15_000, maxMs: 60_000 } },
   join: { retry: usual },
-  report: { retry: { baseMs: 100, firstMs: 500, maxMs: 15_000 } },
+  /** The maximum is short, because a worker gets no job until the end of its last one is accepted. */
+  report: { retry: { baseMs: 100, firstMs: 500, maxMs: 5_000 } },
   log: { retry: { baseMs: 200, firstMs: 500, maxMs: 30_000 } },
   upload: { retry: usual },
   list: { retry: usual },
