@@ -34,7 +34,7 @@ const filesBesideFolders: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Folders of test tools, which also have unit tests. */
-const testTools = ['tests/bench', 'tests/chaos', 'tests/support'];
+const testTools = ['tests/bench', 'tests/chaos', 'tests/faults', 'tests/support'];
 
 const unitTests = 'tests/unit/';
 
