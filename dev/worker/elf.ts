@@ -2,7 +2,9 @@
 const file = { phoff: 32, shoff: 40, phnum: 56, shnum: 60, shstrndx: 62 } as const;
 const header = { size: 56, offset: 8, vaddr: 16, paddr: 24, filesz: 32, memsz: 40, align: 48 } as const;
 const types = { load: 1, note: 4 } as const;
-const pageBytes = 4_096;
+/** The largest page of memory on a processor: servers with arm64 may use 64 KB. */
+const pageSizes: Readonly<Record<number, number>> = { 62: 4_096, 183: 65_536 };
+const machine = 18;
 /** The first four bytes of an ELF file, and the values of the two bytes after them. */
 const elfMagic = 0x7f_45_4c_46;
 const class64 = 2;
@@ -25,7 +27,9 @@ interface Segment {
  */
 export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   const segments = segmentsOf(elf);
-  const { first, last, note } = findLayout(segments);
+  const pageBytes = pageSizes[elf.readUInt16LE(machine)];
+  if (pageBytes === undefined) throw new Error('not an ELF file for x64 or arm64');
+  const { first, last, note } = findLayout(segments, pageBytes);
   const bytes = Buffer.concat([
     elf.subarray(note.offset, note.offset + note.filesz),
     encodeNote(name, content),
@@ -83,7 +87,7 @@ function segmentsOf(elf: Buffer): readonly Segment[] {
 }
 
 /** Finds the segments to change. Throws unless the headers are in the first segment, and the last segment is the last one in the file and in memory. */
-function findLayout(segments: readonly Segment[]) {
+function findLayout(segments: readonly Segment[], pageBytes: number) {
   const loads = segments.filter(({ type }) => type === types.load);
   const [first, last] = [loads[0], loads.at(-1)];
   const note = segments.find(({ type }) => type === types.note);

@@ -1,14 +1,30 @@
-/** `npm run build:worker`: the worker as one file, and as a single executable for Linux x64. */
+/**
+ * `npm run build:worker`: the worker as one file, and as a single executable for this machine. With `--all-platforms`, also the
+ * executables for the other platforms, and their hashes.
+ */
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildWorker } from './build.ts';
+import { buildWorker, ownTarget } from './build.ts';
+import { targets } from './pins.ts';
 
 const root = resolve(fileURLToPath(new URL('../../', import.meta.url)));
 const startedAt = performance.now();
-const { bundle, executable, bytes } = await buildWorker(root, join(root, 'dist/agent'));
+const isForAll = process.argv.includes('--all-platforms');
+const own = ownTarget(process.platform, process.arch);
+const built = await buildWorker({
+  root,
+  folder: join(root, 'dist/agent'),
+  targets: isForAll ? targets : [own ?? []].flat(),
+  own: own?.platform,
+});
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-process.stdout.write(
-  executable === null || bytes === null
-    ? `${bundle}, in ${seconds} s. There is no executable for Linux x64: npm installs the required Node only on that platform\n`
-    : `${executable}, ${(bytes / 1e6).toFixed(0)} MB, in ${seconds} s\n`,
+const lines = built.executables.map(
+  ({ path, bytes, sha256 }) =>
+    `${path}, ${(bytes / 1e6).toFixed(0)} MB${isForAll ? `, SHA-256 ${sha256}` : ''}\n`,
 );
+process.stdout.write(
+  lines.length === 0
+    ? `${built.bundle}. There is no executable for ${process.platform} ${process.arch}\n`
+    : lines.join(''),
+);
+process.stdout.write(`Built in ${seconds} s\n`);

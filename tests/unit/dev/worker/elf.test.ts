@@ -31,6 +31,8 @@ const headerOffset = (index: number): number => 64 + index * 56;
 const headersSize = headerOffset(4);
 /** The positions of the 64-bit fields in a program header. */
 const fields = { offset: 8, vaddr: 16, paddr: 24, filesz: 32, memsz: 40, align: 48 };
+/** The number of the processor. */
+const x64 = 62;
 /** Linkers align segments to 2 MB. */
 const alignment = 0x20_0000;
 /** Segments of type 1 are loaded; type 4 is a segment of notes. */
@@ -49,6 +51,7 @@ function program(headers: readonly Header[] = programHeaders): Buffer {
     .fill('c', page, page + 500)
     .fill('d', 2 * page + 16, 2 * page + 316);
   Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1]).copy(elf);
+  elf.writeUInt16LE(x64, 18);
   elf.writeBigUInt64LE(64n, 32);
   elf.writeBigUInt64LE(BigInt(elf.length - 64), 40);
   elf.writeUInt16LE(headers.length, 56);
