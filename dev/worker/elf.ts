@@ -18,6 +18,7 @@ interface Segment {
   readonly vaddr: number;
   readonly filesz: number;
   readonly memsz: number;
+  readonly align: number;
 }
 
 /**
@@ -36,15 +37,17 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   ]);
   /** Offset of the note in the last segment. */
   const noteStart = roundUp(last.vaddr + last.memsz, pageBytes) - last.vaddr;
-  const secondPage = roundUp(first.offset + first.filesz, pageBytes);
+  const firstEnd = first.offset + first.filesz;
   /**
-   * In the original file, offsets and addresses are equal modulo 2 MB. So Linux may map the code in units of 2 MB, even
-   * unused parts. A shift by one page prevents that, and saves 20 MB of resident memory.
+   * In a file for x64, offsets and addresses are equal modulo 2 MB. So Linux may map the code in units of 2 MB, even unused
+   * parts. A shift by one page prevents that, and saves 20 MB of resident memory. A file for arm64 has the alignment of a page.
    */
-  const newOffset = (offset: number): number => (offset >= secondPage ? offset + pageBytes : offset);
+  const shift = first.align > pageBytes ? pageBytes : 0;
+  const secondPart = shift === 0 ? firstEnd : roundUp(firstEnd, pageBytes);
+  const newOffset = (offset: number): number => (offset >= secondPart ? offset + shift : offset);
   const result = Buffer.alloc(newOffset(last.offset) + noteStart + bytes.length);
-  elf.copy(result, 0, 0, first.offset + first.filesz);
-  elf.copy(result, newOffset(secondPage), secondPage, last.offset + last.filesz);
+  elf.copy(result, 0, 0, firstEnd);
+  elf.copy(result, newOffset(secondPart), secondPart, last.offset + last.filesz);
   bytes.copy(result, newOffset(last.offset) + noteStart);
   const write = (segment: Segment, field: keyof typeof header, value: number): void => {
     result.writeBigUInt64LE(BigInt(value), segment.headerOffset + header[field]);
@@ -82,6 +85,7 @@ function segmentsOf(elf: Buffer): readonly Segment[] {
       vaddr: readNumber(headerOffset + header.vaddr),
       filesz: readNumber(headerOffset + header.filesz),
       memsz: readNumber(headerOffset + header.memsz),
+      align: readNumber(headerOffset + header.align),
     };
   });
 }
