@@ -3,7 +3,13 @@ import { call } from './call.ts';
 import { joinPath } from './join-line.ts';
 
 /** Worker programs for rigs: a single file for an installed Node, or an executable that contains Node. */
-export const programNames = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
+export const programNames = [
+  'trainyard-worker.mjs',
+  'trainyard-worker-linux-x64',
+  'trainyard-worker-linux-arm64',
+  'trainyard-worker-darwin-arm64',
+  'trainyard-worker-win-x64.exe',
+] as const;
 export const ProgramName = z.enum(programNames).describe('File name of a worker program.');
 export type ProgramName = z.output<typeof ProgramName>;
 
@@ -88,6 +94,30 @@ export const agentApi = {
     path: '/agent/trainyard-worker-linux-x64',
     authority: 'open',
     summary: 'Download the worker as an executable for Linux x64',
+    reply: z.string(),
+    stream: 'application/octet-stream',
+  }),
+  executableLinuxArm64: call({
+    method: 'GET',
+    path: '/agent/trainyard-worker-linux-arm64',
+    authority: 'open',
+    summary: 'Download the worker as an executable for Linux arm64',
+    reply: z.string(),
+    stream: 'application/octet-stream',
+  }),
+  executableMacos: call({
+    method: 'GET',
+    path: '/agent/trainyard-worker-darwin-arm64',
+    authority: 'open',
+    summary: 'Download the worker as an executable for macOS on Apple silicon',
+    reply: z.string(),
+    stream: 'application/octet-stream',
+  }),
+  executableWindows: call({
+    method: 'GET',
+    path: '/agent/trainyard-worker-win-x64.exe',
+    authority: 'open',
+    summary: 'Download the worker as an executable for Windows x64',
     reply: z.string(),
     stream: 'application/octet-stream',
   }),

@@ -1,5 +1,6 @@
 /** Updates of worker programs that the orchestrator requests. */
 import { z } from 'zod';
+import { ProgramName } from './agent-api.ts';
 import { Sha256 } from './dataset.ts';
 import { WorkerId } from './ids.ts';
 import { CleanLine } from './text.ts';
@@ -40,7 +41,7 @@ export const ReportedProgram = z
 export const UpdateOrder = z.object({
   id: UpdateId,
   version: z.string().max(100).describe('Version of the program.'),
-  program: z.enum(['trainyard-worker.mjs', 'trainyard-worker-linux-x64']).describe('Name of the download.'),
+  program: ProgramName.describe('Name of the download.'),
   sha256: Sha256.describe('SHA-256 of the program.'),
 });
 export type UpdateOrder = Readonly<z.output<typeof UpdateOrder>>;

@@ -71,6 +71,7 @@ async function runTask(task: Task, deps: GuardDeps): Promise<ExitRecord> {
   if (task.onLostContact === 'stop' && msUntilDeadline(task.contact, deps) <= 0)
     return { ...neverRan, startError: null, stopped: 'lost_contact' };
   let group: ProcessGroup;
+  deps.processes.holdDescendants();
   try {
     group = await startGroup({ ...task, env: deps.env }, deps);
   } catch (cause) {

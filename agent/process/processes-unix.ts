@@ -6,7 +6,7 @@ import type { Processes } from './processes.ts';
 
 /** Starts the process in its own session, so that its pid is also the id of its group, and Ctrl-C in a terminal does not reach it. */
 const ownSession = { detached: true, windowsHide: true } as const;
-const unixSpawning = { asLeader: ownSession, asSurvivor: ownSession } as const;
+const unixSpawning = { asLeader: ownSession, asSurvivor: ownSession, holdDescendants() {} } as const;
 
 /** Returns false when there is no such group. Rejects 0 and 1, which would signal the agent's own group or all processes. */
 function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): boolean {

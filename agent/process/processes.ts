@@ -16,6 +16,11 @@ export interface Processes {
   readonly asLeader: GroupOptions;
   /** Spawn options for a process that must outlive this process and its terminal. */
   readonly asSurvivor: GroupOptions;
+  /**
+   * Called by a process before it starts a group, so that it can find all members of the group later. On Unix, the group itself
+   * does that.
+   */
+  holdDescendants(): void;
   /** Terminates the whole group: with SIGTERM, processes can still clean up. */
   signalGroup(leaderPid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Signals only this process, not the others in its group. */

@@ -8,7 +8,9 @@ const previousOf = (path: string): string => `${path}.previous`;
 /** Replaces the program by one rename, and keeps the old one beside it. Throws when that is impossible. */
 export function installProgram(program: OwnProgram, { path, isInstalled }: StagedProgram): void {
   if (isInstalled) return;
-  keepPrevious(program.path);
+  // Windows does not replace the file of a running program, but renames it.
+  if (process.platform === 'win32') renameSync(program.path, previousOf(program.path));
+  else keepPrevious(program.path);
   renameSync(path, program.path);
 }
 

@@ -2,17 +2,26 @@ import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import type { ProgramName } from '../../protocol/agent-api.ts';
 import type { Registration } from '../../protocol/worker-api.ts';
 import type { AgentConfig } from '../config/index.ts';
 
 /** The program file of this worker, if an orchestrator distributes it (docs/workers.md). */
 export interface OwnProgram {
   /** File name in the orchestrator's downloads. */
-  readonly name: 'trainyard-worker-linux-x64' | 'trainyard-worker.mjs';
+  readonly name: ProgramName;
   readonly path: string;
   /** The command that runs the file: Node for the script, empty for the executable. */
   readonly runner: readonly string[];
 }
+
+/** The executables by platform and processor. */
+const executableNames: Readonly<Record<string, ProgramName>> = {
+  'linux-x64': 'trainyard-worker-linux-x64',
+  'linux-arm64': 'trainyard-worker-linux-arm64',
+  'darwin-arm64': 'trainyard-worker-darwin-arm64',
+  'win32-x64': 'trainyard-worker-win-x64.exe',
+};
 
 /**
  * Returns null in a source checkout, because its program is more than one file. `realpath` resolves links, and throws if the
@@ -24,7 +33,10 @@ export function ownProgram(
 ): OwnProgram | null {
   const [file = '', ...rest] = ownCommand;
   const script = rest.at(-1);
-  if (script === undefined) return { name: 'trainyard-worker-linux-x64', path: realpath(file), runner: [] };
+  if (script === undefined) {
+    const name = executableNames[`${process.platform}-${process.arch}`];
+    return name === undefined ? null : { name, path: realpath(file), runner: [] };
+  }
   const path = realpath(script);
   return basename(path) === 'trainyard-worker.mjs'
     ? { name: 'trainyard-worker.mjs', path, runner: [file] }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { createBuilder } from 'vite';
 import { fetchPinned } from './fetch-pinned.ts';
 import { injectProgram } from './inject.ts';
-import { type Pin, type Platform, type Target, targets } from './pins.ts';
+import { type Pin, type Target, targets } from './pins.ts';
 
 const run = promisify(execFile);
 
@@ -69,21 +69,21 @@ export interface BuiltWorker {
   readonly executables: readonly BuiltProgram[];
 }
 
-/** The platform of this machine as a target; undefined when there is no executable for it. */
-export const ownTarget = (platform: string, arch: string): Target | undefined =>
-  targets.find(target => target.platform === `${platform}-${arch}`);
+/** The target for this machine; undefined when there is none. */
+export const ownTarget = (): Target | undefined =>
+  targets.find(({ platform }) => platform === `${process.platform}-${process.arch}`);
 
 interface BuildOptions {
   readonly root: string;
   /** Keeps other files in the folder. */
   readonly folder: string;
-  readonly targets: readonly Target[];
-  readonly own: Platform | undefined;
+  /** Default: the one for this machine. */
+  readonly targets?: readonly Target[];
 }
 
 /** Builds the worker from the sources in `root` into a folder. */
 export async function buildWorker(options: BuildOptions): Promise<BuiltWorker> {
-  const { root, folder } = options;
+  const { root, folder, targets: chosen = [ownTarget() ?? []].flat() } = options;
   /** The folder of the program inside the executable, which is not part of the result. */
   const intermediateFolder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
   try {
@@ -100,10 +100,10 @@ export async function buildWorker(options: BuildOptions): Promise<BuiltWorker> {
       throw new Error('vite.config.ts does not build the worker');
     await build(agent);
     const bundle = join(folder, 'trainyard-worker.mjs');
-    if (options.targets.length === 0) return { bundle, executables: [] };
+    if (chosen.length === 0) return { bundle, executables: [] };
     await build(executable);
     const executables: BuiltProgram[] = [];
-    for (const target of options.targets)
+    for (const target of chosen)
       executables.push(await makeExecutable(target, intermediateFolder, options));
     return { bundle, executables };
   } finally {
@@ -115,8 +115,9 @@ export async function buildWorker(options: BuildOptions): Promise<BuiltWorker> {
 async function makeExecutable(
   target: Target,
   intermediateFolder: string,
-  { root, folder, own }: BuildOptions,
+  { root, folder }: BuildOptions,
 ): Promise<BuiltProgram> {
+  const own = ownTarget()?.platform;
   const builder = own === undefined ? undefined : target.builders[own];
   if (builder === undefined)
     throw new Error(`${target.file} can be built only on ${Object.keys(target.builders).join(', ')}`);

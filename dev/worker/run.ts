@@ -4,18 +4,16 @@
  */
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildWorker, ownTarget } from './build.ts';
+import { buildWorker } from './build.ts';
 import { targets } from './pins.ts';
 
 const root = resolve(fileURLToPath(new URL('../../', import.meta.url)));
 const startedAt = performance.now();
 const isForAll = process.argv.includes('--all-platforms');
-const own = ownTarget(process.platform, process.arch);
 const built = await buildWorker({
   root,
   folder: join(root, 'dist/agent'),
-  targets: isForAll ? targets : [own ?? []].flat(),
-  own: own?.platform,
+  ...(isForAll && { targets }),
 });
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
 const lines = built.executables.map(

@@ -43,8 +43,8 @@ async function measure(program: string, folder: string, server: TestServer): Pro
 
 export async function measureWorker(rounds: number): Promise<readonly Line[]> {
   const folder = createBenchFolder();
-  const { executable } = await buildWorker(root, folder);
-  if (executable === null) throw new Error('No Node for Linux x64 is available to build the worker.');
+  const { executables } = await buildWorker({ root, folder });
+  if (executables.length === 0) throw new Error('No Node for Linux x64 is available to build the worker.');
   const server = await startTestServer({ workerPrograms: folder });
   const program = join(folder, 'downloaded');
   const response = await fetch(`${server.url}/agent/trainyard-worker-linux-x64`);

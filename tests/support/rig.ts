@@ -55,13 +55,13 @@ export const argumentsOf = (pid: number): readonly string[] =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
 
 /**
- * Builds the worker of this checkout, as rigs download it. `executable` is null if npm has no Node for this platform.
+ * Builds the worker of this checkout, as rigs download it. `executable` is null if there is none for this platform.
  */
 export async function buildPrograms(): Promise<{
   readonly folder: string;
   readonly executable: string | null;
 }> {
   const folder = temporaryFolder();
-  const { executable } = await buildWorker(root, folder);
-  return { folder, executable };
+  const { executables } = await buildWorker({ root, folder });
+  return { folder, executable: executables[0]?.path ?? null };
 }

@@ -247,6 +247,9 @@ export const resources: Readonly<Record<string, Resource>> = {
       'GET /join': 'getJoinScript',
       'GET /agent/trainyard-worker.mjs': 'downloadWorkerBundle',
       'GET /agent/trainyard-worker-linux-x64': 'downloadWorkerExecutable',
+      'GET /agent/trainyard-worker-linux-arm64': 'downloadWorkerExecutableLinuxArm64',
+      'GET /agent/trainyard-worker-darwin-arm64': 'downloadWorkerExecutableMacos',
+      'GET /agent/trainyard-worker-win-x64.exe': 'downloadWorkerExecutableWindows',
     },
   },
 };

@@ -66,9 +66,14 @@ export function mountAgentRoutes(router: Router, deps: AgentDeps): void {
     return accept(undefined);
   });
   router.write(agentApi.bundle, ({ request }, response) => send('trainyard-worker.mjs', request, response));
-  router.write(agentApi.executable, ({ request }, response) =>
-    send('trainyard-worker-linux-x64', request, response),
-  );
+  const executables = [
+    [agentApi.executable, 'trainyard-worker-linux-x64'],
+    [agentApi.executableLinuxArm64, 'trainyard-worker-linux-arm64'],
+    [agentApi.executableMacos, 'trainyard-worker-darwin-arm64'],
+    [agentApi.executableWindows, 'trainyard-worker-win-x64.exe'],
+  ] as const;
+  for (const [call, name] of executables)
+    router.write(call, ({ request }, response) => send(name, request, response));
 }
 
 /** Returns the SHA-256 of the install script; null when no worker program was built. */
