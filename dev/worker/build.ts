@@ -103,8 +103,7 @@ export async function buildWorker(options: BuildOptions): Promise<BuiltWorker> {
     if (chosen.length === 0) return { bundle, executables: [] };
     await build(executable);
     const executables: BuiltProgram[] = [];
-    for (const target of chosen)
-      executables.push(await makeExecutable(target, intermediateFolder, options));
+    for (const target of chosen) executables.push(await makeExecutable(target, intermediateFolder, options));
     return { bundle, executables };
   } finally {
     await rm(intermediateFolder, { recursive: true });
@@ -136,11 +135,7 @@ async function makeExecutable(
     },
     intermediateFolder,
   );
-  const binary = await injectProgram(
-    target.platform,
-    await readFile(await fetchFile(target.node)),
-    program,
-  );
+  const binary = await injectProgram(target.platform, await readFile(await fetchFile(target.node)), program);
   const path = join(folder, target.file);
   const draft = `${path}.draft`;
   await writeFile(draft, binary);

@@ -34,7 +34,9 @@ export async function fetchPinned(pin: Pin, root: string): Promise<string> {
     const archive = join(draft, stdout.trim().split(/\r?\n/).at(-1) ?? '');
     const found = integrityOf(await readFile(archive));
     if (found !== pin.integrity)
-      throw new Error(`the registry's ${spec} has the hash ${found}, and dev/worker/pins.ts expects ${pin.integrity}`);
+      throw new Error(
+        `the registry's ${spec} has the hash ${found}, and dev/worker/pins.ts expects ${pin.integrity}`,
+      );
     await run('tar', ['-xzf', archive, '-C', draft, pin.file]);
     await rm(archive);
     await rm(folder, { recursive: true, force: true });

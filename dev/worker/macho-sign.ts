@@ -34,7 +34,8 @@ export function signAdHoc(unsigned: Buffer, identifier: string): Buffer {
   const all = commandsOf(unsigned);
   const text = findSegment(unsigned, all, '__TEXT');
   const linkEdit = findSegment(unsigned, all, '__LINKEDIT');
-  if (all.some(({ type }) => type === commands.codeSignature)) throw new Error('the program is already signed');
+  if (all.some(({ type }) => type === commands.codeSignature))
+    throw new Error('the program is already signed');
   const commandsEnd = header.size + unsigned.readUInt32LE(header.sizeofcmds);
   if (commandsEnd + signatureCommandSize > firstSectionOffset(unsigned, all))
     throw new Error('the program has no room for another load command');

@@ -17,6 +17,15 @@ export const join = {
   'effects.installed': 'Starts the worker that is already installed there. It downloads nothing.',
   'effects.installed.service':
     'Installs a service for the worker that is already installed there. It downloads nothing.',
+  'windows.tab': 'Windows',
+  'windows.start': 'In this PowerShell window, until you close it or press Ctrl+C:',
+  'windows.service': 'As a task that starts whenever you log on:',
+  'windows.run':
+    'Run one of these lines in PowerShell. It downloads the worker, and runs it only if its SHA-256 is the one in the line.',
+  'windows.node':
+    'This server has no executable for Windows, so the machine needs Node 22.19 or newer. To build one, run “npm run build:worker -- --all-platforms” in the checkout of the server.',
+  'windows.none':
+    'This server has no worker program. To build it, run “npm run build:worker -- --all-platforms” in the checkout of the server.',
   'phone.open': 'Open this panel on a phone',
   'phone.explain': 'Scan a QR code to open this panel on a phone in the same network.',
   'phone.private': 'No other device can reach this server yet. Share it in Settings > Network.',

@@ -141,7 +141,6 @@ export const workers = {
   'workers.issued.service': 'Service',
   'workers.issued.service.all': 'For the whole machine, from boot on (Linux, macOS):',
   'workers.issued.service.own': 'For your account only, without root (Linux, macOS):',
-  'workers.issued.service.windows': 'On Windows, in PowerShell, with Node 22.19 or newer:',
   'workers.issued.serviceStays':
     'A service keeps running and takes one job after another, although this worker is ephemeral.',
   'workers.issued.tabs': 'How to start it',

@@ -18,6 +18,15 @@ export const join: Readonly<Record<JoinKey, string>> = {
   'effects.installed': 'Inicia el worker que ya está instalado allí. No descarga nada.',
   'effects.installed.service':
     'Instala un servicio para el worker que ya está instalado allí. No descarga nada.',
+  'windows.tab': 'Windows',
+  'windows.start': 'En esta ventana de PowerShell, hasta que la cierre o pulse Ctrl+C:',
+  'windows.service': 'Como tarea que se inicia cada vez que usted inicia sesión:',
+  'windows.run':
+    'Ejecute una de estas líneas en PowerShell. Descarga el worker y solo lo ejecuta si su SHA-256 es el de la línea.',
+  'windows.node':
+    'Este servidor no tiene un ejecutable para Windows, así que la máquina necesita Node 22.19 o posterior. Para crearlo, ejecute «npm run build:worker -- --all-platforms» en el código fuente del servidor.',
+  'windows.none':
+    'Este servidor no tiene el programa del worker. Para crearlo, ejecute «npm run build:worker -- --all-platforms» en el código fuente del servidor.',
   'phone.open': 'Seguirlo en un teléfono',
   'phone.explain': 'Escanee un código QR para abrir este panel en un teléfono de la misma red.',
   'phone.private':

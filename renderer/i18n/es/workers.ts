@@ -143,7 +143,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.service': 'Servicio',
   'workers.issued.service.all': 'Para toda la máquina, desde el arranque (Linux, macOS):',
   'workers.issued.service.own': 'Solo para su cuenta, sin root (Linux, macOS):',
-  'workers.issued.service.windows': 'En Windows, en PowerShell, con Node 22.19 o posterior:',
   'workers.issued.serviceStays':
     'Un servicio sigue en marcha y acepta un trabajo tras otro, aunque este worker es efímero.',
   'workers.issued.tabs': 'Cómo iniciarlo',

@@ -142,7 +142,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.service': 'सेवा',
   'workers.issued.service.all': 'पूरी मशीन के लिए, बूट होते ही (Linux, macOS):',
   'workers.issued.service.own': 'केवल अपने लिए, root के बिना (Linux, macOS):',
-  'workers.issued.service.windows': 'Windows पर, PowerShell में, Node 22.19 या नए के साथ:',
   'workers.issued.serviceStays': 'सेवा चलती रहती है और एक के बाद एक जॉब लेती है, हालाँकि यह वर्कर अस्थायी है।',
   'workers.issued.tabs': 'इसे कैसे शुरू करें',
   'workers.issued.copyCommand': 'कमांड कॉपी करें',

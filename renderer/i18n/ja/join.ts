@@ -18,6 +18,15 @@ export const join: Readonly<Record<JoinKey, string>> = {
   'effects.installed': 'そのマシンにインストール済みのワーカーを起動します。何もダウンロードしません。',
   'effects.installed.service':
     'そのマシンにインストール済みのワーカーのサービスをインストールします。何もダウンロードしません。',
+  'windows.tab': 'Windows',
+  'windows.start': 'この PowerShell ウィンドウで実行します (閉じるか Ctrl+C を押すまで):',
+  'windows.service': 'ログオンのたびに開始するタスクとして実行します:',
+  'windows.run':
+    'PowerShell で次のどちらか 1 行を実行します。worker をダウンロードし、SHA-256 が行の値と一致する場合だけ実行します。',
+  'windows.node':
+    'このサーバーには Windows 用の実行ファイルがないため、マシンに Node 22.19 以降が必要です。作成するには、サーバーのソースフォルダーで「npm run build:worker -- --all-platforms」を実行します。',
+  'windows.none':
+    'このサーバーには worker プログラムがありません。作成するには、サーバーのソースフォルダーで「npm run build:worker -- --all-platforms」を実行します。',
   'phone.open': 'スマートフォンで見る',
   'phone.explain': 'QR コードを読み取ると、同じネットワークのスマートフォンでこのパネルを開けます。',
   'phone.private': 'ほかの端末はまだこのサーバーに接続できません。設定の「ネットワーク」で共有してください。',

@@ -144,7 +144,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.service': 'サービス',
   'workers.issued.service.all': 'マシン全体用、起動時から (Linux、macOS):',
   'workers.issued.service.own': '自分専用、root は不要 (Linux、macOS):',
-  'workers.issued.service.windows': 'Windows では PowerShell で実行します (Node 22.19 以降が必要):',
   'workers.issued.serviceStays':
     'サービスは常駐し、ジョブを続けて受け付けます。このワーカーは一時ワーカーです。',
   'workers.issued.tabs': '起動方法',

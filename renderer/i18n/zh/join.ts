@@ -14,6 +14,14 @@ export const join: Readonly<Record<JoinKey, string>> = {
   'effects.start.service': '安装服务，现在以及机器每次重启后都会启动工作节点。',
   'effects.installed': '启动那里已安装的工作节点程序，不下载任何内容。',
   'effects.installed.service': '为那里已安装的工作节点程序安装服务，不下载任何内容。',
+  'windows.tab': 'Windows',
+  'windows.start': '在此 PowerShell 窗口中运行，直到关闭窗口或按 Ctrl+C：',
+  'windows.service': '作为计划任务，每次登录时启动：',
+  'windows.run': '在 PowerShell 中运行下面的一行命令。它会下载 worker，仅当 SHA-256 与命令中的一致时才运行。',
+  'windows.node':
+    '此服务器没有 Windows 可执行文件，因此该机器需要 Node 22.19 或更高版本。要构建它，请在服务器的源代码目录中运行“npm run build:worker -- --all-platforms”。',
+  'windows.none':
+    '此服务器没有 worker 程序。要构建它，请在服务器的源代码目录中运行“npm run build:worker -- --all-platforms”。',
   'phone.open': '在手机上查看',
   'phone.explain': '扫描二维码，在同一网络中的手机上打开此面板。',
   'phone.private': '其他设备还无法访问此服务器。请在“设置”的“网络”中共享。',

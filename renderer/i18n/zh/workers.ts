@@ -139,7 +139,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.service': '服务',
   'workers.issued.service.all': '用于整台机器，开机即启动（Linux、macOS）：',
   'workers.issued.service.own': '仅供自己使用，无需 root（Linux、macOS）：',
-  'workers.issued.service.windows': '在 Windows 上，用 PowerShell 运行，需要 Node 22.19 或更高版本：',
   'workers.issued.serviceStays': '服务会一直运行并连续接受任务，尽管此工作节点是临时的。',
   'workers.issued.tabs': '启动方式',
   'workers.issued.copyCommand': '复制命令',

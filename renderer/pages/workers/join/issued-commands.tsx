@@ -15,7 +15,8 @@ import {
 import type { JoinOffer } from './join-offer.ts';
 import { OfferLine } from './offer-line.tsx';
 import { Secret } from './secret.tsx';
-import { windowsCommands } from './windows-commands.ts';
+import { useJoinT } from './texts.tsx';
+import { WindowsCommands } from './windows.tsx';
 
 interface IssuedCommandsProps {
   readonly id: WorkerId;
@@ -34,6 +35,7 @@ interface IssuedCommandsProps {
  */
 export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCommandsProps) {
   const t = useT();
+  const joinT = useJoinT();
   const [offer, setOffer] = useState(first);
   const withJoinToken = offer === null ? null : { ...joining, token: offer.token };
   const offerLine = <OfferLine id={id} offer={offer} isNew={isNew} onNew={setOffer} />;
@@ -41,6 +43,7 @@ export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCo
     <Tabs.Root defaultValue="shell" className="worker-tabs">
       <Tabs.List className="worker-tabs-list" aria-label={t('workers.issued.tabs')}>
         <Tabs.Trigger value="shell">{t('workers.issued.shell')}</Tabs.Trigger>
+        <Tabs.Trigger value="windows">{joinT('windows.tab')}</Tabs.Trigger>
         <Tabs.Trigger value="environment">{t('workers.issued.environment')}</Tabs.Trigger>
         <Tabs.Trigger value="service">{t('workers.issued.service')}</Tabs.Trigger>
         <Tabs.Trigger value="pod">{t('workers.issued.pod')}</Tabs.Trigger>
@@ -54,6 +57,9 @@ export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCo
             <Secret text={shellCommand(each)} token={each.token} label={t('workers.issued.copyCommand')} />
           </>
         )}
+      </JoinTokenTab>
+      <JoinTokenTab value="windows" joining={withJoinToken} offerLine={offerLine}>
+        {each => <WindowsCommands joining={each} />}
       </JoinTokenTab>
       <JoinTokenTab value="environment" joining={withJoinToken} offerLine={offerLine}>
         {each => (
@@ -113,13 +119,12 @@ interface ServiceCommandsProps {
   readonly programs: AgentManifest | null;
 }
 
-/** Shows commands that install the worker as a service: for the whole machine, for one user, and on Windows. */
+/** Shows commands that install the worker as a service: for the whole machine, and for one user. */
 function ServiceCommands({ joining, programs }: ServiceCommandsProps) {
   const t = useT();
   const ways = [
     ['all', serviceCommand(joining, true)],
     ['own', serviceCommand(joining, false)],
-    ['windows', windowsCommands(joining)],
   ] as const;
   return (
     <>
@@ -129,15 +134,12 @@ function ServiceCommands({ joining, programs }: ServiceCommandsProps) {
         </p>
       )}
       <Effects joining={joining} programs={programs} isService />
-      {ways.map(
-        ([way, command]) =>
-          command !== null && (
-            <Fragment key={way}>
-              <p>{t(`workers.issued.service.${way}`)}</p>
-              <Secret text={command} token={joining.token} label={t('workers.issued.copyCommand')} />
-            </Fragment>
-          ),
-      )}
+      {ways.map(([way, command]) => (
+        <Fragment key={way}>
+          <p>{t(`workers.issued.service.${way}`)}</p>
+          <Secret text={command} token={joining.token} label={t('workers.issued.copyCommand')} />
+        </Fragment>
+      ))}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from 'react';
+import type { ProgramName } from '../../../../protocol/agent-api.ts';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 import { pinFor } from '../../../../protocol/settings-api.ts';
 import { useSettings } from '../../../app/settings.tsx';
@@ -51,13 +52,16 @@ function Issued({ id, joining, offer, isNew, onClose }: IssuedDialogProps) {
   const urls = joinUrls(settings, joining.url);
   const chosen = urls.find(({ url }) => url === picked) ?? urls[0];
   const pin = settings && pinFor(settings.network, chosen.url);
+  const hashOf = (program: ProgramName): string | null =>
+    programs?.programs.find(each => each.name === program)?.sha256 ?? null;
   const shown = {
     ...joining,
     url: chosen.url,
     pin,
     script: programs?.sha256.install ?? null,
     isShort: (programs?.join_path ?? null) !== null,
-    bundle: programs?.programs.find(each => each.name === 'trainyard-worker.mjs')?.sha256 ?? null,
+    bundle: hashOf('trainyard-worker.mjs'),
+    windowsExecutable: hashOf('trainyard-worker-win-x64.exe'),
   };
   return (
     <Dialog

@@ -28,6 +28,8 @@ export interface Joining {
    * SHA-256 of the worker as a single file for Node, for machines without a POSIX shell. Null when the server has none.
    */
   readonly bundle?: string | null;
+  /** SHA-256 of the worker as an executable for Windows. Null when the server has none. */
+  readonly windowsExecutable?: string | null;
 }
 
 /** Line continuation between two arguments. */
