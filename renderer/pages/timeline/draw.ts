@@ -160,7 +160,8 @@ export function fittedText(
   room: number,
   widthOf: (letter: string) => number,
 ): string {
-  const textWidth = (text: string): number => [...text].reduce((sum, letter) => sum + widthOf(letter), 0);
+  const textWidth = (text: string): number =>
+    Array.from(text).reduce((sum, letter) => sum + widthOf(letter), 0);
   const start = `${sign} `;
   let left = room - textWidth(start);
   if (textWidth(name) <= left) return start + name;

@@ -139,13 +139,13 @@ describe('missing logs', () => {
   };
 
   test('returns an empty page without attempts for a log that has not begun, if the client asks for it', async () => {
-    const read = async (id: string) =>
+    const readOrEmpty = async (id: string) =>
       server.admin.call(logsApi.read, { params: { id: JobId.parse(id) }, query: { or_empty: 'true' } });
     const pendingJob = await server.submit({ config: {}, worker_labels: { no: 'such' } });
-    expect(valueOf(await read(pendingJob))).toMatchObject({ attempts: [], total_lines: 0, lines: [] });
+    expect(valueOf(await readOrEmpty(pendingJob))).toMatchObject({ attempts: [], total_lines: 0, lines: [] });
     const { jobId } = await startJob(server, await openRig(server, 'rig-2'));
-    expect(valueOf(await read(jobId))).toMatchObject({ attempts: [], is_complete: false });
-    expect((await read('j_nowhere')).ok).toBe(false);
+    expect(valueOf(await readOrEmpty(jobId))).toMatchObject({ attempts: [], is_complete: false });
+    expect((await readOrEmpty('j_nowhere')).ok).toBe(false);
   });
 
   test('explains why there is no log yet, and whether there will be one', async () => {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { fittedText } from '../../../../../renderer/pages/timeline/draw.ts';
 
 const widthOf = (letter: string): number => (letter === 'W' ? 12 : 6);
-const widthOfText = (text: string): number => [...text].reduce((sum, letter) => sum + widthOf(letter), 0);
+const widthOfText = (text: string): number =>
+  Array.from(text).reduce((sum, letter) => sum + widthOf(letter), 0);
 
 test('shows the whole name if it fits the bar', () => {
   expect(fittedText('✓', 'flux', 36, widthOf)).toBe('✓ flux');
