@@ -100,6 +100,8 @@ function makeBaseImages(buildah: (...args: readonly string[]) => string, folder:
   // A machine behind a proxy may trust further authorities.
   const authorities = '/etc/ssl/certs/ca-certificates.crt';
   if (existsSync(authorities)) buildah('copy', debian, authorities, authorities);
+  // Node has its own authorities, and adds those of this file.
+  buildah('config', '--env', `NODE_EXTRA_CA_CERTS=${authorities}`, debian);
   buildah('commit', '-q', debian, baseImages.debian);
 
   const node = buildah('from', baseImages.debian);
