@@ -73,10 +73,12 @@ export function openImages(): Images {
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     run: (image, options, command) => buildah(...commandLine(image, options, command)),
-    inspect: image =>
-      JSON.parse(
-        buildah('inspect', '--type', 'image', '--format', '{{json .Docker.Config}}', image),
-      ) as unknown,
+    inspect(image) {
+      const { Docker } = JSON.parse(buildah('inspect', '--type', 'image', image)) as {
+        readonly Docker: { readonly config: unknown };
+      };
+      return Docker.config;
+    },
     remove: () => void buildah('rm', '--all'),
   };
 }
