@@ -63,7 +63,7 @@ async function readBuild(): Promise<Parameters<typeof createProvenance>[1]> {
     hasChanges: git('status', '--porcelain') !== '',
     repository: readRelease().homepage,
     lockfileSha256: await sha256Of(join(root, 'package-lock.json')),
-    builder: process.env['TRAINYARD_BUILDER'] ?? 'https://trainyard.net/build/local',
+    builder: process.env['TRAINYARD_BUILDER'] ?? `${readRelease().homepage}/build/local`,
     platform: `${process.platform}-${process.arch}`,
     versions: { node: process.versions.node },
     isSigned: planSigning(process.platform, process.env).isSigned,
@@ -72,10 +72,9 @@ async function readBuild(): Promise<Parameters<typeof createProvenance>[1]> {
 }
 
 function readRelease(): Parameters<typeof createManifests>[1] {
-  const { version, description, license } = JSON.parse(
+  const { version, description, license, homepage } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
-  ) as Readonly<Record<'version' | 'description' | 'license', string>>;
-  const homepage = 'https://trainyard.net';
+  ) as Readonly<Record<'version' | 'description' | 'license' | 'homepage', string>>;
   const downloads = process.env['TRAINYARD_DOWNLOADS'] ?? `${homepage}/download/${version}`;
   const date = new Date().toISOString().slice(0, 10);
   return { version, description, license, homepage, downloads: downloads.replace(/\/$/, ''), date };

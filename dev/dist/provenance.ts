@@ -25,7 +25,7 @@ export function createProvenance(artifacts: readonly Artifact[], build: Build): 
     predicateType: 'https://slsa.dev/provenance/v1',
     predicate: {
       buildDefinition: {
-        buildType: 'https://trainyard.net/build/dist/v1',
+        buildType: `${build.repository}/build/dist/v1`,
         externalParameters: { command: 'npm run dist', platform: build.platform },
         internalParameters: { packagesAreSigned: build.isSigned, statementIsSigned: false },
         resolvedDependencies: [
