@@ -43,9 +43,10 @@ export function openWindowsApi(env: Readonly<Record<string, string | undefined>>
   if (!isSea() || process.platform !== 'win32' || home === undefined) return null;
   try {
     const library = new Uint8Array(getRawAsset(assetName));
-    const module: { exports: Koffi | null } = { exports: null };
+    const module: { exports: Partial<Koffi> } = { exports: {} };
     process.dlopen(module, writeLibrary(library, join(home, 'trainyard')));
-    return module.exports === null ? null : createApi(module.exports);
+    const { load } = module.exports;
+    return load === undefined ? null : createApi({ load });
   } catch {
     // Without the library, the caller uses the programs of Windows.
     return null;
@@ -73,7 +74,7 @@ function isSame(file: string, content: Uint8Array): boolean {
 }
 
 /** Access rights, limits and information classes: winnt.h of the Windows SDK. */
-const rights = { terminate: 0x1, queryLimited: 0x1000, synchronize: 0x10_0000 } as const;
+const rights = { terminate: 0x1, query: 0x400, queryLimited: 0x1000, synchronize: 0x10_0000 } as const;
 const stillRuns = 0x102;
 const ctrlBreak = 1;
 const basicProcessIds = 3;
@@ -122,7 +123,7 @@ function createApi(koffi: Koffi): WindowsApi {
       return Array.from({ length: count }, (_, index) => Number(list.readBigUInt64LE(8 + 8 * index)));
     },
     end(pid) {
-      withProcess(pid, rights.terminate | rights.queryLimited, handle => {
+      withProcess(pid, rights.terminate | rights.query, handle => {
         const isMember = Buffer.alloc(4);
         isInJob(handle, job, isMember);
         // The number may belong to another process by now.
