@@ -8,7 +8,7 @@ export const programNames = [
   'trainyard-worker-linux-x64',
   'trainyard-worker-linux-arm64',
   'trainyard-worker-darwin-arm64',
-  'trainyard-worker-win-x64.exe',
+  'trainyard-worker-win32-x64.exe',
 ] as const;
 export const ProgramName = z.enum(programNames).describe('File name of a worker program.');
 export type ProgramName = z.output<typeof ProgramName>;
@@ -115,7 +115,7 @@ export const agentApi = {
   }),
   executableWindows: call({
     method: 'GET',
-    path: '/agent/trainyard-worker-win-x64.exe',
+    path: '/agent/trainyard-worker-win32-x64.exe',
     authority: 'open',
     summary: 'Download the worker as an executable for Windows x64',
     reply: z.string(),

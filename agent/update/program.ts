@@ -20,7 +20,7 @@ const executableNames: Readonly<Record<string, ProgramName>> = {
   'linux-x64': 'trainyard-worker-linux-x64',
   'linux-arm64': 'trainyard-worker-linux-arm64',
   'darwin-arm64': 'trainyard-worker-darwin-arm64',
-  'win32-x64': 'trainyard-worker-win-x64.exe',
+  'win32-x64': 'trainyard-worker-win32-x64.exe',
 };
 
 /**

@@ -96,7 +96,7 @@ export const targets: readonly Target[] = [
   },
   {
     platform: 'win32-x64',
-    file: 'trainyard-worker-win-x64.exe',
+    file: 'trainyard-worker-win32-x64.exe',
     node: node24['win32-x64'],
     builders: node24,
     assets: { 'koffi.node': koffi },

@@ -3,7 +3,7 @@
  * them on Debian: `apt-get install wine wine64 qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross`.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { buildWorker } from '../../dev/worker/build.ts';
@@ -20,11 +20,19 @@ const qemu = '/usr/bin/qemu-aarch64-static';
 const hasWine = existsSync(wineServer);
 const hasQemu = existsSync(qemu) && existsSync(`${armLibraries}/lib/ld-linux-aarch64.so.1`);
 
+const windowsTarget = targetFor('win32-x64');
+
+function targetFor(platform: Platform) {
+  const found = targets.find(target => target.platform === platform);
+  if (found === undefined) throw new Error(`there is no executable for ${platform}`);
+  return found;
+}
+
 async function build(platform: Platform): Promise<string> {
   const { executables } = await buildWorker({
     root,
     folder: temporaryFolder(),
-    targets: targets.filter(target => target.platform === platform),
+    targets: [targetFor(platform)],
   });
   const [executable] = executables;
   if (executable === undefined) throw new Error(`there is no executable for ${platform}`);
@@ -96,10 +104,7 @@ describe.skipIf(!hasWine)('on Windows x64 in Wine', () => {
     const fleet = await openFleet();
     const [worker, node] = [
       await copyForWine(await build('win32-x64'), join(windows.home, 'trainyard-worker.exe')),
-      await copyForWine(
-        await fetchPinned(targets.find(({ platform }) => platform === 'win32-x64')!.node, root),
-        join(windows.home, 'node.exe'),
-      ),
+      await copyForWine(await fetchPinned(windowsTarget.node, root), join(windows.home, 'node.exe')),
     ];
     const mark = `family-of-${process.pid}`;
     const script = join(windows.home, `${mark}.js`);
@@ -135,7 +140,6 @@ describe.skipIf(!hasQemu)('on Linux arm64 in QEMU', () => {
   test('registers and runs a job', async () => {
     const fleet = await openFleet();
     const home = temporaryFolder();
-    // QEMU does not emulate the programs that this one starts, so the kernel needs a script in between.
     const program = join(home, 'trainyard-worker');
     writeFileSync(program, readFileSync(await build('linux-arm64')), { mode: 0o755 });
     const worker = startProgram([qemu, '-L', armLibraries, program, ...fleet.workerArguments], {
@@ -143,6 +147,10 @@ describe.skipIf(!hasQemu)('on Linux arm64 in QEMU', () => {
     });
     onTestFinished(() => worker.kill('SIGKILL'));
     expect(await fleet.server.watch.worker(fleet.id, 'idle')).toMatchObject({ name: 'rig-1' });
+    // QEMU does not emulate programs that this one starts. So a script takes its place, and starts it in QEMU.
+    renameSync(program, `${program}.real`);
+    const script = `#!/bin/sh\nexec ${qemu} -L ${armLibraries} ${program}.real "$@"\n`;
+    writeFileSync(program, script, { mode: 0o755 });
     const job = await fleet.server.submit({ config: { trainer: 'selftest', seconds: 2 } });
     expect(await fleet.server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   }, 300_000);

@@ -249,7 +249,7 @@ export const resources: Readonly<Record<string, Resource>> = {
       'GET /agent/trainyard-worker-linux-x64': 'downloadWorkerExecutable',
       'GET /agent/trainyard-worker-linux-arm64': 'downloadWorkerExecutableLinuxArm64',
       'GET /agent/trainyard-worker-darwin-arm64': 'downloadWorkerExecutableMacos',
-      'GET /agent/trainyard-worker-win-x64.exe': 'downloadWorkerExecutableWindows',
+      'GET /agent/trainyard-worker-win32-x64.exe': 'downloadWorkerExecutableWindows',
     },
   },
 };

@@ -70,7 +70,7 @@ export function mountAgentRoutes(router: Router, deps: AgentDeps): void {
     [agentApi.executable, 'trainyard-worker-linux-x64'],
     [agentApi.executableLinuxArm64, 'trainyard-worker-linux-arm64'],
     [agentApi.executableMacos, 'trainyard-worker-darwin-arm64'],
-    [agentApi.executableWindows, 'trainyard-worker-win-x64.exe'],
+    [agentApi.executableWindows, 'trainyard-worker-win32-x64.exe'],
   ] as const;
   for (const [call, name] of executables)
     router.write(call, ({ request }, response) => send(name, request, response));
@@ -152,8 +152,8 @@ const notBuilt = refuse(
 );
 const noExecutable = refuse(
   'program_not_built',
-  'The worker for Linux x64 was not built on this machine: run "npm run build" on Linux x64. trainyard-worker.mjs is the same ' +
-    'program for machines with Node',
+  'This worker was not built on this machine: "npm run build:worker -- --all-platforms" builds the workers for all systems on ' +
+    'Linux x64. trainyard-worker.mjs is the same program for machines with Node',
 );
 const tooMany = refuse(
   'too_many_downloads',

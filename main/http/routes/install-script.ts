@@ -52,7 +52,9 @@ ${usage}
 {
 set -eu
 version='${version}'
-sha256_executable='${hashOf('trainyard-worker-linux-x64')}'
+sha256_linux_x64='${hashOf('trainyard-worker-linux-x64')}'
+sha256_linux_arm64='${hashOf('trainyard-worker-linux-arm64')}'
+sha256_darwin_arm64='${hashOf('trainyard-worker-darwin-arm64')}'
 sha256_bundle='${hashOf('trainyard-worker.mjs')}'
 
 ${helpers}
@@ -194,13 +196,15 @@ const installing = `install() {
   dir=$(cd -- "$dir" && pwd)
   program=$dir/trainyard-worker
   case $(uname -s)-$(uname -m) in
-    Linux-x86_64 | Linux-amd64)
-      if [ -n "$sha256_executable" ]; then
-        put trainyard-worker-linux-x64 "$sha256_executable" "$program" && return 0
-        say 'The worker for Linux x64 does not run here: trying the one for Node'
-      fi
-      ;;
+    Linux-x86_64 | Linux-amd64) platform=linux-x64 sha256=$sha256_linux_x64 ;;
+    Linux-aarch64 | Linux-arm64) platform=linux-arm64 sha256=$sha256_linux_arm64 ;;
+    Darwin-arm64) platform=darwin-arm64 sha256=$sha256_darwin_arm64 ;;
+    *) platform='' sha256='' ;;
   esac
+  if [ -n "$sha256" ]; then
+    put "trainyard-worker-$platform" "$sha256" "$program" && return 0
+    say "The worker for $platform does not run here: trying the one for Node"
+  fi
   [ -n "$sha256_bundle" ] || fail "The orchestrator has no worker for this machine ($(uname -s) $(uname -m))"
   has node || fail "For this machine ($(uname -s) $(uname -m)) the worker needs Node 22.19 or newer: install it, and try again"
   node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 19) ? 0 : 1)' ||

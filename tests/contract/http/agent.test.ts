@@ -120,7 +120,7 @@ test('serves only the bundle, and program_not_built for the executable, when tha
   const { request, readError, manifest } = await openServer({ [bundle]: 'the one file' });
   expect(valueOf(await manifest()).programs.map(({ name }) => name)).toEqual([bundle]);
   expect(await readError(`/agent/${executable}`)).toEqual([404, 'program_not_built']);
-  expect(await (await request('/agent/install.sh')).text()).toContain("sha256_executable=''");
+  expect(await (await request('/agent/install.sh')).text()).toContain("sha256_linux_x64=''");
 });
 
 test('answers program_not_built with the remedy when nothing was built', async () => {

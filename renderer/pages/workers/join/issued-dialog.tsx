@@ -61,7 +61,7 @@ function Issued({ id, joining, offer, isNew, onClose }: IssuedDialogProps) {
     script: programs?.sha256.install ?? null,
     isShort: (programs?.join_path ?? null) !== null,
     bundle: hashOf('trainyard-worker.mjs'),
-    windowsExecutable: hashOf('trainyard-worker-win-x64.exe'),
+    windowsExecutable: hashOf('trainyard-worker-win32-x64.exe'),
   };
   return (
     <Dialog

@@ -12,7 +12,7 @@ export function windowsCommand(joining: Joining, way: WindowsWay): string | null
   const { url, pin, token, name, type, bundle, windowsExecutable } = joining;
   const program =
     typeof windowsExecutable === 'string'
-      ? { remote: 'trainyard-worker-win-x64.exe', local: 'trainyard-worker.exe', sha256: windowsExecutable }
+      ? { remote: 'trainyard-worker-win32-x64.exe', local: 'trainyard-worker.exe', sha256: windowsExecutable }
       : typeof bundle === 'string'
         ? { remote: 'trainyard-worker.mjs', local: 'trainyard-worker.mjs', sha256: bundle }
         : null;

@@ -17,7 +17,7 @@ import {
   shellCommand,
   simpletunerCommand,
 } from '../../../../../../renderer/pages/workers/join/join-commands.ts';
-import { windowsCommands } from '../../../../../../renderer/pages/workers/join/windows-commands.ts';
+import { windowsCommand } from '../../../../../../renderer/pages/workers/join/windows-commands.ts';
 import { openFolder } from '../../../../../support/fleet-bench.ts';
 import { eventually } from '../../../../../support/notices.ts';
 
@@ -55,7 +55,9 @@ test('passes a pin as one argument in every command', () => {
   expect(run(environmentCommands(pinned)).args).toEqual(['worker', ...args]);
   expect(podScript(pinned)).toContain(`trainyard worker --pin ${pin} &\n`);
   expect(run(userService(pinned)).args).toEqual(expect.arrayContaining(args));
-  expect(windowsCommands({ ...pinned, bundle: 'b'.repeat(64) })).toContain(`install-service --pin ${pin} }`);
+  expect(windowsCommand({ ...pinned, bundle: 'b'.repeat(64) }, 'service')).toContain(
+    `install-service --pin ${pin} }`,
+  );
   for (const buildCommand of [shellCommand, environmentCommands, podScript, userService])
     expect(buildCommand(joining)).not.toContain('--pin');
 });
@@ -263,20 +265,50 @@ describe('service commands for an installed worker', () => {
   });
 });
 
-test('runs only a download with the right checksum in PowerShell, with the token in a variable and the name quoted', () => {
-  const bundle = 'b'.repeat(64);
-  const commands = windowsCommands({ ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME ‘x’", bundle });
-  expect(commands?.split('\n')).toEqual([
-    "$env:SIMPLETUNER_WORKER_TOKEN = 'wt_secret-1'",
-    "$env:SIMPLETUNER_ORCHESTRATOR_URL = 'https://yard.example:8443'",
-    "$env:SIMPLETUNER_WORKER_NAME = 'it''s $HOME ‘‘x’’'",
-    String.raw`$worker = "$env:LOCALAPPDATA\trainyard-worker.mjs"`,
-    "curl.exe -gfsS -k --pinnedpubkey 'sha256//Ab+/=' -o $worker 'https://yard.example:8443/agent/trainyard-worker.mjs'",
-    `if ((Get-FileHash $worker).Hash -eq '${bundle}') { node $worker install-service --pin sha256:Ab+/= }`,
-    "else { Write-Error 'The downloaded worker does not match its checksum. Nothing was installed.' }",
-    'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
-  ]);
-  expect(windowsCommands(joining)).toBeNull();
+describe('PowerShell', () => {
+  const sha256 = 'e'.repeat(64);
+  const forWindows = { ...joining, windowsExecutable: sha256, bundle: 'b'.repeat(64) };
+
+  test('is one line that checks the hash of the executable before it starts it', () => {
+    const command = windowsCommand(forWindows, 'service') ?? '';
+    expect(command).not.toContain('\n');
+    const steps = [
+      'curl.exe -gfsS -o "$w.new" \'https://yard.example:8443/agent/trainyard-worker-win32-x64.exe\'',
+      'if ($LASTEXITCODE -ne 0) { throw',
+      `if ((Get-FileHash -Algorithm SHA256 "$w.new").Hash -ne '${sha256}') { Remove-Item "$w.new"; throw`,
+      'Move-Item -Force "$w.new" $w',
+      '& $w install-service',
+      'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
+    ];
+    const places = steps.map(step => command.indexOf(step));
+    expect(places).not.toContain(-1);
+    expect(places).toEqual([...places].toSorted((first, second) => first - second));
+  });
+
+  test('has the token, the URL and the name only in variables, with quotes that cannot end the text', () => {
+    const command = windowsCommand({ ...forWindows, name: "it's $HOME ‘x’" }, 'start') ?? '';
+    expect(command).toContain("$env:SIMPLETUNER_WORKER_TOKEN = 'wt_secret-1'; ");
+    expect(command).toContain("$env:SIMPLETUNER_ORCHESTRATOR_URL = 'https://yard.example:8443'; ");
+    expect(command).toContain("$env:SIMPLETUNER_WORKER_NAME = 'it''s $HOME ‘‘x’’'; ");
+    expect(command.split('wt_secret-1')).toHaveLength(2);
+  });
+
+  test('verifies a self-signed server by its pin, in the download and in the worker', () => {
+    const command = windowsCommand({ ...forWindows, pin: 'sha256:Ab+/=' }, 'start') ?? '';
+    expect(command).toContain("curl.exe -gfsS -k --pinnedpubkey 'sha256//Ab+/=' -o");
+    expect(command).toContain('{ & $w --persistent --pin sha256:Ab+/= }');
+  });
+
+  test('starts an ephemeral worker without --persistent', () => {
+    expect(windowsCommand({ ...forWindows, type: 'ephemeral' }, 'start')).toContain('try { & $w }');
+  });
+
+  test('uses the file for Node when the server has no executable for Windows, and nothing without both', () => {
+    const command = windowsCommand({ ...forWindows, windowsExecutable: null }, 'service');
+    expect(command).toContain("/agent/trainyard-worker.mjs'");
+    expect(command).toContain('{ node $w install-service }');
+    expect(windowsCommand(joining, 'start')).toBeNull();
+  });
 });
 
 test('masks every occurrence of a token without revealing its length', () => {
