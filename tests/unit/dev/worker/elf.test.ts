@@ -31,8 +31,8 @@ const headerOffset = (index: number): number => 64 + index * 56;
 const headersSize = headerOffset(4);
 /** The positions of the 64-bit fields in a program header. */
 const fields = { offset: 8, vaddr: 16, paddr: 24, filesz: 32, memsz: 40, align: 48 };
-/** The number of the processor. */
-const x64 = 62;
+/** The numbers of the processors. */
+const [x64, arm64] = [62, 183];
 /** Linkers align segments to 2 MB. */
 const alignment = 0x20_0000;
 /** Segments of type 1 are loaded; type 4 is a segment of notes. */
@@ -44,7 +44,7 @@ const programHeaders: readonly Header[] = [
 ];
 
 /** Builds a program: code filled with `c`, data with `d`, and symbols with `s` after the loaded segments. */
-function program(headers: readonly Header[] = programHeaders): Buffer {
+function program(headers: readonly Header[] = programHeaders, align = alignment): Buffer {
   const elf = Buffer.alloc(2 * page + 16 + 300 + 700);
   elf
     .fill('s', 2 * page + 316)
@@ -66,7 +66,7 @@ function program(headers: readonly Header[] = programHeaders): Buffer {
       [fields.paddr, base + offset],
       [fields.filesz, filesz],
       [fields.memsz, memsz],
-      [fields.align, alignment],
+      [fields.align, align],
     ] as const)
       elf.writeBigUInt64LE(BigInt(value), start + field);
   }
@@ -134,12 +134,29 @@ test('removes the 2 MB alignment of the segments', () => {
   }
 });
 
+test('keeps the offsets of a program for arm64, where two segments may share a page of 64 KB', () => {
+  const elf = program(programHeaders, 65_536);
+  elf.writeUInt16LE(arm64, 18);
+  const withAddedNote = withNote(elf, 'MADE', Buffer.from('x'));
+  for (const start of [headerOffset(2), headerOffset(3)])
+    expect(withAddedNote.readBigUInt64LE(start + fields.offset)).toBe(
+      elf.readBigUInt64LE(start + fields.offset),
+    );
+  const [before, after] = [load(elf), load(withAddedNote)];
+  expect(after.read(base + page, 500)).toEqual(before.read(base + page, 500));
+  const [note] = after.notes;
+  expect(after.read(note?.vaddr ?? 0, note?.size ?? 0)).toEqual(
+    Buffer.concat([oldNote, noteOf('MADE', Buffer.from('x'))]),
+  );
+});
+
 const [first, note, code, data] = programHeaders as [Header, Header, Header, Header];
 test.each([
   ['an empty file', Buffer.alloc(0)],
   ['a script', Buffer.from(`#!/bin/sh\n${'#'.repeat(200)}`)],
   ['a 32-bit program', Buffer.from(program()).fill(1, 4, 5)],
   ['a big-endian program', Buffer.from(program()).fill(2, 5, 6)],
+  ['a program for another processor', Buffer.from(program()).fill(40, 18, 19)],
   ['a program without notes', program([first, code, data])],
   ['a program with a single segment', program([first, note])],
   ['a program whose last segment is not last in memory', program([first, note, data, code])],

@@ -7,6 +7,7 @@ import type { Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { workerCommand } from '../../../../../agent/cli/command.ts';
 import { installScript, joinScript } from '../../../../../main/http/routes/install-script.ts';
+import type { ProgramName } from '../../../../../protocol/agent-api.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -39,7 +40,7 @@ interface Machine {
 }
 
 const requiredTools = ['sh', 'cat', 'chmod', 'cut', 'id', 'ln', 'mkdir', 'mv', 'rm', 'sed', 'sha256sum'];
-const scriptOf = (files: readonly (readonly [typeof bundleName | typeof executableName, string])[]): string =>
+const scriptOf = (files: readonly (readonly [ProgramName, string])[]): string =>
   installScript(
     version,
     files.map(([name, text]) => ({ name, sha256: sha256(text) })),
@@ -372,6 +373,25 @@ describe('failing installations', () => {
     expect(machine.installed()).toEqual(['trainyard-worker']);
     expect(readFileSync(join(machine.bin, 'trainyard-worker'), 'utf8')).toBe('an older one');
   });
+});
+
+test.each([
+  ['Linux aarch64', 'trainyard-worker-linux-arm64'],
+  ['Darwin arm64', 'trainyard-worker-darwin-arm64'],
+] as const)('installs the executable for %s', (platform, name) => {
+  const program = `${executable}# ${name}\n`;
+  const opened = openMachine({
+    platform,
+    files: { [name]: program, [bundleName]: bundle, [executableName]: executable },
+    script: scriptOf([
+      [name, program],
+      [bundleName, bundle],
+      [executableName, executable],
+    ]),
+  });
+  expect(opened.run(serverOptions)).toMatchObject({ status: 0 });
+  expect(opened.installed()).toEqual(['trainyard-worker']);
+  expect(readFileSync(join(opened.bin, 'trainyard-worker'), 'utf8')).toBe(program);
 });
 
 describe('installing the bundle for an existing Node', () => {
