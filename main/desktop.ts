@@ -22,7 +22,7 @@ import { batchLines, createLog } from './host/log.ts';
 const dist = join(import.meta.dirname, '..');
 const exitCodes = { failed: 1, usage: 2, diskFailed: 75 } as const;
 
-function toAppOptions(config: ServerConfig, { isHidden }: Arguments): AppOptions {
+async function toAppOptions(config: ServerConfig, { isHidden }: Arguments): Promise<AppOptions> {
   const { env } = process;
   const writeToFile = openLogFile(appLogIn(config.dataDir));
   const write = batchLines(text => {
@@ -43,7 +43,7 @@ function toAppOptions(config: ServerConfig, { isHidden }: Arguments): AppOptions
   return {
     log,
     isHidden,
-    updater: canUpdate({ ...places, appImage }) ? createUpdater(log, { appImage }) : null,
+    updater: canUpdate({ ...places, appImage }) ? await createUpdater(log, { appImage }) : null,
     dataDir: config.dataDir,
     own: {
       config,
@@ -74,7 +74,7 @@ function run(config: ServerConfig, startArguments: Arguments): void {
     else desktop.open(linked);
   };
   const start = async (): Promise<void> => {
-    desktop = await startApp(toAppOptions(config, startArguments));
+    desktop = await startApp(await toAppOptions(config, startArguments));
     if (desktop === null) return app.exit(exitCodes.failed);
     // Opens the page that the user requested while the orchestrator started.
     desktop.openFirstPage(page);

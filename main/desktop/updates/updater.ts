@@ -1,11 +1,9 @@
 /** The only code that knows electron-updater. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import electronUpdater, { type UpdateInfo } from 'electron-updater';
+import type { UpdateInfo } from 'electron-updater';
 import type { ScopedLog } from '../../host/log.ts';
 import type { Updater, NewVersion } from './app-updates.ts';
-
-const { autoUpdater } = electronUpdater;
 
 interface Place {
   readonly isPackaged: boolean;
@@ -26,8 +24,8 @@ export function canUpdate({ isPackaged, resources, platform, appImage }: Place):
 }
 
 /** Reads the feed, and downloads and installs versions from it. Each file must have the SHA-512 that the feed names. */
-export function createUpdater(log: ScopedLog, { appImage }: Pick<Place, 'appImage'>): Updater {
-  const updater = autoUpdater;
+export async function createUpdater(log: ScopedLog, { appImage }: Pick<Place, 'appImage'>): Promise<Updater> {
+  const { autoUpdater: updater } = (await import('electron-updater')).default;
   Object.assign(updater, {
     autoDownload: false,
     autoInstallOnAppQuit: false,

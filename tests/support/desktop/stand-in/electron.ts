@@ -18,6 +18,7 @@ class App extends EventEmitter {
   requestSingleInstanceLock = (): boolean => true;
   getPreferredSystemLanguages = (): readonly string[] => ['en-GB'];
   getPath = (name: string): string => paths.get(name) ?? '';
+  getVersion = (): string => '0.0.0';
   enableSandbox(): void {}
   setAsDefaultProtocolClient(): void {}
   setPath(name: string, path: string): void {
