@@ -1,3 +1,4 @@
+import { absenceOf, isRecent, jobNeed, type WorkerNeed, workerNeeds } from '../../../protocol/attention.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
@@ -149,19 +150,16 @@ export function findNeeds(
     awaited.some(need => need.worker.id === worker.id && need.others === 0);
   const offline = allWorkers
     .filter(worker => !isAwaited(worker))
-    .flatMap(worker => absenceOf(worker, now) ?? []);
+    .flatMap(worker => offlineNeed(worker, now) ?? []);
+  const workersWith = <K extends WorkerNeed>(kind: K) =>
+    allWorkers.filter(worker => workerNeeds(worker).includes(kind)).map(worker => ({ kind, worker }));
+  const jobsWith = <K extends 'silent' | 'approval'>(kind: K) =>
+    allJobs.filter(job => jobNeed(job) === kind).map(job => ({ kind, job }));
   return [
-    ...allJobs.filter(({ hold }) => hold?.kind === 'silent').map(job => ({ kind: 'silent' as const, job })),
-    ...allWorkers
-      .filter(worker => worker.quarantine !== null)
-      .map(worker => ({ kind: 'quarantined' as const, worker })),
-    // Skip offline workers: they may be rebooting to fix the problem, and they report it again when they return.
-    ...allWorkers
-      .filter(({ gpu_troubles: troubles, status }) => troubles.length > 0 && status !== 'offline')
-      .map(worker => ({ kind: 'gpuTrouble' as const, worker })),
-    ...allWorkers
-      .filter(worker => worker.duplicate !== null)
-      .map(worker => ({ kind: 'duplicate' as const, worker })),
+    ...jobsWith('silent'),
+    ...workersWith('quarantined'),
+    ...workersWith('gpuTrouble'),
+    ...workersWith('duplicate'),
     ...awaited,
     ...offline.filter(({ kind }) => kind === 'offline'),
     ...(stats?.unsatisfiable ?? []).flatMap(({ job_id: id, count }) => {
@@ -171,13 +169,9 @@ export function findNeeds(
         ? [{ kind: 'unsatisfiable' as const, job, more: count - 1 }]
         : [];
     }),
-    ...allJobs
-      .filter(({ status, approval }) => isWaiting(status) && approval === 'wanted')
-      .map(job => ({ kind: 'approval' as const, job })),
+    ...jobsWith('approval'),
     ...offline.filter(({ kind }) => kind === 'shutDown'),
-    ...allWorkers
-      .filter(({ update }) => update?.order?.state === 'failed')
-      .map(worker => ({ kind: 'updateFailed' as const, worker })),
+    ...workersWith('updateFailed'),
     ...(failed > 0 ? [{ kind: 'failed' as const, count: failed }] : []),
     ...(updatable.length > 0 ? [{ kind: 'updates' as const, workers: updatable }] : []),
   ];
@@ -199,19 +193,9 @@ function offlineNeeds(
   });
 }
 
-/** A worker that has been away for longer has probably been taken out of use. */
-const maxAbsenceMs = 7 * dayMs;
-
-/**
- * Returns the need for an offline worker. Null for an absence that somebody planned: a worker that was drained first,
- * that leaves after one job, or that the server's own settings stop.
- */
-function absenceOf(worker: WorkerView, now: number): Extract<Need, { readonly at: string }> | null {
-  const { status, status_reason: reason, last_heartbeat: at } = worker;
-  if (status !== 'offline' || at === null || now - Date.parse(at) >= maxAbsenceMs) return null;
-  if (worker.drain !== null || worker.worker_type === 'ephemeral') return null;
-  if (reason === 'silent') return { kind: 'offline', worker, at };
-  return reason === 'goodbye' && !worker.local ? { kind: 'shutDown', worker, at } : null;
+function offlineNeed(worker: WorkerView, now: number): Extract<Need, { readonly at: string }> | null {
+  const absence = absenceOf(worker);
+  return absence !== null && isRecent(absence, now) ? { ...absence, worker } : null;
 }
 
 /** Minimum interval of the reads. It is long, because the server counts all jobs for each answer. */
