@@ -162,7 +162,7 @@ const desktopIcons = {
   name: 'desktop-icons',
   applyToEnvironment: ({ name }: { readonly name: string }) => name === 'desktop',
   generateBundle(this: { emitFile(file: { type: 'asset'; fileName: string; source: Buffer }): void }) {
-    for (const icon of ['window', 'tray', 'tray@2x', 'trayTemplate', 'trayTemplate@2x']) {
+    for (const icon of ['window', 'tray', 'tray@2x', 'trayTemplate', 'trayTemplate@2x', 'attention']) {
       const source = readFileSync(join(import.meta.dirname, `main/desktop/icons/${icon}.png`));
       this.emitFile({ type: 'asset', fileName: `icons/${icon}.png`, source });
     }

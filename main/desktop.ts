@@ -57,6 +57,7 @@ async function toAppOptions(config: ServerConfig, { isHidden }: Arguments): Prom
     icons: {
       window: join(icons, 'window.png'),
       tray: join(icons, process.platform === 'darwin' ? 'trayTemplate.png' : 'tray.png'),
+      attention: join(icons, 'attention.png'),
     },
     login: createLoginItem({
       configHome: env['XDG_CONFIG_HOME'] ?? join(app.getPath('home'), '.config'),

@@ -12,6 +12,7 @@ import type { OwnOrchestratorDeps } from './own.ts';
 import { createOwnHolder, Declined, type OwnHolder, createQuitFlow } from './own-holder.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 import type { Updater } from './updates/app-updates.ts';
+import { createTaskbar } from './taskbar/taskbar.ts';
 import { createUpdates } from './updates/create-updates.ts';
 import { createActiveFleet, type ActiveFleet } from './active-fleet.ts';
 import type { Summary } from './summary.ts';
@@ -25,7 +26,7 @@ export interface AppOptions {
   readonly settings: DesktopSettingsFile;
   readonly log: ScopedLog;
   readonly preload: string;
-  readonly icons: { readonly window: string; readonly tray: string };
+  readonly icons: { readonly window: string; readonly tray: string; readonly attention: string };
   readonly login: LoginItem;
   readonly isHidden: boolean;
   readonly dataDir: string;
@@ -133,7 +134,9 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
     window,
     ownSummary: () => watchers.summary(null),
     stopAll: () =>
-      [updates?.stop, watchers.stop, notifications.stop, power.close, tray.close].forEach(stop => stop?.()),
+      [updates?.stop, watchers.stop, notifications.stop, power.close, tray.close, taskbar.close].forEach(
+        stop => stop?.(),
+      ),
   });
   const ownJobs = (): number => ownJobsIn(setup, watchers.summary(null));
   const updates = createUpdates({
@@ -145,9 +148,11 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
     open: page => openAt(key(), page),
   });
   const act = createTrayAct(setup, openAt, quitFlow.quit);
+  const taskbar = createTaskbar({ ...setup, window, now: Date.now });
   const tray = createTray({ icon: setup.icons.tray, words, act });
   const updateStatus = (): void => {
     tray.show({ fleet: nameOf(setup), summary: watchers.summary(key()) });
+    taskbar.show(watchers.summary(null), watchers.summary(key()));
     power.jobs(ownJobs());
     updates?.noteJobs();
   };

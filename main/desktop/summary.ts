@@ -1,5 +1,8 @@
+import { type Absence, absenceOf, isRecent, jobNeed, workerNeeds } from '../../protocol/attention.ts';
+import type { ValueOf } from '../../protocol/client.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import { type ShownStatus, type JobView, liveStatuses } from '../../protocol/job.ts';
+import type { queueApi } from '../../protocol/queue-api.ts';
 import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import type { Battery } from '../../protocol/desktop-api.ts';
@@ -17,15 +20,34 @@ export const staysAwake = (
   return runningJobs > 0 && !(isOnBattery && isLow);
 };
 
-/** The state of a fleet, as far as the tray, the notifications and the sleep blocker need it. */
+/** Figures that only the server can compute. */
+export type AttentionStats = Pick<
+  ValueOf<typeof queueApi.stats>,
+  'unsatisfiable' | 'waiting_for_offline' | 'ended_24h'
+>;
+
+/** The state of a fleet, as far as the tray, the taskbar, the notifications and the sleep blocker need it. */
 export interface Summary {
-  readonly workers: ReadonlyMap<string, WorkerStatus>;
+  readonly workers: ReadonlyMap<string, WorkerFacts>;
   /** Running jobs by id. */
   readonly live: ReadonlyMap<string, LiveJob>;
+  /** Ids of the jobs that wait for approval, as keys. */
+  readonly approvals: ReadonlyMap<string, true>;
+  /** Null until loaded, and when the token may not read them. */
+  readonly stats: AttentionStats | null;
   /** Null when the token may not read the queue. */
   readonly isPaused: boolean | null;
   /** True if the token may pause the queue. */
   readonly mayPause: boolean;
+}
+
+export interface WorkerFacts {
+  readonly status: WorkerStatus;
+  /** True for the worker of the orchestrator's own machine. */
+  readonly isLocal: boolean;
+  /** Number of problems, without the absence. */
+  readonly needs: number;
+  readonly absence: Absence | null;
 }
 
 export interface LiveJob {
@@ -33,9 +55,19 @@ export interface LiveJob {
   readonly name: string;
   /** 0 to 100; null before the first progress report. */
   readonly percent: number | null;
+  /** Id of its worker. */
+  readonly worker: string | null;
+  readonly isSilent: boolean;
 }
 
-export const emptySummary: Summary = { workers: new Map(), live: new Map(), isPaused: null, mayPause: false };
+export const emptySummary: Summary = {
+  workers: new Map(),
+  live: new Map(),
+  approvals: new Map(),
+  stats: null,
+  isPaused: null,
+  mayPause: false,
+};
 
 export interface SummaryInput {
   readonly workers: readonly WorkerView[];
@@ -46,8 +78,10 @@ export interface SummaryInput {
 
 export const summaryOf = ({ workers, jobs, queue, mayPause }: SummaryInput): Summary => ({
   mayPause,
-  workers: new Map(workers.map(({ id, status }) => [id, status])),
+  stats: null,
+  workers: new Map(workers.map(worker => [worker.id, workerFacts(worker)])),
   live: new Map(jobs.filter(({ status }) => isLive(status)).map(job => [job.id, liveJob(job)])),
+  approvals: new Map(jobs.filter(waitsForApproval).map(({ id }) => [id, true])),
   isPaused: queue === null ? null : queue.paused !== null,
 });
 
@@ -55,12 +89,15 @@ export const summaryOf = ({ workers, jobs, queue, mayPause }: SummaryInput): Sum
 export function applyEvent(summary: Summary, event: UiEvent): Summary {
   switch (event.kind) {
     case 'worker':
-      return { ...summary, workers: put(summary.workers, event.worker_id, event.worker?.status ?? null) };
+      return { ...summary, workers: put(summary.workers, event.worker_id, factsOrNull(event.worker)) };
     case 'job': {
       const { job, worker } = event;
       const live = put(summary.live, event.job_id, job !== null && isLive(job.status) ? liveJob(job) : null);
-      const workers = worker === undefined ? summary.workers : put(summary.workers, worker.id, worker.status);
-      return { ...summary, live, workers };
+      const waits = job !== null && waitsForApproval(job);
+      const approvals = put(summary.approvals, event.job_id, waits || null);
+      const workers =
+        worker === undefined ? summary.workers : put(summary.workers, worker.id, workerFacts(worker));
+      return { ...summary, live, approvals, workers };
     }
     case 'queue':
       return { ...summary, isPaused: event.queue.paused !== null };
@@ -74,7 +111,33 @@ export function applyEvent(summary: Summary, event: UiEvent): Summary {
 
 /** Number of connected workers. */
 export const connectedCount = ({ workers }: Summary): number =>
-  [...workers.values()].filter(status => status !== 'offline' && status !== 'connecting').length;
+  [...workers.values()].filter(({ status }) => status !== 'offline' && status !== 'connecting').length;
+
+/** Returns the number of entries under "Needs attention" on the overview, without available updates. */
+export function attentionCount({ workers, live, approvals, stats }: Summary, now: number): number {
+  const { unsatisfiable, waiting_for_offline: waiting, ended_24h: ended } = stats ?? noStats;
+  // The entry of the jobs that wait for a worker replaces the one of its absence.
+  const awaited = new Set(
+    waiting.filter(each => each.worker_count === 1).map(each => String(each.worker_id)),
+  );
+  let count = approvals.size + unsatisfiable.length + waiting.length + (ended.failed > 0 ? 1 : 0);
+  for (const { isSilent } of live.values()) count += isSilent ? 1 : 0;
+  for (const [id, { needs, absence }] of workers) {
+    const isAbsent = absence !== null && isRecent(absence, now) && !awaited.has(id);
+    count += needs + (isAbsent ? 1 : 0);
+  }
+  return count;
+}
+
+const noStats: AttentionStats = {
+  unsatisfiable: [],
+  waiting_for_offline: [],
+  ended_24h: { completed: 0, failed: 0, cancelled: 0 },
+};
+
+/** Returns the job that runs on the orchestrator's own machine; null for none. */
+export const localJob = ({ workers, live }: Summary): LiveJob | null =>
+  [...live.values()].find(({ worker }) => worker !== null && workers.get(worker)?.isLocal === true) ?? null;
 
 function put<T>(map: ReadonlyMap<string, T>, key: string, value: T | null): ReadonlyMap<string, T> {
   if (value === null && !map.has(key)) return map;
@@ -86,10 +149,24 @@ function put<T>(map: ReadonlyMap<string, T>, key: string, value: T | null): Read
 
 const isLive = (status: ShownStatus): boolean => liveStatuses.some(live => live === status);
 
-function liveJob({ id, config_name: name, progress }: JobView): LiveJob {
-  const { percent, step, total_steps: total } = progress ?? {};
-  const share = percent ?? (step !== undefined && total ? (step / total) * 100 : null);
-  return { id, name, percent: share === null ? null : Math.max(0, Math.min(100, Math.floor(share))) };
+const waitsForApproval = (job: JobView): boolean => jobNeed(job) === 'approval';
+
+const workerFacts = (worker: WorkerView): WorkerFacts => ({
+  status: worker.status,
+  isLocal: worker.local,
+  needs: workerNeeds(worker).length,
+  absence: absenceOf(worker),
+});
+
+const factsOrNull = (worker: WorkerView | null): WorkerFacts | null =>
+  worker === null ? null : workerFacts(worker);
+
+function liveJob(job: JobView): LiveJob {
+  const { id, config_name: name, progress, worker_id: worker } = job;
+  const { percent: reported, step, total_steps: total } = progress ?? {};
+  const share = reported ?? (step !== undefined && total ? (step / total) * 100 : null);
+  const percent = share === null ? null : Math.max(0, Math.min(100, Math.floor(share)));
+  return { id, name, percent, worker, isSilent: jobNeed(job) === 'silent' };
 }
 
 interface Question {

@@ -7,7 +7,7 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import { liveStatuses } from '../../protocol/job.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { FeedRefused, openEvents } from '../cli/event-feed.ts';
-import { applyEvent, type SummaryInput, type Summary, summaryOf } from './summary.ts';
+import { applyEvent, type AttentionStats, type SummaryInput, type Summary, summaryOf } from './summary.ts';
 
 /** Connection data of an orchestrator. The app uses the same API as the page, but its own connection. */
 export interface FleetConnection {
@@ -56,7 +56,23 @@ function watchFleet({ connection, onSummary, onEvent, after }: WatchDeps): () =>
   const watchOnce = async (): Promise<void> => {
     const { read, seq } = await readFleet(client, controller.signal);
     let summary = summaryOf(read);
-    onSummary(summary, null);
+    const show = (changed: Summary): void => {
+      summary = changed;
+      onSummary(summary, null);
+    };
+    const statsReader = createStatsReader(client, after, stats => show({ ...summary, stats }));
+    show(summary);
+    try {
+      void statsReader.read();
+      await follow(seq, event => {
+        show(applyEvent(summary, event));
+        statsReader.readSoon();
+      });
+    } finally {
+      statsReader.stop();
+    }
+  };
+  const follow = async (seq: number, apply: (event: UiEvent) => void): Promise<void> => {
     const events = await openEvents({ ...connection, signal: controller.signal, after: lastSeq ?? seq });
     lastSeq ??= seq;
     for await (const event of events) {
@@ -66,8 +82,7 @@ function watchFleet({ connection, onSummary, onEvent, after }: WatchDeps): () =>
         return;
       }
       lastSeq = event.seq;
-      summary = applyEvent(summary, event);
-      onSummary(summary, null);
+      apply(event);
       onEvent(event);
     }
   };
@@ -89,6 +104,33 @@ function watchFleet({ connection, onSummary, onEvent, after }: WatchDeps): () =>
   return () => controller.abort();
 }
 
+/** Minimum interval of the reads. It is long, because the server counts all jobs for each answer. */
+const statsDelayMs = 10_000;
+
+/** Reads figures that only the server can compute: at the start, and again some time after events. */
+function createStatsReader(client: Client, after: WatchDeps['after'], show: (stats: AttentionStats) => void) {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let cancelTimer: (() => void) | null = null;
+  const read = async (): Promise<void> => {
+    const answer = await client.call(queueApi.stats, { signal });
+    if (answer.ok && !signal.aborted) show(answer.value);
+  };
+  return {
+    read,
+    readSoon(): void {
+      cancelTimer ??= after(statsDelayMs, () => {
+        cancelTimer = null;
+        void read();
+      });
+    },
+    stop(): void {
+      cancelTimer?.();
+      controller.abort();
+    },
+  };
+}
+
 const pageSize = 1_000;
 
 /**
@@ -104,11 +146,12 @@ async function readFleet(
     signal,
   });
   if (!jobs.ok) throw new FeedRefused(jobs.failure, textOf(jobs.failure));
+  const blocked = await client.call(queueApi.list, { query: { blocked: 'true', limit: 500 }, signal });
   const queue = await client.call(queueApi.status, { signal });
   const session = await client.call(sessionApi.get, { signal });
   return {
     read: {
-      jobs: jobs.value.entries,
+      jobs: [...jobs.value.entries, ...(blocked.ok ? blocked.value.entries : [])],
       queue: queue.ok ? queue.value : (null as QueueView | null),
       workers: await readWorkers(client, signal),
       mayPause:

@@ -1,4 +1,13 @@
-import { app, BrowserWindow, dialog, screen, shell, type WebContents, type Session } from 'electron';
+import {
+  app,
+  BrowserWindow,
+  dialog,
+  type NativeImage,
+  screen,
+  shell,
+  type WebContents,
+  type Session,
+} from 'electron';
 import {
   mayOpenOutside,
   pagePreferences,
@@ -70,6 +79,10 @@ export interface PanelWindow {
   open(page: string | null): void;
   isSeen(): boolean;
   title(text: string): void;
+  /** Shows progress on the taskbar or dock: 0 to 1; negative for none, above 1 for an unknown one. */
+  setProgress(progress: number): void;
+  /** Puts an icon on the taskbar's button in Windows; `text` describes it. */
+  setOverlay(icon: NativeImage | null, text: string): void;
   /** Does the same as the window's close button. */
   close(): void;
   /** After this call, closing the window destroys it. */
@@ -128,6 +141,8 @@ export function createWindow(deps: WindowDeps): PanelWindow {
     },
     isSeen: () => window.isVisible() && window.isFocused(),
     title: text => window.setTitle(text),
+    setProgress: progress => window.setProgressBar(progress),
+    setOverlay: (icon, text) => window.setOverlayIcon(icon, text),
     close: () => window.close(),
     allowClose() {
       isQuitting = true;

@@ -117,6 +117,28 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect(app.page).toHaveURL(`${orchestrator.url}/jobs/${id}`);
   });
 
+  test('shows on the taskbar the progress of the job that runs on this computer', async ({
+    dataDir,
+    start,
+  }) => {
+    const app = await start({ dataDir });
+    await expect(app.page.getByText('Live')).toBeVisible();
+    const orchestrator = connectTo(dataDir);
+    expect((await app.inspect()).progress).toBe(-1);
+    // A job on another machine is not this computer's.
+    await orchestrator.startRig('rig-1');
+    await orchestrator.submit('elsewhere');
+    await expect.poll(() => trayOf(app), { timeout: 30_000 }).toMatch(/elsewhere {2}41 %/);
+    expect((await app.inspect()).progress).toBe(-1);
+    const trainer = `${process.execPath} ${join(dataDir, 'trainer.mjs')} {config_path}`;
+    await orchestrator.call('PATCH', '/api/settings', { local_worker: { enabled: true, trainer } });
+    const job = { config_name: 'here', config: {}, target: 'local' };
+    await orchestrator.call('POST', '/api/queue/submit', job);
+    await expect.poll(async () => (await app.inspect()).progress, { timeout: 30_000 }).toBe(0.41);
+    writeFileSync(join(dataDir, 'release'), '');
+    await expect.poll(async () => (await app.inspect()).progress, { timeout: 30_000 }).toBe(-1);
+  });
+
   test('asks before it quits while a job runs, and stops its orchestrator after the confirmation', async ({
     dataDir,
     start,

@@ -45,6 +45,7 @@ export interface Words {
   readonly restartNow: string;
   readonly restartAfterJobs: string;
   readonly unsignedBuild: string;
+  readonly needAttention: (count: number) => string;
   readonly menu: Readonly<Record<MenuWord, string>>;
 }
 
@@ -123,6 +124,7 @@ export const en: Words = {
   restartNow: 'Restart now',
   restartAfterJobs: 'When the jobs have ended',
   unsignedBuild: 'unsigned build',
+  needAttention: n => `${n} ${n === 1 ? 'item needs' : 'items need'} attention`,
   menu: {
     file: 'File',
     edit: 'Edit',

@@ -55,6 +55,7 @@ export const es: Words = {
   restartNow: 'Reiniciar ahora',
   restartAfterJobs: 'Cuando terminen los trabajos',
   unsignedBuild: 'compilación sin firmar',
+  needAttention: n => `${n} ${n === 1 ? 'elemento requiere' : 'elementos requieren'} atención`,
   menu: {
     file: 'Archivo',
     edit: 'Edición',

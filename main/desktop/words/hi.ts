@@ -50,6 +50,7 @@ export const hi: Words = {
   restartNow: 'अभी रीस्टार्ट करें',
   restartAfterJobs: 'जॉब समाप्त होने पर',
   unsignedBuild: 'बिना हस्ताक्षर वाला बिल्ड',
+  needAttention: n => `${n} पर ध्यान देना है`,
   menu: {
     file: 'फ़ाइल',
     edit: 'संपादन',

@@ -50,6 +50,7 @@ export const ja: Words = {
   restartNow: '今すぐ再起動',
   restartAfterJobs: 'ジョブの終了後',
   unsignedBuild: '未署名のビルド',
+  needAttention: n => `要対応 ${n} 件`,
   menu: {
     file: 'ファイル',
     edit: '編集',

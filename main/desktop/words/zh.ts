@@ -48,6 +48,7 @@ export const zh: Words = {
   restartNow: '立即重启',
   restartAfterJobs: '任务结束后',
   unsignedBuild: '未签名版本',
+  needAttention: n => `${n} 项需要处理`,
   menu: {
     file: '文件',
     edit: '编辑',

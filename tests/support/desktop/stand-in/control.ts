@@ -16,6 +16,9 @@ export interface Recorded {
   readonly questions: { readonly message: string; readonly detail: string }[];
   readonly openedOutside: string[];
   readonly blockers: Set<number>;
+  /** Progress on the taskbar; -1 for none. */
+  progress: number;
+  badge: number;
   isVisible: boolean;
   isMaximized: boolean;
   title: string;
@@ -31,6 +34,8 @@ export const recorded: Recorded = {
   questions: [],
   openedOutside: [],
   blockers: new Set(),
+  progress: -1,
+  badge: 0,
   isVisible: false,
   isMaximized: false,
   title: '',

@@ -20,6 +20,10 @@ class App extends EventEmitter {
   getPath = (name: string): string => paths.get(name) ?? '';
   getVersion = (): string => '0.0.0';
   enableSandbox(): void {}
+  setBadgeCount(count: number): boolean {
+    recorded.badge = count;
+    return true;
+  }
   setAsDefaultProtocolClient(): void {}
   setPath(name: string, path: string): void {
     mkdirSync(path, { recursive: true });
@@ -70,6 +74,10 @@ export class BrowserWindow extends EventEmitter {
   hide(): void {
     recorded.isVisible = false;
   }
+  setProgressBar(progress: number): void {
+    recorded.progress = progress;
+  }
+  setOverlayIcon(): void {}
   setTitle(title: string): void {
     recorded.title = title;
   }

@@ -198,7 +198,8 @@ describe('staysAwake', () => {
 
 describe('quitQuestion', () => {
   const en = wordsFor(['en-GB']);
-  const busy = { ...emptySummary, live: new Map([['j_1', { id: 'j_1', name: 'a', percent: 3 }]]) };
+  const job = { id: 'j_1', name: 'a', percent: 3, worker: 'w_1', isSilent: false };
+  const busy = { ...emptySummary, live: new Map([['j_1', job]]) };
 
   test('asks before quitting while jobs run, and explains what happens to them', () => {
     const question = quitQuestion({ isGuest: false, summary: busy }, en);

@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { createBurst, type Notice, noticeOf, toNotifications } from '../../../../main/desktop/notices.ts';
 import {
   applyEvent,
+  attentionCount,
   emptySummary,
   connectedCount,
   type Summary,
   summaryOf,
 } from '../../../../main/desktop/summary.ts';
+import { progressOf } from '../../../../main/desktop/taskbar/progress.ts';
 import { trayMenu, trayText } from '../../../../main/desktop/tray-model.ts';
 import { wordsFor } from '../../../../main/desktop/words/index.ts';
 import { UiEvent } from '../../../../protocol/events.ts';
@@ -14,7 +16,7 @@ import type { JobView } from '../../../../protocol/job.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 import { jobView } from '../../../support/job-view.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
-import { workerId, workerView } from '../../renderer/worker-builders.ts';
+import { jobId, workerId, workerView } from '../../renderer/worker-builders.ts';
 
 const en = wordsFor([]);
 const allEvents = { job_completed: true, job_failed: true, worker_lost: true };
@@ -67,7 +69,7 @@ describe('a summary of the fleet', () => {
 
   test('counts connected workers and live jobs', () => {
     expect(connectedCount(summary)).toBe(1);
-    expect([...summary.live.values()]).toEqual([{ id: 'j_1', name: 'config j_1', percent: 41 }]);
+    expect([...summary.live.values()]).toMatchObject([{ id: 'j_1', name: 'config j_1', percent: 41 }]);
     expect(summary.isPaused).toBeNull();
   });
 
@@ -88,9 +90,68 @@ describe('a summary of the fleet', () => {
       }),
     ];
     const updated = events.reduce(applyEvent, summary);
-    expect([...updated.live.values()]).toEqual([{ id: 'j_2', name: 'config j_2', percent: 75 }]);
+    expect([...updated.live.values()]).toMatchObject([{ id: 'j_2', name: 'config j_2', percent: 75 }]);
     expect(updated.isPaused).toBe(true);
-    expect([...updated.workers]).toEqual([['w_one', 'busy']]);
+    expect([...updated.workers]).toMatchObject([['w_one', { status: 'busy' }]]);
+  });
+
+  test('counts what needs attention, and follows events', () => {
+    const since = '2026-01-02T03:00:00.000Z';
+    const now = Date.parse(timestamp);
+    const hold = { kind: 'silent', since, until: null, releasable: true };
+    const gone = { status: 'offline', status_reason: 'silent', last_heartbeat: since } as const;
+    const before = summaryOf({
+      workers: [
+        workerView({
+          id: workerId('w_bad'),
+          quarantine: { reason: 'three in a row', since, retry_at: since },
+        }),
+        workerView({ id: workerId('w_gone'), ...gone }),
+      ],
+      jobs: [
+        jobView({ id: 'j_ask', job_id: 'j_ask', approval: 'wanted' }),
+        jobView({ id: 'j_hold', job_id: 'j_hold', status: 'recovering', hold }),
+      ],
+      queue: null,
+      mayPause: false,
+    });
+    expect(attentionCount(before, now)).toBe(4);
+    // After a week, the worker has probably been taken out of use.
+    expect(attentionCount(before, now + 8 * 86_400_000)).toBe(3);
+    const after = [
+      jobEvent('job.approved', jobView({ id: 'j_ask', job_id: 'j_ask', approval: 'given' })),
+      jobEvent(
+        'job.requeued',
+        jobView({ id: 'j_hold', job_id: 'j_hold' }),
+        workerView({ id: workerId('w_bad') }),
+      ),
+    ].reduce(applyEvent, before);
+    expect(attentionCount(after, now)).toBe(1);
+    const ended = { completed: 5, cancelled: 0 };
+    const waiting = { worker_id: workerId('w_gone'), worker_name: 'rig-1', job_id: jobId('j_1'), count: 7 };
+    const withStats = (worker_count: number, failed: number) => ({
+      ...after,
+      stats: {
+        unsatisfiable: [{ job_id: jobId('j_2'), count: 3 }],
+        waiting_for_offline: [{ ...waiting, worker_count }],
+        ended_24h: { ...ended, failed },
+      },
+    });
+    // The jobs that wait for the absent worker replace the entry of its absence.
+    expect(attentionCount(withStats(1, 0), now)).toBe(2);
+    expect(attentionCount(withStats(2, 9), now)).toBe(4);
+    expect(attentionCount(emptySummary, now)).toBe(0);
+  });
+
+  test('returns the progress of the job on the own machine, as the taskbar needs it', () => {
+    const here = workerView({ id: workerId('w_one'), local: true });
+    const progress = (jobs: readonly JobView[], worker = here): number =>
+      progressOf(summaryOf({ workers: [worker], jobs, queue: null, mayPause: false }));
+    expect(progress([running('j_1', { percent: 41.9 })])).toBe(0.41);
+    expect(progress([running('j_1')])).toBe(2);
+    expect(progress([])).toBe(-1);
+    expect(progress([running('j_1', { percent: 41.9 })], { ...here, local: false })).toBe(-1);
+    expect(progress([jobView({ id: 'j_9', job_id: 'j_9', status: 'dispatched', worker_id: null })])).toBe(-1);
   });
 
   const percentAfter = (progress: object | null) => {
