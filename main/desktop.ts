@@ -3,16 +3,10 @@ import { app } from 'electron';
 import { appLogIn } from './cli/doctor/report.ts';
 import { loadServerConfig, type ServerConfig } from './config.ts';
 import { startApp, type AppOptions, type DesktopApp } from './desktop/app.ts';
-import {
-  type Arguments,
-  readArguments,
-  linkAmong,
-  pageOfLink,
-  scheme,
-  localAgent,
-} from './desktop/arguments.ts';
+import { type Arguments, readArguments, localAgent } from './desktop/arguments.ts';
 import { logCrashes, storeCrashDumps } from './desktop/diagnostics/crashes.ts';
 import { openLogFile } from './desktop/diagnostics/log-file.ts';
+import { type Link, linkAmong, parseLink, scheme } from './desktop/links/links.ts';
 import { createLoginItem } from './desktop/platform.ts';
 import { openDesktopSettings } from './desktop/settings.ts';
 import { canUpdate, createUpdater } from './desktop/updates/updater.ts';
@@ -66,19 +60,21 @@ async function toAppOptions(config: ServerConfig, { isHidden }: Arguments): Prom
   };
 }
 
+const parseOrNull = (text: string | null): Link | null => (text === null ? null : parseLink(text));
+
 function run(config: ServerConfig, startArguments: Arguments): void {
-  let page = startArguments.link === null ? null : pageOfLink(startArguments.link);
+  let firstLink = parseOrNull(startArguments.link);
   let desktop: DesktopApp | null = null;
-  const openLink = (link: string | null): void => {
-    const linked = link === null ? null : pageOfLink(link);
-    if (desktop === null) page = linked ?? page;
-    else desktop.open(linked);
+  const openLink = (text: string | null): void => {
+    const link = parseOrNull(text);
+    if (desktop === null) firstLink = link ?? firstLink;
+    else desktop.open(link);
   };
   const start = async (): Promise<void> => {
     desktop = await startApp(await toAppOptions(config, startArguments));
     if (desktop === null) return app.exit(exitCodes.failed);
-    // Opens the page that the user requested while the orchestrator started.
-    desktop.openFirstPage(page);
+    // Opens the link that the user clicked while the orchestrator started.
+    desktop.openFirst(firstLink);
   };
   app.on('second-instance', (_event, argv) => openLink(linkAmong(argv)));
   app.on('open-url', (event, url) => {

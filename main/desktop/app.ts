@@ -6,12 +6,15 @@ import { copyDiagnostics } from './diagnostics/copy.ts';
 import { createIpcHandlers, answerPanel } from './ipc-handlers.ts';
 import { createFleets, type Fleets } from './fleets.ts';
 import { type LoginItem, systemVault, createPower, type Power, createNotifications } from './platform.ts';
+import { createLinkFollower } from './links/follow-link.ts';
+import type { Link } from './links/links.ts';
 import { setMenu, createTray } from './menu.ts';
 import { noticeOf } from './notices.ts';
 import type { OwnOrchestratorDeps } from './own.ts';
 import { createOwnHolder, Declined, type OwnHolder, createQuitFlow } from './own-holder.ts';
 import type { DesktopSettingsFile } from './settings.ts';
 import type { Updater } from './updates/app-updates.ts';
+import { setShortcuts } from './taskbar/shortcuts.ts';
 import { createTaskbar } from './taskbar/taskbar.ts';
 import { createUpdates } from './updates/create-updates.ts';
 import { createActiveFleet, type ActiveFleet } from './active-fleet.ts';
@@ -35,10 +38,10 @@ export interface AppOptions {
 }
 
 export interface DesktopApp {
-  /** Shows the window for the first time, at this page. With null, a start with --hidden shows no window. */
-  openFirstPage(page: string | null): void;
-  /** Brings the window to the front, at this page of the current fleet. With null, the page does not change. */
-  open(page: string | null): void;
+  /** Shows the window for the first time, and opens this link. With null, a start with --hidden shows no window. */
+  openFirst(link: Link | null): void;
+  /** Brings the window to the front, and opens this link. With null, the page does not change. */
+  open(link: Link | null): void;
   /** Quits; asks for confirmation first when jobs of this computer are running. */
   quit(): Promise<void>;
   /** Quits without asking, because the user logs out or shuts down. */
@@ -179,7 +182,25 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
   });
   answerPage({ window, activeFleet, power, answer });
   refresh();
-  return { ...quitFlow, openFirstPage: window.openFirstPage, open: page => openAt(key(), page) };
+  const open = (page: string | null): void => openAt(key(), page);
+  setShortcuts({ words, open });
+  return { ...quitFlow, ...createLinks(setup, window, open) };
+}
+
+function createLinks(
+  setup: Setup,
+  window: PanelWindow,
+  open: (page: string | null) => void,
+): Pick<DesktopApp, 'openFirst' | 'open'> {
+  const follow = createLinkFollower({ ...setup, open });
+  return {
+    openFirst(link) {
+      if (link === null || link.kind === 'page') return window.openFirstPage(link?.page ?? null);
+      window.openFirstPage('/');
+      return void follow(link);
+    },
+    open: link => (link === null ? open(null) : void follow(link)),
+  };
 }
 
 /** Returns the number of running jobs of this computer's orchestrator; 0 while another program runs it. */

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { join } from 'node:path';
 import { existsSync } from 'node:fs';
-import { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { ComposeDeps } from '../compose/deps.ts';
 import type { Env } from '../config.ts';
+import { linkAmong } from './links/links.ts';
 
 interface Installation {
   readonly isPackaged: boolean;
@@ -51,39 +51,20 @@ export function localAgent({
 export const autostartFile = (configHome: string): string =>
   join(configHome, 'autostart', 'trainyard.desktop');
 
-/**
- * Returns the text of the autostart file. The Desktop Entry Specification requires two levels of escapes: first for `Exec`, then
- * for any string.
- */
+/** Returns the text of the autostart file. */
 export function autostartEntry(program: string): string {
-  const inQuotes = program.replaceAll(/["`$\\]/g, String.raw`\$&`).replaceAll('%', '%%');
-  const exec = `"${inQuotes}" --hidden`.replaceAll('\\', '\\\\');
+  const exec = execLine(program, '--hidden');
   return `[Desktop Entry]\nType=Application\nName=Trainyard\nExec=${exec}\nTerminal=false\n`;
 }
 
-export const scheme = 'trainyard';
-
-const things = { job: { id: JobId, page: '/jobs' }, worker: { id: WorkerId, page: '/workers' } } as const;
-
 /**
- * Returns the panel page for a link such as `trainyard://job/j_abc`; null for anything else. Any web page can open such a link,
- * so it only shows an object and never changes one.
+ * Returns the value of `Exec` in a desktop entry. The Desktop Entry Specification requires two levels of escapes: first for
+ * `Exec`, then for any string.
  */
-export function pageOfLink(link: string): string | null {
-  const [, thing, id] = /^trainyard:\/\/(job|worker)\/([^/?#]+)\/?$/i.exec(link) ?? [];
-  const kind = thing?.toLowerCase();
-  if (id === undefined || (kind !== 'job' && kind !== 'worker')) return null;
-  const { id: schema, page } = things[kind];
-  const parsed = schema.safeParse(id);
-  return parsed.success ? `${page}/${parsed.data}` : null;
+export function execLine(program: string, rest: string): string {
+  const inQuotes = program.replaceAll(/["`$\\]/g, String.raw`\$&`).replaceAll('%', '%%');
+  return `"${inQuotes}" ${rest}`.replaceAll('\\', '\\\\');
 }
-
-/**
- * Finds a link among the arguments of a start. The system puts it after `--`. A registration by an earlier version may put it
- * anywhere. Without `--`, this searches all arguments, because `indexOf` then returns -1.
- */
-export const linkAmong = (args: readonly string[]): string | null =>
-  args.slice(args.indexOf('--') + 1).find(arg => arg.toLowerCase().startsWith(`${scheme}://`)) ?? null;
 
 /** Command-line arguments of the app, without those of Electron and the operating system. */
 export interface Arguments {

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@playwright/test';
-import { electronVariables, test } from '../support/desktop/driver.ts';
+import { startOrchestrator } from '../e2e/panel.ts';
+import { type App, electronVariables, test } from '../support/desktop/driver.ts';
 
 test('opens the page of the trainyard:// link in its arguments', async ({ orchestrator, start }) => {
   const { id } = await orchestrator.createWorker({ name: 'rig-linked' });
@@ -40,6 +41,91 @@ test('ignores invalid links', { tag: '@stand-in' }, async ({ orchestrator, start
   // The app handles links in order, so it has handled the invalid ones when the page of this one is open.
   await openLink('trainyard://job/j_valid');
   await expect(page).toHaveURL(`${orchestrator.url}/jobs/j_valid`);
+});
+
+/** Opens a link as if another program had started the app with it. */
+async function openLink({ electron, order }: App, link: string): Promise<void> {
+  const args = [['trainyard', '--', link]];
+  if (electron === null) await order({ do: 'emit', on: 'app', event: 'second-instance', args });
+  else await electron.evaluate(({ app }, argv) => void app.emit('second-instance', {}, argv), args[0] ?? []);
+}
+
+/** Makes the next dialogs choose the first button, and Electron record their texts. */
+async function acceptQuestions({ electron, order }: App): Promise<void> {
+  if (electron === null) return void (await order({ do: 'answer', with: 0 }));
+  await electron.evaluate(({ dialog }) => {
+    const questions: object[] = [];
+    const showMessageBox = async ({ message, detail }: { message: string; detail?: string }) => {
+      questions.push({ message, detail });
+      return { response: 0, checkboxChecked: false };
+    };
+    Object.assign(dialog, { questions, showMessageBox });
+  });
+}
+
+type Questions = readonly { readonly message: string; readonly detail: string }[];
+async function questionsOf({ electron, inspect }: App): Promise<Questions> {
+  if (electron === null) return (await inspect()).questions;
+  return electron.evaluate(({ dialog }) => (dialog as unknown as { questions: Questions }).questions);
+}
+
+test('asks before a join link opens the form for a new fleet, and takes the token only from the form', async ({
+  orchestrator,
+  start,
+}) => {
+  const otherFleet = await startOrchestrator();
+  try {
+    const app = await start({ dataDir: orchestrator.dataDir });
+    const { page } = app;
+    await expect(page.getByText('Live')).toBeVisible();
+    await acceptQuestions(app);
+    await openLink(app, `trainyard://join?address=${encodeURIComponent(otherFleet.url)}`);
+    const dialog = page.getByRole('dialog');
+    await expect(dialog.getByLabel('Address')).toHaveValue(otherFleet.url);
+    await expect(dialog.getByLabel('Pin')).toHaveValue('');
+    const [question] = await questionsOf(app);
+    expect(question?.message).toBe('Add this fleet to Trainyard?');
+    expect(question?.detail).toContain(`Address: ${otherFleet.url}\nPin: none\n`);
+    // The app stores nothing before the user saves the form.
+    expect(await page.evaluate('desktop.view()')).toMatchObject({ view: { fleets: [] } });
+    await dialog.getByLabel('Token', { exact: true }).fill(otherFleet.token);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await expect(dialog).toHaveCount(0);
+    expect(await page.evaluate('desktop.view()')).toMatchObject({
+      view: { fleets: [{ name: '127.0.0.1', url: otherFleet.url }] },
+    });
+    // The address of the page no longer contains the offer.
+    expect(new URL(page.url()).search).toBe('');
+  } finally {
+    await otherFleet.close();
+  }
+});
+
+test('refuses a join link with a token and one with an invalid address', async ({ orchestrator, start }) => {
+  const app = await start({ dataDir: orchestrator.dataDir });
+  await expect(app.page.getByText('Live')).toBeVisible();
+  await acceptQuestions(app);
+  await openLink(app, 'trainyard://join?address=https://rig.lan:8001&token=tk_secret');
+  await expect
+    .poll(() => questionsOf(app))
+    .toMatchObject([{ message: 'The link contains a token or a password' }]);
+  await openLink(app, 'trainyard://join?address=file:///etc/passwd');
+  await expect.poll(async () => (await questionsOf(app))[1]?.message).toBe('The link is not valid');
+  const address = await app.page.evaluate('location.href');
+  expect(address).not.toContain('rig.lan');
+  expect(address).not.toContain('tk_secret');
+});
+
+test('opens the pages of the shortcuts on the taskbar', async ({ orchestrator, start }) => {
+  const app = await start({
+    dataDir: orchestrator.dataDir,
+    args: ['--', 'trainyard://open/new-job'],
+  });
+  await expect(app.page).toHaveURL(`${orchestrator.url}/jobs/new`);
+  for (const path of ['jobs', 'workers'] as const) {
+    await openLink(app, `trainyard://open/${path}`);
+    await expect(app.page).toHaveURL(`${orchestrator.url}/${path}`);
+  }
 });
 
 test('opens every page from the menu', async ({ orchestrator, start }) => {

@@ -45,6 +45,17 @@ export interface Words {
   readonly restartNow: string;
   readonly restartAfterJobs: string;
   readonly unsignedBuild: string;
+  readonly joinQuestion: string;
+  readonly joinAddress: (url: string) => string;
+  /** The pin is empty for none. */
+  readonly joinPin: (pin: string) => string;
+  readonly joinDetail: string;
+  readonly joinUnencrypted: string;
+  readonly joinContinue: string;
+  readonly linkHasToken: string;
+  readonly linkHasTokenDetail: string;
+  readonly linkInvalid: string;
+  readonly linkInvalidDetail: string;
   readonly needAttention: (count: number) => string;
   readonly menu: Readonly<Record<MenuWord, string>>;
 }
@@ -124,6 +135,19 @@ export const en: Words = {
   restartNow: 'Restart now',
   restartAfterJobs: 'When the jobs have ended',
   unsignedBuild: 'unsigned build',
+  joinQuestion: 'Add this fleet to Trainyard?',
+  joinAddress: url => `Address: ${url}`,
+  joinPin: pin => `Pin: ${pin || 'none'}`,
+  joinDetail:
+    'A link suggests this fleet. Continue only if you know where the link comes from. The app then asks for your token.',
+  joinUnencrypted: 'The address is not encrypted: other people on the network could read your token.',
+  joinContinue: 'Continue',
+  linkHasToken: 'The link contains a token or a password',
+  linkHasTokenDetail:
+    'Trainyard did not open it, because links end up in chats and histories. Revoke that token, and use a link with only the address and the pin.',
+  linkInvalid: 'The link is not valid',
+  linkInvalidDetail:
+    'A link to a fleet contains an address (https://… or http://…) and, if the server needs one, a pin (sha256:…).',
   needAttention: n => `${n} ${n === 1 ? 'item needs' : 'items need'} attention`,
   menu: {
     file: 'File',

@@ -55,6 +55,19 @@ export const es: Words = {
   restartNow: 'Reiniciar ahora',
   restartAfterJobs: 'Cuando terminen los trabajos',
   unsignedBuild: 'compilación sin firmar',
+  joinQuestion: '¿Añadir esta flota a Trainyard?',
+  joinAddress: url => `Dirección: ${url}`,
+  joinPin: pin => `Pin: ${pin || 'ninguno'}`,
+  joinDetail:
+    'Un enlace propone esta flota. Continúe solo si sabe de dónde viene el enlace. Después, la aplicación pide su token.',
+  joinUnencrypted: 'La dirección no está cifrada: otras personas de la red podrían leer su token.',
+  joinContinue: 'Continuar',
+  linkHasToken: 'El enlace contiene un token o una contraseña',
+  linkHasTokenDetail:
+    'Trainyard no lo abrió, porque los enlaces quedan en chats e historiales. Revoque ese token y use un enlace que solo tenga la dirección y el pin.',
+  linkInvalid: 'El enlace no es válido',
+  linkInvalidDetail:
+    'Un enlace a una flota contiene una dirección (https://… o http://…) y, si el servidor lo necesita, un pin (sha256:…).',
   needAttention: n => `${n} ${n === 1 ? 'elemento requiere' : 'elementos requieren'} atención`,
   menu: {
     file: 'Archivo',

@@ -50,6 +50,19 @@ export const hi: Words = {
   restartNow: 'अभी रीस्टार्ट करें',
   restartAfterJobs: 'जॉब समाप्त होने पर',
   unsignedBuild: 'बिना हस्ताक्षर वाला बिल्ड',
+  joinQuestion: 'यह फ़्लीट Trainyard में जोड़ें?',
+  joinAddress: url => `पता: ${url}`,
+  joinPin: pin => `पिन: ${pin || 'कोई नहीं'}`,
+  joinDetail:
+    'एक लिंक यह फ़्लीट सुझाता है। तभी आगे बढ़ें जब आप जानते हों कि लिंक कहाँ से आया है। इसके बाद ऐप आपका टोकन पूछता है।',
+  joinUnencrypted: 'पता एन्क्रिप्टेड नहीं है: नेटवर्क पर दूसरे लोग आपका टोकन पढ़ सकते हैं।',
+  joinContinue: 'जारी रखें',
+  linkHasToken: 'लिंक में टोकन या पासवर्ड है',
+  linkHasTokenDetail:
+    'Trainyard ने इसे नहीं खोला, क्योंकि लिंक चैट और इतिहास में रह जाते हैं। वह टोकन रद्द करें, और ऐसा लिंक लें जिसमें केवल पता और पिन हो।',
+  linkInvalid: 'लिंक मान्य नहीं है',
+  linkInvalidDetail:
+    'फ़्लीट के लिंक में एक पता (https://… या http://…) होता है और, यदि सर्वर को चाहिए, एक पिन (sha256:…)।',
   needAttention: n => `${n} पर ध्यान देना है`,
   menu: {
     file: 'फ़ाइल',

@@ -50,6 +50,20 @@ export const ja: Words = {
   restartNow: '今すぐ再起動',
   restartAfterJobs: 'ジョブの終了後',
   unsignedBuild: '未署名のビルド',
+  joinQuestion: 'このフリートを Trainyard に追加しますか？',
+  joinAddress: url => `アドレス: ${url}`,
+  joinPin: pin => `ピン: ${pin || 'なし'}`,
+  joinDetail:
+    'リンクがこのフリートを提案しています。リンクの出所がわかる場合だけ続けてください。次に、アプリがトークンを尋ねます。',
+  joinUnencrypted:
+    'このアドレスは暗号化されていません。ネットワーク上の他の人がトークンを読み取る可能性があります。',
+  joinContinue: '続ける',
+  linkHasToken: 'リンクにトークンまたはパスワードが含まれています',
+  linkHasTokenDetail:
+    'リンクはチャットや履歴に残るため、Trainyard は開きませんでした。そのトークンを失効させ、アドレスとピンだけのリンクを使ってください。',
+  linkInvalid: 'リンクが正しくありません',
+  linkInvalidDetail:
+    'フリートへのリンクには、アドレス（https://… または http://…）と、サーバーに必要な場合はピン（sha256:…）が含まれます。',
   needAttention: n => `要対応 ${n} 件`,
   menu: {
     file: 'ファイル',

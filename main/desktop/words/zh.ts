@@ -48,6 +48,18 @@ export const zh: Words = {
   restartNow: '立即重启',
   restartAfterJobs: '任务结束后',
   unsignedBuild: '未签名版本',
+  joinQuestion: '将此集群添加到 Trainyard？',
+  joinAddress: url => `地址：${url}`,
+  joinPin: pin => `公钥固定值：${pin || '无'}`,
+  joinDetail: '一个链接建议添加此集群。仅在知道链接来源时才继续。之后应用会要求输入令牌。',
+  joinUnencrypted: '此地址未加密：网络上的其他人可能读取您的令牌。',
+  joinContinue: '继续',
+  linkHasToken: '链接中包含令牌或密码',
+  linkHasTokenDetail:
+    '链接会留在聊天和历史记录中，因此 Trainyard 没有打开它。请吊销该令牌，并使用只含地址和公钥固定值的链接。',
+  linkInvalid: '链接无效',
+  linkInvalidDetail:
+    '集群链接包含一个地址（https://… 或 http://…），并在服务器需要时包含公钥固定值（sha256:…）。',
   needAttention: n => `${n} 项需要处理`,
   menu: {
     file: '文件',

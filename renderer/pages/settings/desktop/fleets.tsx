@@ -1,4 +1,5 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
+import { useLocation, useSearch } from 'wouter';
 import type { DesktopAnswer, DesktopApi, DesktopView } from '../../../../protocol/desktop-api.ts';
 import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
@@ -20,6 +21,11 @@ export function Fleets({ view, perform, desktop }: FleetsProps) {
   /** The fleet that is being edited, or `new` while one is being added; null when the dialog is closed. */
   const [open, setOpen] = useState<Fleet | 'new' | null>(null);
   const [removing, setRemoving] = useState<Fleet | null>(null);
+  const { offered, forgetOffer } = useOfferedFleet();
+  const close = (): void => {
+    setOpen(null);
+    forgetOffer();
+  };
   const here = t('desktop.fleets.here');
   const show = (id: string | null): void => perform(() => desktop.show(id));
   return (
@@ -66,13 +72,14 @@ export function Fleets({ view, perform, desktop }: FleetsProps) {
       <div>
         <Button onClick={() => setOpen('new')}>{t('desktop.fleets.add')}</Button>
       </div>
-      {open !== null && (
+      {(open !== null || offered !== null) && (
         <FleetDialog
           fleet={open === 'new' ? null : open}
+          offered={open === null ? offered : null}
           hasKeyring={view.has_keyring}
           desktop={desktop}
           onDone={() => perform(desktop.view)}
-          onClose={() => setOpen(null)}
+          onClose={close}
         />
       )}
       {removing !== null && (
@@ -87,6 +94,30 @@ export function Fleets({ view, perform, desktop }: FleetsProps) {
     </section>
   );
 }
+
+interface OfferedFleet {
+  readonly url: string;
+  readonly pin: string;
+}
+
+/** Returns the fleet that a `trainyard://join` link offers; null for none. The app has put it into the address of the page. */
+function useOfferedFleet(): { readonly offered: OfferedFleet | null; readonly forgetOffer: () => void } {
+  const search = useSearch();
+  const [path, go] = useLocation();
+  const offered = useMemo(() => {
+    const query = new URLSearchParams(search);
+    const url = query.get('add_fleet');
+    return url === null ? null : { url, pin: query.get('pin') ?? '' };
+  }, [search]);
+  return {
+    offered,
+    forgetOffer() {
+      if (offered !== null) go(path, { replace: true });
+    },
+  };
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '');
 
 interface ShownProps {
   readonly name: string;
@@ -117,6 +148,8 @@ function Shown({ name, isShown, trouble, onShow }: ShownProps) {
 interface FleetDialogProps {
   /** The fleet to edit; null to add one. */
   readonly fleet: Fleet | null;
+  /** First values of the form for a new fleet; null for an empty form. */
+  readonly offered: OfferedFleet | null;
   readonly hasKeyring: boolean;
   readonly desktop: DesktopApi;
   readonly onDone: () => void;
@@ -124,13 +157,13 @@ interface FleetDialogProps {
 }
 
 /** A form for the name, the address and the token of a remote orchestrator. */
-function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: FleetDialogProps) {
+function FleetDialog({ fleet, offered, hasKeyring, desktop, onDone, onClose }: FleetDialogProps) {
   const t = useT();
   const [fields, setFields] = useState({
-    name: fleet?.name ?? '',
-    url: fleet?.url ?? '',
+    name: fleet?.name ?? hostOf(offered?.url ?? ''),
+    url: fleet?.url ?? offered?.url ?? '',
     token: '',
-    pin: fleet?.pin ?? '',
+    pin: fleet?.pin ?? offered?.pin ?? '',
   });
   const save = async (): Promise<string | null> => {
     const { name, url, token } = fields;

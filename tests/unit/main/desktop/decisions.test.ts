@@ -2,13 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  readArguments,
-  linkAmong,
-  pageOfLink,
-  autostartEntry,
-  localAgent,
-} from '../../../../main/desktop/arguments.ts';
+import { readArguments, autostartEntry, localAgent } from '../../../../main/desktop/arguments.ts';
 import {
   isAt,
   mayLoad,
@@ -19,34 +13,6 @@ import {
 } from '../../../../main/desktop/window-rules.ts';
 import { emptySummary, staysAwake, quitQuestion } from '../../../../main/desktop/summary.ts';
 import { wordsFor } from '../../../../main/desktop/words/index.ts';
-
-describe('pageOfLink and linkAmong', () => {
-  test.each([
-    ['trainyard://job/j_abc', '/jobs/j_abc'],
-    ['trainyard://job/j_abc/', '/jobs/j_abc'],
-    ['TRAINYARD://Worker/w_1-x', '/workers/w_1-x'],
-  ])('maps the link %s to page %s', (link, page) => expect(pageOfLink(link)).toBe(page));
-
-  test.each([
-    'trainyard://job/',
-    'trainyard://job/..',
-    'trainyard://job/a/../../settings',
-    'trainyard://job/a?x=1',
-    'trainyard://job/a#sign-in=code',
-    `trainyard://job/${'a'.repeat(65)}`,
-    'trainyard://settings/x',
-    'trainyard://job/%2e%2e',
-    'https://job/j_abc',
-    ' trainyard://job/j_abc',
-    '',
-  ])('maps the link %j to no page', link => expect(pageOfLink(link)).toBeNull());
-
-  test('finds a link among other arguments', () => {
-    expect(linkAmong(['/opt/trainyard', '--no-sandbox', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');
-    expect(linkAmong(['/opt/trainyard', 'other://x'])).toBeNull();
-    expect(linkAmong(['/opt/trainyard', '--', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');
-  });
-});
 
 describe('readArguments', () => {
   test('reads the flags of the server and the app, and ignores others', () => {

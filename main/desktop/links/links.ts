@@ -1,0 +1,74 @@
+/** The `trainyard://` links. Any web page can open one, so no link changes anything before the user has agreed. */
+import { JobId, WorkerId } from '../../../protocol/ids.ts';
+import { isSecretName } from '../../../protocol/secret-names.ts';
+import { parseFleetAddress } from '../../gateway.ts';
+
+export const scheme = 'trainyard';
+
+export type Link =
+  /** Shows a page of the panel. */
+  | { readonly kind: 'page'; readonly page: string }
+  /** Offers to add a fleet. `pin` is empty for none. */
+  | { readonly kind: 'join'; readonly url: string; readonly pin: string }
+  /** A link for a fleet that the app does not accept. */
+  | { readonly kind: 'refused'; readonly problem: 'token' | 'invalid' };
+
+/** Parses a link. Returns null for a text that is not a link of the app. */
+export function parseLink(link: string): Link | null {
+  if (/^trainyard:\/\/join\/?\?/i.test(link)) return parseJoin(link);
+  const page = pageOfLink(link);
+  return page === null ? null : { kind: 'page', page };
+}
+
+const things = { job: { id: JobId, page: '/jobs' }, worker: { id: WorkerId, page: '/workers' } } as const;
+
+/** Pages that the menus of the taskbar and the dock open. */
+export const shortcutPages = { 'new-job': '/jobs/new', jobs: '/jobs', workers: '/workers' } as const;
+export type Shortcut = keyof typeof shortcutPages;
+
+export const shortcutLink = (name: Shortcut): string => `${scheme}://open/${name}`;
+
+function pageOfLink(link: string): string | null {
+  const [, thing, id] = /^trainyard:\/\/(job|worker|open)\/([^/?#]+)\/?$/i.exec(link) ?? [];
+  const kind = thing?.toLowerCase();
+  if (id === undefined) return null;
+  if (kind === 'open') return Object.entries(shortcutPages).find(([name]) => name === id)?.[1] ?? null;
+  if (kind !== 'job' && kind !== 'worker') return null;
+  const { id: schema, page } = things[kind];
+  const parsed = schema.safeParse(id);
+  return parsed.success ? `${page}/${parsed.data}` : null;
+}
+
+const maxLink = 1_000;
+const maxAddress = 500;
+const refused = (problem: 'token' | 'invalid'): Link => ({ kind: 'refused', problem });
+
+/** Parses `trainyard://join?address=...&pin=...`. Links end up in histories and chats, so a token in one is no secret. */
+function parseJoin(link: string): Link {
+  if (link.length > maxLink) return refused('invalid');
+  // Programs that write links often leave the `+` of a pin as it is. Elsewhere, `+` would be a space, which no value contains.
+  const query = [...new URLSearchParams(link.slice(link.indexOf('?')).replaceAll('+', '%2B'))];
+  const isToken = ([name, value]: readonly [string, string]): boolean =>
+    isSecretName(name) || /(?:^|\W)(?:tj|tk|ts|wt)_[\w-]{16,}|\bbearer\b/i.test(value);
+  if (query.some(isToken) || hasCredentials(query)) return refused('token');
+  const names = query.map(([name]) => name);
+  const areKnown = names.every(name => name === 'address' || name === 'pin');
+  if (!areKnown || new Set(names).size !== names.length) return refused('invalid');
+  const { address = '', pin } = Object.fromEntries(query);
+  // In the question, an address with other characters could look like a different one.
+  if (address.length > maxAddress || !/^https?:\/\/[\x21-\x7e]+$/i.test(address)) return refused('invalid');
+  if (pin !== undefined && !/^sha256:[A-Za-z\d+/]{43}=$/.test(pin)) return refused('invalid');
+  const parsed = parseFleetAddress({ url: address, pin: pin ?? null });
+  return parsed.ok ? { kind: 'join', url: parsed.value.url, pin: pin ?? '' } : refused('invalid');
+}
+
+/** Returns true if an address among the values contains a user name or a password. */
+const hasCredentials = (query: readonly (readonly [string, string])[]): boolean =>
+  query.some(([, value]) => URL.canParse(value) && new URL(value).username + new URL(value).password !== '');
+
+/**
+ * Finds a link among the arguments of a start. The system puts it after `--`. A registration by an earlier version may put it
+ * anywhere. Without `--`, this searches all arguments, because `indexOf` then returns -1.
+ */
+export const linkAmong = (args: readonly string[]): string | null =>
+  args.slice(args.indexOf('--') + 1).find(arg => arg.toLowerCase().startsWith(`${scheme}://`)) ?? null;
