@@ -3,6 +3,7 @@ import { app } from 'electron';
 import { appLogIn } from './cli/doctor/report.ts';
 import { loadServerConfig, type ServerConfig } from './config.ts';
 import { startApp, type AppOptions, type DesktopApp } from './desktop/app.ts';
+import { createAppsMenuEntry, refreshAppsMenu } from './desktop/app-image.ts';
 import { type Arguments, readArguments, localAgent } from './desktop/arguments.ts';
 import { logCrashes, storeCrashDumps } from './desktop/diagnostics/crashes.ts';
 import { openLogFile } from './desktop/diagnostics/log-file.ts';
@@ -53,6 +54,15 @@ async function toAppOptions(config: ServerConfig, { isHidden }: Arguments): Prom
       tray: join(icons, process.platform === 'darwin' ? 'trayTemplate.png' : 'tray.png'),
       attention: join(icons, 'attention.png'),
     },
+    appsMenu:
+      appImage === undefined || !app.isPackaged
+        ? null
+        : createAppsMenuEntry({
+            dataHome: env['XDG_DATA_HOME'] ?? join(app.getPath('home'), '.local/share'),
+            appImage,
+            icon: join(icons, 'window.png'),
+            onChange: refreshAppsMenu,
+          }),
     login: createLoginItem({
       configHome: env['XDG_CONFIG_HOME'] ?? join(app.getPath('home'), '.config'),
       program: appImage ?? process.execPath,

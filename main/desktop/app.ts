@@ -2,6 +2,7 @@ import { app, dialog, session } from 'electron';
 import type { DesktopAnswer, DesktopRequest } from '../../protocol/desktop-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { ScopedLog } from '../host/log.ts';
+import type { AppsMenuEntry } from './app-image.ts';
 import { copyDiagnostics } from './diagnostics/copy.ts';
 import { createIpcHandlers, answerPanel } from './ipc-handlers.ts';
 import { createFleets, type Fleets } from './fleets.ts';
@@ -35,6 +36,8 @@ export interface AppOptions {
   readonly dataDir: string;
   /** Null when this build cannot update itself. */
   readonly updater: Updater | null;
+  /** Null unless the app is an AppImage. */
+  readonly appsMenu: AppsMenuEntry | null;
 }
 
 export interface DesktopApp {
@@ -167,6 +170,7 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
       openAt,
       quit: quitFlow.quit,
       checkForUpdates: updates?.checkFromMenu ?? null,
+      refresh,
     });
     updateStatus();
   };
@@ -222,10 +226,11 @@ interface MenuActs {
   readonly openAt: OpenAt;
   readonly quit: () => Promise<void>;
   readonly checkForUpdates: (() => void) | null;
+  readonly refresh: () => void;
 }
 
-function setFleetMenu(setup: Setup, { window, openAt, quit, checkForUpdates }: MenuActs): void {
-  const { words, fleets, activeFleet } = setup;
+function setFleetMenu(setup: Setup, { window, openAt, quit, checkForUpdates, refresh }: MenuActs): void {
+  const { words, fleets, activeFleet, appsMenu } = setup;
   setMenu({
     words,
     fleets: fleets.list(),
@@ -235,6 +240,14 @@ function setFleetMenu(setup: Setup, { window, openAt, quit, checkForUpdates }: M
     hide: window.close,
     quit: () => void quit(),
     checkForUpdates,
+    appsMenu: appsMenu && {
+      isOn: appsMenu.isOn(),
+      set(isOn) {
+        const failure = appsMenu.set(isOn);
+        if (failure !== null) dialog.showErrorBox(words.appsMenuFailed, failure.message);
+        refresh();
+      },
+    },
     copyDiagnostics: () => void copyDiagnostics({ ...setup, connection: activeFleet.connection() }),
   });
 }

@@ -57,6 +57,8 @@ export interface MenuDeps {
   readonly copyDiagnostics: () => void;
   /** Null when this build has no update feed. */
   readonly checkForUpdates: (() => void) | null;
+  /** Null unless the app is an AppImage. */
+  readonly appsMenu: { readonly isOn: boolean; readonly set: (isOn: boolean) => void } | null;
 }
 
 const pages = ['overview', 'workers', 'jobs', 'queue', 'data', 'audit'] as const;
@@ -74,7 +76,7 @@ export function setMenu(deps: MenuDeps): void {
 }
 
 function menuOf(
-  { words, fleets, shown, go, show, hide, quit, copyDiagnostics, checkForUpdates }: MenuDeps,
+  { words, fleets, shown, go, show, hide, quit, copyDiagnostics, checkForUpdates, appsMenu }: MenuDeps,
   isMac: boolean,
   isPackaged: boolean,
 ): readonly MenuItemConstructorOptions[] {
@@ -145,8 +147,14 @@ function menuOf(
         { label: menu.keys, click: () => go('/help') },
         { label: menu.copyDiagnostics, click: copyDiagnostics },
         ...(checkForUpdates === null ? [] : [{ label: menu.checkForUpdates, click: checkForUpdates }]),
+        ...(appsMenu === null ? [] : [appsMenuItem(appsMenu, menu.inAppsMenu)]),
         ...(isMac ? [] : [separator, about]),
       ],
     },
   ];
 }
+
+const appsMenuItem = (
+  { isOn, set }: NonNullable<MenuDeps['appsMenu']>,
+  label: string,
+): MenuItemConstructorOptions => ({ type: 'checkbox', label, checked: isOn, click: () => set(!isOn) });

@@ -1,6 +1,15 @@
 /** The installers for Linux: their build, an installation, a start and the removal. They contain the Electron from the npm registry. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -129,9 +138,14 @@ test.describe('the installers', { tag: '@package' }, () => {
     mkdirSync(join(folder, 'an app'), { recursive: true });
     mkdirSync(join(folder, 'unpacked'));
     copyFileSync(appImage(), copy);
+    // The entry of an earlier version in the applications menu, which had another path.
+    const entry = join(folder, 'data/applications/trainyard.desktop');
+    mkdirSync(join(folder, 'data/applications'), { recursive: true });
+    writeFileSync(entry, '[Desktop Entry]\nExec="/gone.AppImage" -- %u\nX-Trainyard-AppImage=true\n');
     const app = await startPackaged(copy, orchestrator.dataDir, [
       'env',
       `TMPDIR=${join(folder, 'unpacked')}`,
+      `XDG_DATA_HOME=${join(folder, 'data')}`,
     ]);
     try {
       await expect(app.page.getByText('Live')).toBeVisible();
@@ -140,6 +154,11 @@ test.describe('the installers', { tag: '@package' }, () => {
     }
     expect(readdirSync(join(folder, 'unpacked')).filter(name => name.startsWith('appimage'))).toEqual([]);
     expect(readdirSync(join(folder, 'an app'))).toEqual(['Trainyard.AppImage']);
+    expect(readFileSync(entry, 'utf8')).toContain(`\nExec="${copy}" -- %u\n`);
+    expect(spawnSync('desktop-file-validate', [entry], { encoding: 'utf8' })).toMatchObject({
+      status: 0,
+      stdout: '',
+    });
     expect(existsSync(`${appImage()}.zsync`)).toBe(false);
   });
 });
@@ -158,6 +177,8 @@ function checkInstallation(system: SystemCopy): void {
   expect(entry).toContain('MimeType=x-scheme-handler/trainyard;');
   expect(entry).toMatch(/^Exec=\/opt\/Trainyard\/trainyard %U$/m);
   expect(entry).toMatch(/^Icon=trainyard$/m);
+  expect(entry).toContain('Actions=new-job;jobs;workers;');
+  expect(entry).toMatch(/^Exec=trainyard -- trainyard:\/\/open\/jobs$/m);
   for (const size of ['16x16', '48x48', '256x256', '512x512'])
     expect(system.run('test', '-s', `/usr/share/icons/hicolor/${size}/apps/trainyard.png`).status).toBe(0);
   // The kernel of the tests supports user namespaces, so nothing runs with root's rights.

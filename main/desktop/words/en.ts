@@ -57,6 +57,7 @@ export interface Words {
   readonly linkInvalid: string;
   readonly linkInvalidDetail: string;
   readonly needAttention: (count: number) => string;
+  readonly appsMenuFailed: string;
   readonly menu: Readonly<Record<MenuWord, string>>;
 }
 
@@ -80,6 +81,7 @@ type MenuWord =
   | 'reload'
   | 'copyDiagnostics'
   | 'checkForUpdates'
+  | 'inAppsMenu'
   | 'about';
 
 const count = (one: string, several: string) => (n: number) =>
@@ -149,6 +151,7 @@ export const en: Words = {
   linkInvalidDetail:
     'A link to a fleet contains an address (https://… or http://…) and, if the server needs one, a pin (sha256:…).',
   needAttention: n => `${n} ${n === 1 ? 'item needs' : 'items need'} attention`,
+  appsMenuFailed: 'The applications menu cannot be changed',
   menu: {
     file: 'File',
     edit: 'Edit',
@@ -169,6 +172,7 @@ export const en: Words = {
     reload: 'Reload',
     copyDiagnostics: 'Copy diagnostics',
     checkForUpdates: 'Check for updates…',
+    inAppsMenu: 'Show in the applications menu',
     about: 'About Trainyard',
   },
 };

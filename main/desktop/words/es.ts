@@ -69,6 +69,7 @@ export const es: Words = {
   linkInvalidDetail:
     'Un enlace a una flota contiene una dirección (https://… o http://…) y, si el servidor lo necesita, un pin (sha256:…).',
   needAttention: n => `${n} ${n === 1 ? 'elemento requiere' : 'elementos requieren'} atención`,
+  appsMenuFailed: 'No se puede cambiar el menú de aplicaciones',
   menu: {
     file: 'Archivo',
     edit: 'Edición',
@@ -89,6 +90,7 @@ export const es: Words = {
     reload: 'Recargar',
     copyDiagnostics: 'Copiar el diagnóstico',
     checkForUpdates: 'Buscar actualizaciones…',
+    inAppsMenu: 'Mostrar en el menú de aplicaciones',
     about: 'Acerca de Trainyard',
   },
 };

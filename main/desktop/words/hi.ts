@@ -64,6 +64,7 @@ export const hi: Words = {
   linkInvalidDetail:
     'फ़्लीट के लिंक में एक पता (https://… या http://…) होता है और, यदि सर्वर को चाहिए, एक पिन (sha256:…)।',
   needAttention: n => `${n} पर ध्यान देना है`,
+  appsMenuFailed: 'ऐप्लिकेशन मेन्यू बदला नहीं जा सकता',
   menu: {
     file: 'फ़ाइल',
     edit: 'संपादन',
@@ -84,6 +85,7 @@ export const hi: Words = {
     reload: 'फिर लोड करें',
     copyDiagnostics: 'डायग्नोस्टिक्स कॉपी करें',
     checkForUpdates: 'अपडेट जाँचें…',
+    inAppsMenu: 'ऐप्लिकेशन मेन्यू में दिखाएँ',
     about: 'Trainyard के बारे में',
   },
 };

@@ -65,6 +65,7 @@ export const ja: Words = {
   linkInvalidDetail:
     'フリートへのリンクには、アドレス（https://… または http://…）と、サーバーに必要な場合はピン（sha256:…）が含まれます。',
   needAttention: n => `要対応 ${n} 件`,
+  appsMenuFailed: 'アプリケーションメニューを変更できません',
   menu: {
     file: 'ファイル',
     edit: '編集',
@@ -85,6 +86,7 @@ export const ja: Words = {
     reload: '再読み込み',
     copyDiagnostics: '診断情報をコピー',
     checkForUpdates: 'アップデートを確認…',
+    inAppsMenu: 'アプリケーションメニューに表示',
     about: 'Trainyard について',
   },
 };

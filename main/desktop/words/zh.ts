@@ -61,6 +61,7 @@ export const zh: Words = {
   linkInvalidDetail:
     '集群链接包含一个地址（https://… 或 http://…），并在服务器需要时包含公钥固定值（sha256:…）。',
   needAttention: n => `${n} 项需要处理`,
+  appsMenuFailed: '无法更改应用程序菜单',
   menu: {
     file: '文件',
     edit: '编辑',
@@ -81,6 +82,7 @@ export const zh: Words = {
     reload: '重新加载',
     copyDiagnostics: '复制诊断信息',
     checkForUpdates: '检查更新…',
+    inAppsMenu: '在应用程序菜单中显示',
     about: '关于 Trainyard',
   },
 };
