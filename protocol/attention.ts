@@ -42,5 +42,5 @@ export function absenceOf(worker: WorkerView): Absence | null {
 
 const maxAbsenceMs = 7 * 86_400_000;
 
-/** Returns false after a week: a worker that has been away for longer has probably been taken out of use. */
-export const isRecent = ({ at }: Absence, now: number): boolean => now - Date.parse(at) < maxAbsenceMs;
+/** Tells from the time since the last contact whether an absence counts. After a week it does not: a worker that has been away for longer has probably been taken out of use. */
+export const isRecentAbsence = (ageMs: number): boolean => ageMs < maxAbsenceMs;

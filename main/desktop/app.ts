@@ -139,10 +139,7 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
     ...setup,
     window,
     ownSummary: () => watchers.summary(null),
-    stopAll: () =>
-      [updates?.stop, watchers.stop, notifications.stop, power.close, tray.close, taskbar.close].forEach(
-        stop => stop?.(),
-      ),
+    stopAll: () => callAll([updates?.stop, watchers.stop, notifications.stop, power.close, icons.close]),
   });
   const ownJobs = (): number => ownJobsIn(setup, watchers.summary(null));
   const updates = createUpdates({
@@ -154,24 +151,17 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
     open: page => openAt(key(), page),
   });
   const act = createTrayAct(setup, openAt, quitFlow.quit);
-  const taskbar = createTaskbar({ ...setup, window, now: Date.now });
-  const tray = createTray({ icon: setup.icons.tray, words, act });
+  const icons = createIcons(setup, window, act);
   const updateStatus = (): void => {
-    tray.show({ fleet: nameOf(setup), summary: watchers.summary(key()) });
-    taskbar.show(watchers.summary(null), watchers.summary(key()));
+    icons.show(watchers.summary(null), watchers.summary(key()));
     power.jobs(ownJobs());
     updates?.noteJobs();
   };
   const refresh = (): void => {
     watchers.watchOnly(fleetsToWatch(setup));
     window.title(key() === null ? 'Trainyard' : `${nameOf(setup)} — Trainyard`);
-    setFleetMenu(setup, {
-      window,
-      openAt,
-      quit: quitFlow.quit,
-      checkForUpdates: updates?.checkFromMenu ?? null,
-      refresh,
-    });
+    const checkForUpdates = updates?.checkFromMenu ?? null;
+    setFleetMenu(setup, { window, openAt, quit: quitFlow.quit, checkForUpdates, refresh });
     updateStatus();
   };
   const answer = createIpcHandlers({
@@ -186,9 +176,7 @@ function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
   });
   answerPage({ window, activeFleet, power, answer });
   refresh();
-  const open = (page: string | null): void => openAt(key(), page);
-  setShortcuts({ words, open });
-  return { ...quitFlow, ...createLinks(setup, window, open) };
+  return { ...quitFlow, ...createLinks(setup, window, page => openAt(key(), page)) };
 }
 
 function createLinks(
@@ -196,6 +184,7 @@ function createLinks(
   window: PanelWindow,
   open: (page: string | null) => void,
 ): Pick<DesktopApp, 'openFirst' | 'open'> {
+  setShortcuts({ ...setup, open });
   const follow = createLinkFollower({ ...setup, open });
   return {
     openFirst(link) {
@@ -204,6 +193,25 @@ function createLinks(
       return void follow(link);
     },
     open: link => (link === null ? open(null) : void follow(link)),
+  };
+}
+
+const callAll = (calls: readonly ((() => void) | undefined)[]): void => calls.forEach(call => call?.());
+
+/** Creates the icons in the tray and on the taskbar. `own` is this computer's fleet, and `shown` the one in the window. */
+function createIcons(
+  setup: Setup,
+  window: PanelWindow,
+  act: (what: TrayAct) => void,
+): Pick<ReturnType<typeof createTaskbar>, 'show' | 'close'> {
+  const taskbar = createTaskbar({ ...setup, window, now: Date.now });
+  const tray = createTray({ icon: setup.icons.tray, words: setup.words, act });
+  return {
+    show(own, shown) {
+      tray.show({ fleet: nameOf(setup), summary: shown });
+      taskbar.show(own, shown);
+    },
+    close: () => callAll([tray.close, taskbar.close]),
   };
 }
 

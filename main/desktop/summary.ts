@@ -1,4 +1,4 @@
-import { type Absence, absenceOf, isRecent, jobNeed, workerNeeds } from '../../protocol/attention.ts';
+import { type Absence, absenceOf, isRecentAbsence, jobNeed, workerNeeds } from '../../protocol/attention.ts';
 import type { ValueOf } from '../../protocol/client.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import { type ShownStatus, type JobView, liveStatuses } from '../../protocol/job.ts';
@@ -123,7 +123,7 @@ export function attentionCount({ workers, live, approvals, stats }: Summary, now
   let count = approvals.size + unsatisfiable.length + waiting.length + (ended.failed > 0 ? 1 : 0);
   for (const { isSilent } of live.values()) count += isSilent ? 1 : 0;
   for (const [id, { needs, absence }] of workers) {
-    const isAbsent = absence !== null && isRecent(absence, now) && !awaited.has(id);
+    const isAbsent = absence !== null && isRecentAbsence(now - Date.parse(absence.at)) && !awaited.has(id);
     count += needs + (isAbsent ? 1 : 0);
   }
   return count;

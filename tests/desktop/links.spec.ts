@@ -32,14 +32,13 @@ test('passes a link to the app that already runs, and exits', { tag: '@real' }, 
 });
 
 test('ignores invalid links', { tag: '@stand-in' }, async ({ orchestrator, start }) => {
-  const { page, order } = await start({ dataDir: orchestrator.dataDir });
+  const app = await start({ dataDir: orchestrator.dataDir });
+  const { page } = app;
   await expect(page.getByText('Live')).toBeVisible();
-  const openLink = (link: string): Promise<unknown> =>
-    order({ do: 'emit', on: 'app', event: 'second-instance', args: [['trainyard', link]] });
   for (const link of ['trainyard://settings', 'trainyard://job/../../x', 'https://example.com'])
-    await openLink(link);
+    await openLink(app, link);
   // The app handles links in order, so it has handled the invalid ones when the page of this one is open.
-  await openLink('trainyard://job/j_valid');
+  await openLink(app, 'trainyard://job/j_valid');
   await expect(page).toHaveURL(`${orchestrator.url}/jobs/j_valid`);
 });
 

@@ -14,9 +14,9 @@ interface FollowDeps {
 const fleetsPart = '#settings-fleets';
 
 /** Returns the page of the panel that asks for the token of a new fleet. */
-export function joinPage({ url, pin }: { readonly url: string; readonly pin: string }): string {
+function joinPage({ url, pin }: { readonly url: string; readonly pin: string }): string {
   const query = new URLSearchParams({ add_fleet: url, ...(pin !== '' && { pin }) });
-  return `/settings/general?${query}${fleetsPart}`;
+  return `/settings/general?${query.toString()}${fleetsPart}`;
 }
 
 /** Creates a function that opens links. It asks before it offers a new fleet, and asks only one question at a time. */

@@ -1,4 +1,10 @@
-import { absenceOf, isRecent, jobNeed, type WorkerNeed, workerNeeds } from '../../../protocol/attention.ts';
+import {
+  absenceOf,
+  isRecentAbsence,
+  jobNeed,
+  type WorkerNeed,
+  workerNeeds,
+} from '../../../protocol/attention.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
@@ -195,7 +201,7 @@ function offlineNeeds(
 
 function offlineNeed(worker: WorkerView, now: number): Extract<Need, { readonly at: string }> | null {
   const absence = absenceOf(worker);
-  return absence !== null && isRecent(absence, now) ? { ...absence, worker } : null;
+  return absence !== null && isRecentAbsence(now - Date.parse(absence.at)) ? { ...absence, worker } : null;
 }
 
 /** Minimum interval of the reads. It is long, because the server counts all jobs for each answer. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { absenceOf, isRecent, jobNeed, workerNeeds } from '../../../protocol/attention.ts';
+import { absenceOf, isRecentAbsence, jobNeed, workerNeeds } from '../../../protocol/attention.ts';
 import { jobView } from '../../support/job-view.ts';
 import { workerView } from '../renderer/worker-builders.ts';
 
@@ -67,9 +67,8 @@ describe('absenceOf', () => {
   ])('finds no absence of %s', (_case, worker) => expect(absenceOf(workerView(worker))).toBeNull());
 
   test('counts an absence as recent for a week', () => {
-    const absence = { kind: 'offline', at: since } as const;
     const week = 7 * 86_400_000;
-    expect(isRecent(absence, Date.parse(since) + week - 1)).toBe(true);
-    expect(isRecent(absence, Date.parse(since) + week)).toBe(false);
+    expect(isRecentAbsence(week - 1)).toBe(true);
+    expect(isRecentAbsence(week)).toBe(false);
   });
 });
