@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { type AgentConfig, type Flags, loadAgentConfig } from '../config/index.ts';
@@ -217,6 +217,7 @@ const machine = (env: ServiceInvocation['env']) => ({
   home: homedir(),
   uid: process.getuid?.() ?? 0,
   configHome: dirname(configHome(env)),
+  windowsUser: process.platform === 'win32' ? `${env['USERDOMAIN'] ?? '.'}\\${userInfo().username}` : '',
 });
 
 const tokenFileOf = (id: string, isSystem: boolean, env: ServiceInvocation['env']): string =>

@@ -73,20 +73,33 @@ ${path === null ? '' : `  <key>EnvironmentVariables</key><dict><key>PATH</key><s
 </plist>
 `;
 
-/** Returns the task for the Windows Task Scheduler. `schtasks /Create /XML` reads it. */
-export const windowsTask = ({ worker, command: [program = '', ...args], folder }: Service): string =>
+/**
+ * Returns the task for the Windows Task Scheduler. `schtasks /Create /XML` reads it. Without a user, the task would start at the
+ * logon of every user, which only administrators may install. The schema allows 255 restarts at most.
+ */
+export const windowsTask = (
+  { worker, command: [program = '', ...args], folder }: Service,
+  user: string,
+): string =>
   `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo><Description>Trainyard worker ${xml(worker)}</Description></RegistrationInfo>
-  <Triggers><LogonTrigger><Enabled>true</Enabled></LogonTrigger></Triggers>
+  <Triggers><LogonTrigger><Enabled>true</Enabled><UserId>${xml(user)}</UserId></LogonTrigger></Triggers>
+  <Principals>
+    <Principal id="Author">
+      <UserId>${xml(user)}</UserId>
+      <LogonType>InteractiveToken</LogonType>
+      <RunLevel>LeastPrivilege</RunLevel>
+    </Principal>
+  </Principals>
   <Settings>
     <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
     <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
     <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
     <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
-    <RestartOnFailure><Interval>PT1M</Interval><Count>999</Count></RestartOnFailure>
+    <RestartOnFailure><Interval>PT1M</Interval><Count>255</Count></RestartOnFailure>
   </Settings>
-  <Actions>
+  <Actions Context="Author">
     <Exec>
       <Command>${xml(program)}</Command>
       <Arguments>${xml(args.map(windowsWord).join(' '))}</Arguments>

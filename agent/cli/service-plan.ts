@@ -22,6 +22,8 @@ export interface Machine {
   readonly uid: number;
   /** `XDG_CONFIG_HOME`, or its default. */
   readonly configHome: string;
+  /** `DOMAIN\\NAME` of the user on Windows; empty on other systems. */
+  readonly windowsUser: string;
 }
 
 /** Returns null when the platform has no supported service manager. */
@@ -74,12 +76,13 @@ function launchdPlan(service: Service, { home, uid }: Machine): ServicePlan {
   };
 }
 
-function windowsPlan(service: Service, { configHome }: Machine): ServicePlan {
+function windowsPlan(service: Service, { configHome, windowsUser }: Machine): ServicePlan {
   const { id } = service;
   const file = join(configHome, `trainyard/${id}.xml`);
   return {
     file,
-    text: windowsTask(service),
+    // The byte order mark shows the encoding.
+    text: `\uFEFF${windowsTask(service, windowsUser)}`,
     encoding: 'utf16le',
     install: [
       ['schtasks', '/Create', '/TN', id, '/XML', file, '/F'],

@@ -58,18 +58,17 @@ export function createNetwork(deps: NetworkDeps): Network {
   const runAlone = createSerialRunner();
   const sockets = createSockets(deps);
   const firstHost = baseOf(deps);
-  const servesOnlyFixedHost = firstHost === fixedHost;
   let access: NetworkAccess = { host: fixedHost ?? deps.access.host, isSecure: deps.access.isSecure };
   let isStopped = false;
   let cancelTimer = (): void => {};
 
   const addressesFor = (host: string): readonly string[] => {
-    if (servesOnlyFixedHost || host === loopback) return [];
+    if (firstHost === fixedHost || host === loopback) return [];
     return isWildcard(host) ? addressesBehind(host, addresses()).map(({ address }) => address) : [host];
   };
   const scheduleCheck = (): void => {
     cancelTimer();
-    if (!isStopped && access.host !== loopback && !servesOnlyFixedHost)
+    if (!isStopped && access.host !== loopback && firstHost !== fixedHost)
       cancelTimer = clock.after(checkEveryMs, () => void runAlone(openNewAddresses).then(scheduleCheck));
   };
   const openNewAddresses = (): Promise<void> =>
@@ -117,10 +116,8 @@ export function createNetwork(deps: NetworkDeps): Network {
     hasLoopbackSocket: isLocalhost(firstHost) || isWildcard(firstHost),
     listening() {
       const behind = isWildcard(firstHost) ? addressesBehind(firstHost, addresses()) : [];
-      const otherAddresses = [...behind.map(({ address }) => address), ...sockets.addresses()];
-      const urls = otherAddresses.map(address =>
-        urlOf(address, sockets.port(), usesTls(access.isSecure, address)),
-      );
+      const others = [...behind.map(({ address }) => address), ...sockets.addresses()];
+      const urls = others.map(address => urlOf(address, sockets.port(), usesTls(access.isSecure, address)));
       return [urlOf(localHost, sockets.port(), false), ...urls];
     },
     async open() {

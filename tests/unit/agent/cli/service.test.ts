@@ -82,7 +82,13 @@ test('writes a plist and a task with every argument intact', () => {
   );
   expect(plist).toContain('<key>AbandonProcessGroup</key><true/>');
   expect(plist).toContain('<string>/a &amp; b</string>');
-  const task = windowsTask({ ...service, command: ['C:\\w.exe', 'a b', 'c"d', 'e f\\', 'C:\\x\\y'] });
+  const task = windowsTask(
+    { ...service, command: ['C:\\w.exe', 'a b', 'c"d', 'e f\\', 'C:\\x\\y'] },
+    'RIG\\a&b',
+  );
+  // The user without administrator rights may only install a task for the own logon.
+  expect(task).toContain(String.raw`<LogonTrigger><Enabled>true</Enabled><UserId>RIG\a&amp;b</UserId>`);
+  expect(task).toContain('<Count>255</Count>');
   expect(task).toContain('<Command>C:\\w.exe</Command>');
   expect(task).toContain(
     String.raw`<Arguments>&quot;a b&quot; &quot;c\&quot;d&quot; &quot;e f\\&quot; C:\x\y</Arguments>`,
@@ -106,7 +112,13 @@ test.each([
 });
 
 describe('planService', () => {
-  const machine: Machine = { platform: 'linux', home: '/home/u', uid: 1000, configHome: '/home/u/.config' };
+  const machine: Machine = {
+    platform: 'linux',
+    home: '/home/u',
+    uid: 1000,
+    configHome: '/home/u/.config',
+    windowsUser: 'RIG\\u',
+  };
   const userService = { ...service, isSystem: false };
 
   test('plans a systemd service for the machine or for a user on Linux', () => {
@@ -138,6 +150,7 @@ describe('planService', () => {
     });
     expect(planService(userService, { ...machine, platform: 'win32' })).toMatchObject({
       encoding: 'utf16le',
+      text: expect.stringMatching(/^\uFEFF<\?xml/),
       uninstall: [
         ['schtasks', '/End', '/TN', service.id],
         ['schtasks', '/Delete', '/TN', service.id, '/F'],
