@@ -253,7 +253,7 @@ const configReaders = [
   'main/desktop.ts',
   'agent/main.ts',
   'dev/{run,start,sbom}.ts',
-  'dev/{clients,demo-fleet,dist}/run.ts',
+  'dev/{clients,demo-fleet,dist,worker}/run.ts',
 ];
 
 /** Applies everywhere except in the files that read the configuration. */

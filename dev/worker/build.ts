@@ -70,7 +70,7 @@ export interface BuiltWorker {
 }
 
 /** The target for this machine; undefined when there is none. */
-export const ownTarget = (): Target | undefined =>
+const ownTarget = (): Target | undefined =>
   targets.find(({ platform }) => platform === `${process.platform}-${process.arch}`);
 
 interface BuildOptions {
