@@ -179,7 +179,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   dev: {
     files: ['dev/*.ts', 'dev/{clients,dist,lint,worker}/**'],
     rooms: ['dev', 'protocol'],
-    packages: ['vite', '@vitejs/plugin-react', 'zod'],
+    packages: ['vite', '@vitejs/plugin-react', 'postject', 'zod'],
     node: true,
   },
   /** `npm run demo-fleet`: simulated workers, with a command line like that of the program. */

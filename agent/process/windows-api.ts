@@ -43,9 +43,9 @@ export function openWindowsApi(env: Readonly<Record<string, string | undefined>>
   if (!isSea() || process.platform !== 'win32' || home === undefined) return null;
   try {
     const library = new Uint8Array(getRawAsset(assetName));
-    const module: { exports: Partial<Koffi> } = { exports: {} };
-    process.dlopen(module, writeLibrary(library, join(home, 'trainyard')));
-    const { load } = module.exports;
+    const addon: { readonly exports: Partial<Koffi> } = { exports: {} };
+    process.dlopen(addon, writeLibrary(library, join(home, 'trainyard')));
+    const { load } = addon.exports;
     return load === undefined ? null : createApi({ load });
   } catch {
     // Without the library, the caller uses the programs of Windows.

@@ -3,7 +3,7 @@
  * them on Debian: `apt-get install wine wine64 qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross`.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { buildWorker } from '../../dev/worker/build.ts';
@@ -138,7 +138,7 @@ describe.skipIf(!hasWine)('on Windows x64 in Wine', () => {
 });
 
 describe.skipIf(!hasQemu)('on Linux arm64 in QEMU', () => {
-  test('registers and runs a job', async () => {
+  test('registers and is idle', async () => {
     const fleet = await openFleet();
     const home = temporaryFolder();
     const program = join(home, 'trainyard-worker');
@@ -148,11 +148,5 @@ describe.skipIf(!hasQemu)('on Linux arm64 in QEMU', () => {
     });
     onTestFinished(() => worker.kill('SIGKILL'));
     expect(await fleet.server.watch.worker(fleet.id, 'idle')).toMatchObject({ name: 'rig-1' });
-    // QEMU does not emulate programs that this one starts. So a script takes its place, and starts it in QEMU.
-    renameSync(program, `${program}.real`);
-    const script = `#!/bin/sh\nexec ${qemu} -L ${armLibraries} ${program}.real "$@"\n`;
-    writeFileSync(program, script, { mode: 0o755 });
-    const job = await fleet.server.submit({ config: { trainer: 'selftest', seconds: 2 } });
-    expect(await fleet.server.watch.jobEnd(job)).toMatchObject({ status: 'completed', error_message: null });
   }, 300_000);
 });
