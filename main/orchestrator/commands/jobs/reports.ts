@@ -136,6 +136,9 @@ function apply(
     return applyEvent(core, tx, job, event, asWorker(worker.id));
   }
   progress.flush(tx, job.id, report.progress);
+  const reported = tx.job(job.id) ?? job;
+  // The first points of a loss create the progress. Most short jobs have none, and need no reads of curves.
+  if (reported.progress === null) return applyEvent(core, tx, reported, event, asWorker(worker.id));
   noteBestLoss(core, tx, job.id);
   return applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
 }
