@@ -88,6 +88,9 @@ test('adds a worker by keyboard, and returns the focus to the button', async ({ 
   await expect(startDialog).toBeVisible();
   await tabTo(page, startDialog.getByRole('tab', { name: 'Shell' }));
   await page.keyboard.press('ArrowRight');
+  await expectFocus(startDialog.getByRole('tab', { name: 'Windows' }));
+  await expect(startDialog.locator('pre').first()).toContainText('curl.exe');
+  await page.keyboard.press('ArrowRight');
   await expectFocus(startDialog.getByRole('tab', { name: 'Environment' }));
   await expect(startDialog.locator('pre')).toContainText('export SIMPLETUNER_WORKER_NAME=rig-keys');
   await tabTo(page, startDialog.getByRole('button', { name: 'Done' }));
