@@ -61,7 +61,7 @@ async function readBuild(): Promise<Parameters<typeof createProvenance>[1]> {
   return {
     commit: git('rev-parse', 'HEAD'),
     hasChanges: git('status', '--porcelain') !== '',
-    repository: readRelease().homepage,
+    homepage: readRelease().homepage,
     lockfileSha256: await sha256Of(join(root, 'package-lock.json')),
     builder: process.env['TRAINYARD_BUILDER'] ?? `${readRelease().homepage}/build/local`,
     platform: `${process.platform}-${process.arch}`,

@@ -9,7 +9,8 @@ export interface Build {
   readonly commit: string;
   /** Whether the checkout had changes that are not in the commit. */
   readonly hasChanges: boolean;
-  readonly repository: string;
+  /** Address of the product's web site, a namespace for the names of this build. */
+  readonly homepage: string;
   readonly lockfileSha256: string;
   readonly builder: string;
   readonly platform: string;
@@ -25,12 +26,13 @@ export function createProvenance(artifacts: readonly Artifact[], build: Build): 
     predicateType: 'https://slsa.dev/provenance/v1',
     predicate: {
       buildDefinition: {
-        buildType: `${build.repository}/build/dist/v1`,
+        buildType: `${build.homepage}/build/dist/v1`,
         externalParameters: { command: 'npm run dist', platform: build.platform },
         internalParameters: { packagesAreSigned: build.isSigned, statementIsSigned: false },
         resolvedDependencies: [
           {
-            uri: `git+${build.repository}`,
+            // No address: a checkout does not know where its commit is published.
+            name: 'source',
             digest: { gitCommit: build.commit },
             annotations: { hasUncommittedChanges: build.hasChanges },
           },

@@ -61,7 +61,7 @@ test('the provenance names every artifact with its hash, and says that nobody si
   const provenance = createProvenance([deb, image], {
     commit: 'f'.repeat(40),
     hasChanges: true,
-    repository: 'https://example.org',
+    homepage: 'https://example.org',
     lockfileSha256: 'e'.repeat(64),
     builder: 'https://example.org/builder',
     platform: 'linux-x64',
@@ -80,7 +80,11 @@ test('the provenance names every artifact with its hash, and says that nobody si
       buildDefinition: {
         internalParameters: { statementIsSigned: false },
         resolvedDependencies: [
-          { digest: { gitCommit: 'f'.repeat(40) }, annotations: { hasUncommittedChanges: true } },
+          {
+            name: 'source',
+            digest: { gitCommit: 'f'.repeat(40) },
+            annotations: { hasUncommittedChanges: true },
+          },
           {},
         ],
       },
