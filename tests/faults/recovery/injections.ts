@@ -63,7 +63,7 @@ export const injections: readonly Injection[] = [
     async run({ server, failpoint, load }) {
       const countBefore = load.refusedForSpace();
       await failpoint.sendOrder('full', server);
-      await eventually('a refused submission', () => load.refusedForSpace() > countBefore, waitMs);
+      await eventually('a refused call', () => load.refusedForSpace() > countBefore, waitMs);
       await setTimeout(fullDiskMs);
       await failpoint.sendOrder('free', server);
     },

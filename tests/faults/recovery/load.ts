@@ -19,6 +19,8 @@ const submitterCount = 4;
 const submitRetryMs = 100;
 const drainMs = 30_000;
 const connectMs = 60_000;
+/** HTTP status of `storage` (protocol/problem.ts). */
+const diskFullStatus = 507;
 
 export interface LoadWorker extends Pick<SimulatedWorker, 'vanish' | 'comeBack'> {
   /** Resets the command stream, but no other call. */
@@ -32,7 +34,7 @@ export interface Load {
   readonly completions: readonly number[];
   /** The ids of all jobs that the server accepted. */
   readonly accepted: ReadonlySet<string>;
-  /** The number of submissions that the server has refused because its disk is full. */
+  /** The number of calls that the server has refused because its disk is full: submissions and reports of workers. */
   refusedForSpace(): number;
   /** Resolves when all workers have their command streams. */
   waitForWorkers(): Promise<void>;
@@ -48,6 +50,10 @@ export async function startLoad(server: ServerProcess): Promise<Load> {
   );
   const completions: number[] = [];
   const completedJobs = new Set<string>();
+  let refusedForSpace = 0;
+  const noteStatus = (status: number | undefined): void => {
+    if (status === diskFullStatus) refusedForSpace += 1;
+  };
   const noteCompleted = (job: string): void => {
     completions.push(performance.now());
     completedJobs.add(job);
@@ -57,7 +63,7 @@ export async function startLoad(server: ServerProcess): Promise<Load> {
   for (let index = 0; index < workerCount; index += 1) {
     const name = `rig-${index}`;
     const { token } = await admin.createWorker(name);
-    const { run, ...worker } = createWorker({ url: server.url, token, name, noteCompleted });
+    const { run, ...worker } = createWorker({ url: server.url, token, name, noteCompleted, noteStatus });
     workers.push(worker);
     running.push(run());
   }
@@ -66,12 +72,12 @@ export async function startLoad(server: ServerProcess): Promise<Load> {
     await eventually('the streams of all workers', areConnected, connectMs);
   };
   await waitForWorkers();
-  const submissions = startSubmissions(server, () => completedJobs.size);
+  const submissions = startSubmissions(server, () => completedJobs.size, noteStatus);
   return {
     workers,
     completions,
     accepted: submissions.accepted,
-    refusedForSpace: submissions.refusedForSpace,
+    refusedForSpace: () => refusedForSpace,
     waitForWorkers,
     async drain() {
       await submissions.stop();
@@ -92,9 +98,17 @@ interface WorkerOptions {
   readonly token: string;
   readonly name: string;
   readonly noteCompleted: (job: string) => void;
+  /** Called with the HTTP status of each response. */
+  readonly noteStatus: (status: number | undefined) => void;
 }
 
-function createWorker({ url, token, name, noteCompleted }: WorkerOptions): LoadWorker & SimulatedWorker {
+function createWorker({
+  url,
+  token,
+  name,
+  noteCompleted,
+  noteStatus,
+}: WorkerOptions): LoadWorker & SimulatedWorker {
   let isConnected = false;
   let stream = new AbortController();
   const send = openNetwork(usualTrust);
@@ -106,6 +120,7 @@ function createWorker({ url, token, name, noteCompleted }: WorkerOptions): LoadW
       return send(target, { ...init, signal: AbortSignal.any(signals) });
     }
     const answer = await send(target, init);
+    noteStatus(answer.status);
     if (job !== undefined && answer.status === 200 && /"status":"completed"/.test(init.body ?? ''))
       noteCompleted(job);
     return answer;
@@ -131,14 +146,16 @@ function createWorker({ url, token, name, noteCompleted }: WorkerOptions): LoadW
 
 interface Submissions {
   readonly accepted: ReadonlySet<string>;
-  refusedForSpace(): number;
   stop(): Promise<void>;
 }
 
 /** Submits jobs whenever there are fewer than the maximum, and repeats a call that failed. */
-function startSubmissions(server: ServerProcess, completed: () => number): Submissions {
+function startSubmissions(
+  server: ServerProcess,
+  completed: () => number,
+  noteStatus: (status: number | undefined) => void,
+): Submissions {
   const accepted = new Set<string>();
-  let refusedForSpace = 0;
   let isStopped = false;
   let submitted = 0;
   const submit = async (mark: number): Promise<void> => {
@@ -157,7 +174,7 @@ function startSubmissions(server: ServerProcess, completed: () => number): Submi
         accepted.add(((await response.json()) as { readonly job_id: string }).job_id);
         return;
       }
-      if (response?.status === 507) refusedForSpace += 1;
+      noteStatus(response?.status);
       await response?.body?.cancel();
       await setTimeout(submitRetryMs);
     }
@@ -173,7 +190,6 @@ function startSubmissions(server: ServerProcess, completed: () => number): Submi
   const submitters = Array.from({ length: submitterCount }, submitAll);
   return {
     accepted,
-    refusedForSpace: () => refusedForSpace,
     async stop() {
       isStopped = true;
       await Promise.all(submitters);
