@@ -196,6 +196,10 @@ export function principalBehind(caller: Caller): Principal {
   return caller.principal;
 }
 
+/** Returns true if an answer may name workers, as the list of workers does. */
+export const maySeeWorkers = (caller: Caller): boolean =>
+  principalBehind(caller).permissions.includes('admin.workers');
+
 function permitted(principal: Principal, row: Pick<Call, 'authority' | 'own'>): Outcome<Caller> {
   const reach = reachOf(principal.permissions, row);
   if (reach !== 'none') return accept({ kind: 'bearer', principal, reach });

@@ -12,7 +12,7 @@ import type { TransferHeap } from '../listener/transfer-heap.ts';
 import { proceed } from '../listener/request-body.ts';
 import { planUpload } from '../uploads/upload-plan.ts';
 import type { RequestTracker } from '../listener/connections.ts';
-import { onlyUserOf, principalBehind } from '../auth/auth.ts';
+import { maySeeWorkers, onlyUserOf } from '../auth/auth.ts';
 
 /** Reads a manifest from a file in pieces, so that the event loop is not blocked. Rejects when the file cannot be read. */
 async function readManifest(path: string): Promise<Manifest> {
@@ -41,10 +41,9 @@ export function mountDatasetRoutes(
 ): void {
   let publications = 0;
   router.answer(datasetsApi.list, ({ query: { name = null, all, worker_id = null }, caller }) => {
-    const withWorkers = principalBehind(caller).permissions.includes('admin.workers');
     const page = orchestrator.files.datasets(
       { owner: onlyUserOf(caller), name },
-      { all, workerId: worker_id, withWorkers },
+      { all, workerId: worker_id, withWorkers: maySeeWorkers(caller) },
     );
     if (!page.ok) return page;
     const { datasets, storedBytes, limitBytes } = page.value;

@@ -3,7 +3,7 @@ import { healthApi, type HealthComponent, type HealthReport } from '../../../pro
 import { accept, type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { Orchestrator, HealthFacts } from '../../orchestrator/index.ts';
 import type { ArtifactFiles } from '../../orchestrator/ports/index.ts';
-import { principalBehind } from '../auth/auth.ts';
+import { maySeeWorkers } from '../auth/auth.ts';
 import type { BackupHandler } from './backup-routes.ts';
 import type { Router } from './route.ts';
 
@@ -139,14 +139,15 @@ export function mountHealthRoutes(router: Router, deps: HealthDeps): void {
     });
   });
   router.answer(healthApi.status, ({ query, caller }) => {
-    const maySeeWorkers = principalBehind(caller).permissions.includes('admin.workers');
     return accept({
       timestamp: Date.now() / 1_000,
       uptime_seconds: uptime(),
       load_avg_5min: platform() === 'win32' ? null : (loadavg()[1] ?? null),
       memory_percent: Math.round((1 - freemem() / totalmem()) * 1_000) / 10,
       ...orchestrator.queue.localGpus(),
-      ...(query.include_allocation && { gpu_allocation: orchestrator.queue.gpuAllocation(maySeeWorkers) }),
+      ...(query.include_allocation && {
+        gpu_allocation: orchestrator.queue.gpuAllocation(maySeeWorkers(caller)),
+      }),
     });
   });
 }
