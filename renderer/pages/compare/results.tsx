@@ -6,6 +6,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { State } from '../../ui/indicators.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { formatUsage } from '../overview/usage/format.ts';
+import { BestLoss } from '../jobs/best-loss.tsx';
 import { bestLossOf, lowestLoss } from '../jobs/best.ts';
 import { duration, figure, runTime } from '../jobs/figures.ts';
 import { shownState } from '../jobs/list/filter.ts';
@@ -74,7 +75,9 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
                 <td>
                   <State name={shownState(run.job)} />
                 </td>
-                <td className="compare-number">{bestText(run.job, t)}</td>
+                <td className="compare-number">
+                  {bestLossOf(run.job.progress) === null ? '–' : <BestLoss job={run.job} />}
+                </td>
                 {keys.map(key => (
                   <td key={key} className="mono" translate="no">
                     {textOfValue(valueOf(run, key))}
@@ -97,11 +100,6 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
 
 const costText = ({ usage }: Run, t: RunTranslator): string =>
   typeof usage?.cost === 'number' ? formatUsage(t, 'cost', usage.cost, usage.currency) : '–';
-
-function bestText({ progress }: JobView, t: RunTranslator): string {
-  const best = bestLossOf(progress);
-  return best === null ? '–' : figure(best, t.language);
-}
 
 function numbersOf(job: JobView, now: number, t: RunTranslator): readonly (readonly [string, string])[] {
   const { step, loss } = job.progress ?? {};

@@ -62,7 +62,7 @@ export function onlyDifference(runs: readonly Run[], { keys }: Varied): string |
 
 /** Returns the runs with the best loss first. Those without a loss come last, in their order. */
 export const sortedByBestLoss = (runs: readonly Run[]): readonly Run[] =>
-  runs.toSorted((a, b) => lossForOrder(a) - lossForOrder(b) || 0);
+  runs.toSorted((a, b) => lossForOrder(a) - lossForOrder(b));
 
 const lossForOrder = ({ job }: Run): number => bestLossOf(job.progress) ?? Number.MAX_VALUE;
 
