@@ -39,36 +39,30 @@ async function windowIdOf({ electron }: MeasuredApp): Promise<number> {
   return id;
 }
 
+/** A scene in which xdotool changes the window. `commandOf` returns its command for the number of the frame. */
+const windowScene = (what: string, commandOf: (id: number, count: number) => string): Scene => ({
+  what,
+  missing: hasXdotool,
+  async prepare(app) {
+    const id = await windowIdOf(app);
+    return async signal => {
+      const tool = spawn('xdotool', ['-'], { stdio: ['pipe', 'ignore', 'inherit'] });
+      await repeat(signal, frameMs, count => tool.stdin.write(`${commandOf(id, count)}\n`));
+      tool.stdin.end();
+    };
+  },
+});
+
 export const scenes: readonly Scene[] = [
   { what: 'no user', missing: nothing, prepare: async () => untilEnd },
-  {
-    what: 'window moved 60 times a second',
-    missing: hasXdotool,
-    async prepare(app) {
-      const id = await windowIdOf(app);
-      return async signal => {
-        const tool = spawn('xdotool', ['-'], { stdio: ['pipe', 'ignore', 'inherit'] });
-        await repeat(signal, frameMs, count =>
-          tool.stdin.write(`windowmove ${id} ${count % 300} ${count % 200}\n`),
-        );
-        tool.stdin.end();
-      };
-    },
-  },
-  {
-    what: 'window resized 60 times a second',
-    missing: hasXdotool,
-    async prepare(app) {
-      const id = await windowIdOf(app);
-      return async signal => {
-        const tool = spawn('xdotool', ['-'], { stdio: ['pipe', 'ignore', 'inherit'] });
-        await repeat(signal, frameMs, count =>
-          tool.stdin.write(`windowsize ${id} ${1_000 + (count % 200)} ${700 + (count % 100)}\n`),
-        );
-        tool.stdin.end();
-      };
-    },
-  },
+  windowScene(
+    'window moved 60 times a second',
+    (id, count) => `windowmove ${id} ${count % 300} ${count % 200}`,
+  ),
+  windowScene(
+    'window resized 60 times a second',
+    (id, count) => `windowsize ${id} ${1_000 + (count % 200)} ${700 + (count % 100)}`,
+  ),
   {
     what: 'log of a million lines opened and followed',
     missing: nothing,
