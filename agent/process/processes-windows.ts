@@ -2,9 +2,8 @@ import type { Processes } from './processes.ts';
 import type { RunCommand } from './run-command.ts';
 import type { ProcessJob, WindowsApi } from './windows-api.ts';
 
-/** A detached process has no console, and keeps running when its terminal closes. */
 const windowsSpawning = {
-  // A detached trainer would have no console, so Ctrl+Break could not reach it.
+  // A detached process has no console: it survives its terminal, but Ctrl+Break cannot reach it.
   asLeader: { detached: false, windowsHide: true },
   asSurvivor: { detached: true, windowsHide: true },
 } as const;

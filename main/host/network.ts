@@ -50,8 +50,9 @@ const checkEveryMs = 10_000;
 
 /**
  * Manages the addresses on which the orchestrator listens. The first socket stays open and uses plain HTTP; `baseOf` says where
- * it listens. The window, the local worker and the command line connect there, so a change never disconnects them. For other machines there is
- * one socket per address, because a wildcard socket cannot share the port with the loopback socket (docs/adr/0011).
+ * it listens. The window, the local worker and the command line connect there, so a change never disconnects them. For other
+ * machines there is one socket per address, because a wildcard socket cannot share the port with the loopback socket
+ * (docs/adr/0011).
  */
 export function createNetwork(deps: NetworkDeps): Network {
   const { clock, fixedHost, addresses } = deps;

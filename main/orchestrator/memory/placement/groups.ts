@@ -4,8 +4,8 @@ import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.t
 export type CanGather = (shape: Pick<Shape, 'key' | 'nodes' | 'matcher'>) => boolean;
 
 /**
- * Returns the idle workers that fit a shape, best first. `avoided` comes last. Omits workers that are kept for a job of the shape
- * `keptShape`. It scans all idle workers, so it is used only if the shape needs several workers, or while workers are
+ * Returns the idle workers that fit a shape, best first. `avoided` comes last. Omits workers that are kept for a job of the
+ * shape `keptShape`. It scans all idle workers, so it is used only if the shape needs several workers, or while workers are
  * kept for such a shape. Other placements use the rankings.
  */
 export const idleFor = (
