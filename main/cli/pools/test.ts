@@ -93,6 +93,7 @@ async function follow(remote: Remote, id: LaunchId) {
   let gpus: FoundGpus | null = null;
   let last = '';
   let since = Date.now();
+  let isLeaving = false;
   const show = (launch: LaunchView): void => {
     const line = stepText(launch);
     if (line !== last) {
@@ -107,7 +108,11 @@ async function follow(remote: Remote, id: LaunchId) {
     for (;;) {
       const latest = await request(poolsApi.launch, { params: { id } });
       onReached();
+      // Between two requests, a machine can leave and end.
+      if (latest.state === 'ended' && latest.joined_at !== null && !isLeaving)
+        show({ ...latest, state: 'ending' });
       if (latest.state === 'ended') return latest;
+      isLeaving = latest.state === 'ending';
       show(latest);
       if (latest.joined_at !== null) gpus ??= await foundGpus(remote, latest);
       await pause(pollMs);
