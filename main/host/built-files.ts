@@ -76,7 +76,8 @@ export interface OfferedBook {
 
 interface Offered {
   readonly version: string;
-  readonly programs: readonly Program[];
+  /** Null until they have been read for the first time. */
+  readonly programs: readonly Program[] | null;
 }
 
 /** A build may replace the programs while the server runs. Hashing them again takes no time while they are unchanged. */
@@ -87,7 +88,7 @@ export function createOfferedBook(
   version: string,
   mono: () => number,
 ): OfferedBook {
-  let offered: Offered = { version, programs: [] };
+  let offered: Offered = { version, programs: null };
   let readAt = Number.NEGATIVE_INFINITY;
   const refresh = async (): Promise<void> => {
     readAt = mono();

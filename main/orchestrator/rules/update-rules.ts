@@ -6,11 +6,12 @@ import type { ProgramUpdate, WallMs, Worker } from '../model.ts';
 /** The worker programs that this server distributes. */
 export interface OfferedPrograms {
   readonly version: string;
-  readonly programs: readonly { readonly name: UpdateOrder['program']; readonly sha256: string }[];
+  /** Null until they have been read after the start. An order reads them first. */
+  readonly programs: readonly { readonly name: UpdateOrder['program']; readonly sha256: string }[] | null;
 }
 
 const offeredFor = (worker: Worker, offered: OfferedPrograms) =>
-  offered.programs.find(({ name }) => name === worker.agent?.program?.name);
+  offered.programs?.find(({ name }) => name === worker.agent?.program?.name);
 
 /** Why the server cannot update the program of a worker; null when it can. */
 export function updateRefusal(worker: Worker, offered: OfferedPrograms): UpdateRefusal | null {
@@ -24,7 +25,7 @@ export function updateRefusal(worker: Worker, offered: OfferedPrograms): UpdateR
   const target = offeredFor(worker, offered);
   if (target !== undefined && target.sha256 === program.sha256) return 'current';
   if (program.blocked !== null) return program.blocked;
-  return target === undefined ? 'not_built' : null;
+  return target === undefined && offered.programs !== null ? 'not_built' : null;
 }
 
 /** Whether the server has another program for the worker that is not older. A rebuilt program can have the same version. */

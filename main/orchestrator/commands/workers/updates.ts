@@ -112,7 +112,7 @@ function requestUpdate(
     detail: updateText(refusal, offered.version),
   });
   const refusal = updateRefusal(worker, offered) ?? refusalNow(core, tx, worker);
-  const target = offered.programs.find(({ name }) => name === worker.agent?.program?.name);
+  const target = offered.programs?.find(({ name }) => name === worker.agent?.program?.name);
   if (refusal !== null || target === undefined) return answer(refusal ?? 'not_built');
   const now = core.time.now();
   tx.updateWorker({

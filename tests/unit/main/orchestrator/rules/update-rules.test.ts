@@ -42,6 +42,10 @@ describe('refusal of an update', () => {
     expect(updateRefusal(subject, offered)).toBe(refusal);
   });
 
+  test('refuses no update for its program before the programs have been read', () => {
+    expect(updateRefusal(makeRig({}), { version: '1.1.0', programs: null })).toBeNull();
+  });
+
   test('has a sentence for each code, and one for success', () => {
     for (const code of UpdateRefusal.options) expect(updateText(code, '1.1.0')).toMatch(/^It|^Its|^The/);
     expect(updateText(null, '1.1.0')).toBe('It will be updated to 1.1.0');
