@@ -10,8 +10,11 @@ export interface Decisions {
   readonly register: 'retry' | 'seldom' | 'token' | 'stop';
   /** `rejected`: the join token is invalid. */
   readonly join: 'retry' | 'rejected' | 'stop';
-  /** Applies to the claim of a job and to the report of its end. Progress reports are not retried. */
-  readonly report: 'retry' | 'stop';
+  /**
+   * Applies to the claim of a job and to the report of its end. Progress reports are not retried. `soon`: retry with
+   * pauses that stay short.
+   */
+  readonly report: 'retry' | 'soon' | 'stop';
   /** `skip`: the server rejects these points, but may accept the next ones. */
   readonly metrics: 'retry' | 'skip' | 'stop';
   /** `smaller`: retry with a smaller chunk. `older`: the server's version does not support logs. */
@@ -90,7 +93,7 @@ export const decisionTable = {
   '409 not_registered':         row('seldom', 'stop',     'stop',  'stop',  'retry',   'retry',   'retry',  'stop'),
   '409 restore_under_way':      row('seldom', 'stop',     'stop',  'stop',  'retry',   'retry',   'retry',  'stop'),
   '413':                        row('retry',  'stop',     'stop',  'stop',  'smaller', 'no_room', 'retry',  'stop'),
-  '507':                        row('retry',  'retry',    'retry', 'retry', 'retry',   'no_room', 'retry',  'stop'),
+  '507':                        row('retry',  'retry',    'soon',  'retry', 'retry',   'no_room', 'retry',  'stop'),
   'busy':                       row('retry',  'retry',    'retry', 'retry', 'retry',   'retry',   'retry',  'retry'),
   'other':                      row('retry',  'stop',     'stop',  'stop',  'stop',    'stop',    'stop',   'stop'),
 };
@@ -125,7 +128,11 @@ export const waits = {
   register: { retry: registration, seldom: { baseMs: 5_000, firstMs: 15_000, maxMs: 60_000 } },
   join: { retry: usual },
   /** The maximum is short, because a worker gets no job until the end of its last one is accepted. */
-  report: { retry: { baseMs: 100, firstMs: 500, maxMs: 5_000 } },
+  report: {
+    retry: { baseMs: 100, firstMs: 500, maxMs: 5_000 },
+    /** The server tries its full disk every 0.5 s, and a refusal costs it little. */
+    soon: { baseMs: 500, firstMs: 500, maxMs: 500 },
+  },
   log: { retry: { baseMs: 200, firstMs: 500, maxMs: 30_000 } },
   upload: { retry: usual },
   list: { retry: usual },

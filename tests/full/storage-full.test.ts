@@ -26,7 +26,7 @@ async function submitUntilRefused(server: ServerProgram, token: string, config: 
 }
 
 async function expectStorageProblem(refusal: Response): Promise<void> {
-  expect([refusal.status, refusal.headers.get('retry-after')]).toEqual([507, '5']);
+  expect([refusal.status, refusal.headers.get('retry-after')]).toEqual([507, '1']);
   expect(await refusal.json()).toMatchObject({ code: 'storage', status: 507 });
 }
 

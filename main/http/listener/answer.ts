@@ -92,7 +92,8 @@ export function sendProblem(response: Response, refusal: Refusal, errors: FieldE
   };
   if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
   if (status === 429 && !response.hasHeader('Retry-After')) response.setHeader('Retry-After', '1');
-  if (status === 503 || status === 507) response.setHeader('Retry-After', '5');
+  if (status === 503) response.setHeader('Retry-After', '5');
+  if (status === 507) response.setHeader('Retry-After', '1');
   response.status(status).type('application/problem+json').send(JSON.stringify(problem));
 }
 

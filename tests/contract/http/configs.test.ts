@@ -395,7 +395,7 @@ describe('PUT /api/configs/{name}', () => {
     // A folder with the name of the temporary file makes the write fail.
     mkdirSync(join(folder, '.trainyard-unfinished', 'x'), { recursive: true });
     const answer = await put('flux', { lr: 1 });
-    expect([answer.status, codeOf(answer), answer.headers.get('retry-after')]).toEqual([507, 'storage', '5']);
+    expect([answer.status, codeOf(answer), answer.headers.get('retry-after')]).toEqual([507, 'storage', '1']);
     expect(readdirSync(folder)).toEqual(['.trainyard-unfinished']);
   });
 });

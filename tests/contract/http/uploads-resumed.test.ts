@@ -173,7 +173,7 @@ test('refuses uploads when the disk has no room to spare', async () => {
     },
   });
   const answer = await upload(server.url, job.token, 'a', { body: 'x' });
-  expect([answer.status, answer.headers.get('retry-after')]).toEqual([507, '5']);
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([507, '1']);
   expect(storedSizes(server, job)).toEqual([]);
 });
 

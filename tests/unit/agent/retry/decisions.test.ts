@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   decide,
-  type Decisions,
   type decisionTable,
   type Failure,
   policyOf,
@@ -53,7 +52,7 @@ const rows: Readonly<Record<keyof typeof decisionTable, readonly [Failure, strin
     'seldom stop stop stop retry retry retry stop',
   ],
   '413': [problem(413, 'quota_exceeded'), 'retry stop stop stop smaller no_room retry stop'],
-  '507': [problem(507, 'storage'), 'retry retry retry retry retry no_room retry stop'],
+  '507': [problem(507, 'storage'), 'retry retry soon retry retry no_room retry stop'],
   busy: [problem(503, 'restoring'), 'retry retry retry retry retry retry retry retry'],
   other: [problem(404, 'job_not_found'), 'retry stop stop stop stop stop stop stop'],
 };
@@ -84,7 +83,7 @@ describe('the table of retryable failures', () => {
     call => {
       const { decide: decideOn } = policyOf(call);
       const decisions = new Set<string>(Object.values(rows).map(([failure]) => decideOn(failure)));
-      const repeatingDecisions: readonly Decisions['register'][] = ['retry', 'seldom'];
+      const repeatingDecisions: readonly string[] = ['retry', 'seldom', 'soon'];
       expect(Object.keys(waits[call]).toSorted()).toEqual(
         repeatingDecisions.filter(decision => decisions.has(decision)).toSorted(),
       );
