@@ -1,3 +1,5 @@
+import { targets } from './worker/pins.ts';
+
 /** The facts by which `npm start` decides what to start. This module has no side effects. */
 export interface StartContext {
   readonly platform: NodeJS.Platform;
@@ -44,8 +46,9 @@ export const requiredFiles: Readonly<Record<StartPlan['kind'], Sources>> = {
   },
 };
 
-/** Files that can be built in the background: the worker programs for rigs. The executable can be built only on Linux x64. */
+/** Files that can be built in the background: the worker as an executable for this platform, or else as a script. */
 export function backgroundBuilds(platform: NodeJS.Platform, arch: string): Sources {
-  const name = platform === 'linux' && arch === 'x64' ? 'trainyard-worker-linux-x64' : 'trainyard-worker.mjs';
+  const target = targets.find(candidate => candidate.platform === `${platform}-${arch}`);
+  const name = target?.file ?? 'trainyard-worker.mjs';
   return { [`dist/agent/${name}`]: ['agent', 'protocol'] };
 }
