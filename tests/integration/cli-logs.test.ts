@@ -115,6 +115,11 @@ describe('jobs logs', () => {
       out: textOf(['line 299', ...numberedLines(2_993, 2_990)]),
       err: '7 more lines match. To print all, use -n all\n',
     });
+    expect(await logs([job.jobId, '--search', 'LINE 299', '-n', '0'])).toMatchObject({
+      code: 0,
+      out: '',
+      err: '11 more lines match. To print all, use -n all\n',
+    });
     expect((await logs([job.jobId, '--search', 'line', '-n', 'all'])).out).toBe(textOf(numberedLines(3_000)));
     expect(await logs([job.jobId, '--search', 'nowhere'])).toMatchObject({
       code: 0,

@@ -68,18 +68,21 @@ async function printMatches(
   readInput(logsApi.search.query, { q }, { q: '--search' });
   let shown = 0;
   for (let line = 0; ; ) {
-    const limit = Math.max(1, Math.min(searchPageSize, maxLines - shown));
+    const left = maxLines - shown;
+    // The server returns at least one match, also when only their number is asked for.
+    const limit = Math.max(1, Math.min(searchPageSize, left));
     const page = await remote.request(logsApi.search, {
       params: { id },
       query: { attempt, q, line, limit },
     });
-    printer.lines(page.matches);
-    shown += page.matches.length;
+    const matches = page.matches.slice(0, left);
+    printer.lines(matches);
+    shown += matches.length;
     line = (page.matches.at(-1)?.line ?? 0) + 1;
     if (page.matches.length < limit || shown >= maxLines) {
-      const left = page.total_matches - shown;
-      if (shown === 0) remote.terminal.err(`None of ${page.total_lines} lines match\n`);
-      else if (left > 0) remote.terminal.err(`${left} more lines match. To print all, use -n all\n`);
+      const more = page.total_matches - shown;
+      if (page.total_matches === 0) remote.terminal.err(`None of ${page.total_lines} lines match\n`);
+      else if (more > 0) remote.terminal.err(`${more} more lines match. To print all, use -n all\n`);
       return;
     }
   }
