@@ -13,6 +13,11 @@ import './map.css';
 
 /** With more workers than this, the map has smaller squares and no names. */
 const maxNamed = 40;
+/** The browser skips groups outside of the visible part of the map. A group of this many workers is a few lines high. */
+const groupSize = 100;
+/** With more workers than this, the map fills its maximum height, and appears after the rest of the page. */
+const maxImmediate = 1_000;
+const none: readonly WorkerView[] = [];
 
 interface FleetMapProps {
   /** Workers with GPUs, in order. */
@@ -31,8 +36,10 @@ interface FleetMapProps {
 export function FleetMap({ workers: newest, selection }: FleetMapProps) {
   const t = useFleetTexts();
   // A refresh changes every square of a large fleet. React renders it in pieces, so that the page stays responsive.
-  const workers = useDeferredValue(newest);
-  const list = useRef<HTMLUListElement>(null);
+  const isLarge = newest.length > maxImmediate;
+  const workers = useDeferredValue(newest, isLarge ? none : newest);
+  const groups = useMemo(() => inGroups(workers), [workers]);
+  const list = useRef<HTMLDivElement>(null);
   const [figure, setFigure] = useRemembered('map', parseMapFigure);
   const [place, setPlace] = useState<MapPlace | null>(null);
   const counts = useMemo(
@@ -68,28 +75,37 @@ export function FleetMap({ workers: newest, selection }: FleetMapProps) {
         <FigureChoice figure={figure} onChoose={setFigure} />
         <Legend figure={figure} />
       </div>
-      <ul
+      <div
         ref={list}
         className="fleet-map"
-        data-dense={workers.length > maxNamed}
+        data-dense={newest.length > maxNamed}
+        data-large={isLarge}
+        role="list"
         aria-labelledby="fleet-map"
         onKeyDown={onKeyDown}
         onPointerOver={onPointerOver}
         onFocus={onFocus}
       >
-        {workers.map((worker, at) => (
-          <Rig
-            key={worker.id}
-            worker={worker}
-            at={at}
-            figure={figure}
-            active={shown?.worker === at ? shown.gpu : null}
-            isTabStop={at === (shown?.worker ?? 0)}
-            isChosen={selection?.chosen.has(worker.id) ?? false}
-            onToggle={selection?.toggle}
-          />
+        {groups.map(group => (
+          <div key={group.first} className="fleet-group" role="presentation">
+            {group.workers.map((worker, index) => {
+              const at = group.first + index;
+              return (
+                <Rig
+                  key={worker.id}
+                  worker={worker}
+                  at={at}
+                  figure={figure}
+                  active={shown?.worker === at ? shown.gpu : null}
+                  isTabStop={at === (shown?.worker ?? 0)}
+                  isChosen={selection?.chosen.has(worker.id) ?? false}
+                  onToggle={selection?.toggle}
+                />
+              );
+            })}
+          </div>
         ))}
-      </ul>
+      </div>
       <Details
         worker={shown === null ? null : (workers[shown.worker] ?? null)}
         place={shown?.gpu ?? 0}
@@ -97,6 +113,19 @@ export function FleetMap({ workers: newest, selection }: FleetMapProps) {
       />
     </section>
   );
+}
+
+interface Group {
+  /** Index of its first worker. */
+  readonly first: number;
+  readonly workers: readonly WorkerView[];
+}
+
+function inGroups(workers: readonly WorkerView[]): readonly Group[] {
+  const groups: Group[] = [];
+  for (let first = 0; first < workers.length; first += groupSize)
+    groups.push({ first, workers: workers.slice(first, first + groupSize) });
+  return groups;
 }
 
 /** Returns the index of the worker whose part of the map contains the element; null for none. */

@@ -45,7 +45,7 @@ export const Rig = memo(function Rig(props: RigProps) {
     </>
   );
   return (
-    <li>
+    <div role="listitem">
       {onToggle === undefined ? (
         <Link href={`/workers/${worker.id}`} {...attributes}>
           {content}
@@ -55,7 +55,7 @@ export const Rig = memo(function Rig(props: RigProps) {
           {content}
         </button>
       )}
-    </li>
+    </div>
   );
 });
 
