@@ -11,6 +11,7 @@ import {
 } from './rows/history-rows.ts';
 import { createDiskState, type DiskState, movedAway, openFailure } from './db/disk-state.ts';
 import { createDatasetRows } from './rows/dataset-rows.ts';
+import { copyDatabase } from './db/copy-database.ts';
 import { createWriter } from './db/group-commit.ts';
 import { createDependencyRows } from './rows/dependency-rows.ts';
 import { createJobRows } from './rows/job-rows.ts';
@@ -56,8 +57,8 @@ export interface SqliteStore extends Store {
   /** This start created the database. */
   readonly isNew: boolean;
   /**
-   * Copies all committed changes to an empty file, a few pages per turn of the event loop. Changes during the copy are included.
-   * Rejects when `signal` aborts it.
+   * Copies all changes that have been committed so far to an empty file, without blocking the event loop. The copy may contain
+   * later changes. Rejects when `signal` aborts it.
    */
   copyTo(file: string, signal: AbortSignal): Promise<void>;
 }
@@ -113,13 +114,7 @@ export function openSqliteStore(database: DatabaseLocation, deps: StoreDeps): Sq
     write: command => writer.write(() => command(tx)),
     acceptsWrites: () => disk.now() === 'working',
     onRecovery: disk.onRecovery,
-    async copyTo(target, signal) {
-      const progress = (): number => {
-        signal.throwIfAborted();
-        return pagesPerTurn;
-      };
-      await db.backup(target, { progress });
-    },
+    copyTo: (target, signal) => copyDatabase(db, target, signal),
     async close() {
       writer.close();
       // Callers of commands that were just committed may read once more before they respond.
@@ -132,8 +127,6 @@ export function openSqliteStore(database: DatabaseLocation, deps: StoreDeps): Sq
 
 /** The hot rows exceed SQLite's default cache of 2 MB after a few hundred jobs. */
 const cacheKib = 32_768;
-
-const pagesPerTurn = 100;
 
 /** Reports disk faults that reads discover. */
 const watched = <R extends object>(rows: R, disk: DiskState): R =>

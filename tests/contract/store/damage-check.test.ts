@@ -18,11 +18,11 @@ function writeCopy(): string {
 
 test('finds no damage in an intact copy, and describes that of a damaged one', async () => {
   const file = writeCopy();
-  expect(await checkInThread(file, untilDone())).toEqual({ damage: null });
+  expect(await checkInThread(file, untilDone())).toEqual({ value: null });
   const damaged = newFile();
   copyFileSync(file, damaged);
   overwriteBytes(damaged, sizeOf(damaged) - 8 * 4_096, Buffer.alloc(4 * 4_096, 0xff));
-  expect(await checkInThread(damaged, untilDone())).toEqual({ damage: expect.stringMatching(/page|row/i) });
+  expect(await checkInThread(damaged, untilDone())).toEqual({ value: expect.stringMatching(/page|row/i) });
 });
 
 test("rejects with SQLite's error for a file that is no database", async () => {
