@@ -9,7 +9,8 @@ import { stripTypeScriptTypes } from 'node:module';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type BrowserContext, chromium } from '@playwright/test';
+import { type BrowserContext, chromium, type Page } from '@playwright/test';
+import { pages } from '../../renderer/app/pages.ts';
 import config, { chromium as chromiumPath } from '../../playwright.config.ts';
 import { firstPageFiles, gzipBytes } from '../support/first-page.ts';
 import { type Line, tableOf } from './figures.ts';
@@ -23,17 +24,26 @@ import {
   measureFullLoad,
   measureWorkers,
 } from './panel/measure.ts';
+import type { Scale } from '../support/large-fleet.ts';
 import { type LargeServer, startLargeServer } from './panel/server.ts';
+import { measureSlowPages } from './panel/slow-page.ts';
 
-const scale = { workers: 5_000, pending: 10_000, running: 2_000, ended: 38_000 };
+/** The fleet of most users. */
+const smallScale = { workers: 10, pending: 5, running: 5, ended: 110 };
+const scale = { workers: 5_000, pending: 10_000, running: 2_000, ended: 88_000 };
 
-async function measure(server: LargeServer): Promise<readonly Line[]> {
-  const browser = await chromium.launch({ ...config.use?.launchOptions });
-  try {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en' });
-    await context.addInitScript({ content: recorderScript() });
-    const page = await signIn(context, server);
-    const lines: Line[] = [];
+/** Pages of the navigation that show a list or a picture of the fleet. */
+const listPages = pages.map(({ path }) => path).filter(path => !['/settings', '/help'].includes(path));
+
+const measureSmall = (server: LargeServer): Promise<readonly Line[]> =>
+  withBrowser(server, async context => {
+    const lines = await measureSlowPages(context, server, listPages);
+    return lines.map(line => ({ ...line, what: `${smallScale.workers} workers, ${line.what}` }));
+  });
+
+const measure = (server: LargeServer): Promise<readonly Line[]> =>
+  withBrowser(server, async (context, page) => {
+    const lines: Line[] = [...(await measureSlowPages(context, server, listPages))];
     for (const path of ['/workers', '/jobs', '/'])
       lines.push(...(await measureFirstTable(context, server, path)));
     lines.push(...(await measureFullLoad(page, server)));
@@ -42,6 +52,18 @@ async function measure(server: LargeServer): Promise<readonly Line[]> {
     lines.push(...(await measureWorkers(page, server)));
     for (const path of ['/workers', '/jobs']) lines.push(...(await measureScrolling(page, server, path)));
     return lines;
+  });
+
+/** Opens a browser whose user is signed in. */
+async function withBrowser(
+  server: LargeServer,
+  measureIn: (context: BrowserContext, page: Page) => Promise<readonly Line[]>,
+): Promise<readonly Line[]> {
+  const browser = await chromium.launch({ ...config.use?.launchOptions });
+  try {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en' });
+    await context.addInitScript({ content: recorderScript() });
+    return await measureIn(context, await signIn(context, server));
   } finally {
     await browser.close();
   }
@@ -54,7 +76,7 @@ async function measure(server: LargeServer): Promise<readonly Line[]> {
 const recorderScript = (): string =>
   stripTypeScriptTypes(readFileSync(join(root, 'tests/bench/panel/page/recorder.ts'), 'utf8'));
 
-async function signIn(context: BrowserContext, server: LargeServer) {
+async function signIn(context: BrowserContext, server: LargeServer): Promise<Page> {
   const { path } = (await callAsAdmin(server, 'POST', '/api/session/link', {})) as { readonly path: string };
   const page = await context.newPage();
   await page.goto(server.url + path);
@@ -62,10 +84,13 @@ async function signIn(context: BrowserContext, server: LargeServer) {
   return page;
 }
 
-async function measureLargeServer(): Promise<readonly Line[]> {
-  const server = await startLargeServer(scale);
+async function measureServer(
+  size: Scale,
+  measureOn: (server: LargeServer) => Promise<readonly Line[]>,
+): Promise<readonly Line[]> {
+  const server = await startLargeServer(size);
   try {
-    return await measure(server);
+    return await measureOn(server);
   } finally {
     await server.close();
   }
@@ -79,7 +104,10 @@ async function main(): Promise<void> {
   const { out } = parseArgs({ options: { out: { type: 'string' } } }).values;
   buildServer();
   const startedAt = performance.now();
-  const lines = await measureLargeServer();
+  const lines = [
+    ...(await measureServer(smallScale, measureSmall)),
+    ...(await measureServer(scale, measure)),
+  ];
   const size: Line = {
     what: 'JavaScript of the first page, gzipped',
     figure: gzipBytes(firstPageFiles(join(root, 'dist/renderer'))) / 1024,

@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from '@playwright/test';
 import { type Line, percentile, percentileLines } from '../figures.ts';
 import { callAsAdmin, type Probes, report, startLoad } from './load.ts';
+import { evaluate, waitUntil } from './page-calls.ts';
 import type { LargeServer } from './server.ts';
 
 /** The times of a page's first table, in ms since the navigation. */
@@ -13,24 +14,9 @@ interface LoadTimes {
 }
 
 const runs = 3;
-const timeoutMs = 40_000;
-
-const evaluate = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression);
 
 /**
- * Polls an expression in the page. Playwright's own waiting evaluates code that the page's Content-Security-Policy
- * forbids.
- */
-async function waitUntil(page: Page, expression: string): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  while (!(await evaluate<boolean>(page, expression))) {
-    if (performance.now() > deadline) throw new Error(`Timed out waiting for ${expression}`);
-    await page.waitForTimeout(50);
-  }
-}
-
-/**
- * Measures the time from the last byte of the first table's data waitUntil the table is painted. Each run uses a new tab.
+ * Measures the time from the last byte of the first table's data until the table is painted. Each run uses a new tab.
  */
 export async function measureFirstTable(
   context: BrowserContext,
@@ -117,7 +103,7 @@ export async function measureWorkers(page: Page, server: LargeServer): Promise<r
   });
 }
 
-/** Measures the time waitUntil all data that the panel keeps in memory has been loaded. */
+/** Measures the time until all data that the panel keeps in memory has been loaded. */
 export async function measureFullLoad(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await page.goto(`${server.url}/jobs`);
   await waitUntil(page, 'bench.loaded()?.liveAt != null');

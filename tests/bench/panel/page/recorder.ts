@@ -26,6 +26,23 @@
   let tableAt: number | null = null;
   let liveAt: number | null = null;
   const exists = (selector: string): boolean => document.querySelector(selector) !== null;
+  let interactiveAt: number | null = null;
+  let loadedAt: number | null = null;
+  let hasNavigation = false;
+  /** Content may begin to load after another part has loaded, so the last time counts. */
+  const noteOpening = (): void => {
+    if (!hasNavigation && exists('nav a')) {
+      hasNavigation = true;
+      whenPainted(() => (interactiveAt = performance.now()));
+    }
+    if (!exists('main h1') || exists('[aria-busy=true]')) loadedAt = null;
+    else if (loadedAt === null) whenPainted(() => (loadedAt = performance.now()));
+  };
+  new MutationObserver(noteOpening).observe(document, {
+    childList: true,
+    subtree: true,
+    attributeFilter: ['aria-busy'],
+  });
   const loading = new MutationObserver(() => {
     if (!hasTable && exists('[role=gridcell], .tile')) {
       hasTable = true;
@@ -108,6 +125,12 @@
         tableAt,
         liveAt,
       };
+    },
+
+    /** Returns when the navigation answered and when the page was complete; null until it has been complete for a second. */
+    opened() {
+      const isComplete = loadedAt !== null && performance.now() - loadedAt > 1_000;
+      return isComplete ? { interactiveAt, loadedAt } : null;
     },
 
     /** Returns the size of a response, and the time to parse it: the median of five runs. */
