@@ -13,7 +13,7 @@ interface OpenTimes {
 }
 
 const runs = 3;
-/** How many times slower the processor of the page is. Lighthouse uses the same figure for phones. */
+/** The factor by which the processor of the page is slower. Lighthouse uses the same one for phones. */
 const slowdown = 4;
 
 /** Opens the page in a new tab, with the files of the panel in the browser's cache, as after the first visit. */

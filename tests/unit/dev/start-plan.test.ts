@@ -41,6 +41,8 @@ test('waits only for the panel when headless, and builds the rig downloads in pa
   expect(Object.keys(requiredFiles.headless)).toEqual(['dist/renderer/index.html']);
   expect(Object.keys(requiredFiles.app)).toContain('dist/main/desktop.js');
   expect(Object.keys(backgroundBuilds('linux', 'x64'))).toEqual(['dist/agent/trainyard-worker-linux-x64']);
-  expect(Object.keys(backgroundBuilds('linux', 'arm64'))).toEqual(['dist/agent/trainyard-worker-linux-arm64']);
+  expect(Object.keys(backgroundBuilds('linux', 'arm64'))).toEqual([
+    'dist/agent/trainyard-worker-linux-arm64',
+  ]);
   expect(Object.keys(backgroundBuilds('darwin', 'x64'))).toEqual(['dist/agent/trainyard-worker.mjs']);
 });
