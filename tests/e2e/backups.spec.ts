@@ -47,7 +47,7 @@ test('signs out sessions newer than the restored backup, and keeps the audit ret
   const backup = await orchestrator.call('POST', '/api/backup', {});
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/settings/data`);
-  const auditTrail = cardOf(page, 'Audit auditTrail');
+  const auditTrail = cardOf(page, 'Audit trail');
   await expect(auditTrail).toContainText('All entries are kept.');
   await auditTrail.getByRole('spinbutton').fill('90');
   await auditTrail.getByRole('button', { name: 'Save' }).click();
@@ -70,7 +70,7 @@ test('hides backups from users without the permission', async ({ page, browser }
   const viewerPage = await context.newPage();
   await signInWithToken(viewerPage, orchestrator.url, token);
   await viewerPage.goto(`${orchestrator.url}/settings/data`);
-  await expect(cardOf(viewerPage, 'Audit auditTrail')).toBeVisible();
+  await expect(cardOf(viewerPage, 'Audit trail')).toBeVisible();
   await expect(cardOf(viewerPage, 'Backups')).toHaveCount(0);
   await context.close();
   await signIn(page, orchestrator);

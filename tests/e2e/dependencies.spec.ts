@@ -37,7 +37,7 @@ test('shows the parent of a job and the jobs that start after it, and updates bo
   await expect(parent.getByRole('listitem')).toContainText('running');
   await expect(parent.getByRole('progressbar')).toBeVisible();
   const last = await submit('flux-turbo', 1, child);
-  await expect(stepOf(page, 'Then submit').getByRole('link', { name: 'flux-turbo' })).toHaveAttribute(
+  await expect(stepOf(page, 'Then start').getByRole('link', { name: 'flux-turbo' })).toHaveAttribute(
     'href',
     `/jobs/${last}`,
   );
@@ -51,7 +51,7 @@ test('shows the parent of a job and the jobs that start after it, and updates bo
   await expect(reasonOf(page)).toContainText('Waits for flux-base, which was cancelled. Retry that job');
   await parent.getByRole('link', { name: 'flux-base' }).click();
   await expect(page.locator('.job-title h1')).toHaveText('flux-base');
-  await expect(stepOf(page, 'Then submit').getByRole('link', { name: 'flux-upscaler' })).toBeVisible();
+  await expect(stepOf(page, 'Then start').getByRole('link', { name: 'flux-upscaler' })).toBeVisible();
 });
 
 test('starts each job of a chain after its parent has completed', async ({ page }) => {
