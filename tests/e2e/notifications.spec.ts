@@ -131,7 +131,7 @@ test('notifies only about jobs with the tag of a rule, and lists the deliveries 
   await edit.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Jobs of ana · After 5 minutes without a step')).toBeVisible();
   await choose(page, 'Actions for the rule of team', 'Disable');
-  await expect(page.getByText('Off', { exact: true })).toBeVisible();
+  await expect(page.getByText('Disabled', { exact: true })).toBeVisible();
   await choose(page, 'Actions for the rule of team', 'Delete');
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
   await expect(page.getByText('No rule yet.')).toBeVisible();

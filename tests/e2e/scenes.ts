@@ -290,7 +290,7 @@ export const scenes: readonly Scene[] = [
     path: fixedPath('/workers'),
     async open(page) {
       await showJoinCommand(page);
-      await page.getByRole('tab').nth(2).click();
+      await page.getByRole('tab').nth(3).click();
       await expect(dialogOf(page).locator('pre').nth(1)).toBeVisible();
     },
     close: deleteNewWorker,
@@ -300,7 +300,7 @@ export const scenes: readonly Scene[] = [
     path: fixedPath('/workers'),
     async open(page) {
       await showJoinCommand(page);
-      await page.getByRole('tab').nth(4).click();
+      await page.getByRole('tab').nth(5).click();
     },
     close: deleteNewWorker,
   },
