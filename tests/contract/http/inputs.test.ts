@@ -230,6 +230,31 @@ describe('a submission with inputs', () => {
     ]);
   });
 
+  test('is refused when it continues from the checkpoint of another trainer, but may take its weights', async () => {
+    const kohya = {
+      $trainer: 'kohya',
+      script: 'sdxl_train_network.py',
+      network_module: 'networks.lora',
+      max_train_steps: 1_000,
+    };
+    const base = await server.submit({ config: kohya });
+    const submission = (config: object, file: string): Submission => ({
+      config: { ...config },
+      inputs: [{ name: 'base', from: base, file }],
+    });
+    const toolkit = { job: 'extension', config: { name: 'portrait', process: [{ type: 'sd_trainer' }] } };
+    expect(await refusalOf(submission(toolkit, 'state newest'))).toEqual([
+      'config_invalid',
+      `ai-toolkit cannot continue from a checkpoint of kohya's sd-scripts, which job ${base} uses: take only its weights, with "checkpoint" instead of "state"`,
+    ]);
+    for (const accepted of [
+      submission(toolkit, 'checkpoint newest'),
+      submission(kohya, 'state newest'),
+      submission({ $trainer: 'command' }, 'state newest'),
+    ])
+      expect(await server.admin.call(queueApi.submit, { body: accepted })).toMatchObject({ ok: true });
+  });
+
   test('takes the files again when it is a retry, and is refused when the parent was deleted', async () => {
     await put('lora.safetensors');
     await complete();

@@ -47,7 +47,7 @@ export async function enterJobs(
     const bound: BoundDraft[] = [];
     for (const [index, { request, draft }] of entries.entries()) {
       // A dataset or a parent may have been removed since the drafts were made.
-      const checked = nameRefused(bindingsOf(tx, request, by), index);
+      const checked = nameRefused(bindingsOf(tx, { request, draft }, by), index);
       if (!checked.ok) return checked;
       bound.push({ ...draft, dependencies: checked.value });
     }
@@ -60,11 +60,11 @@ export async function enterJobs(
 /** Returns the dependencies of a job. Refuses one whose data or parents do not exist. */
 export function bindingsOf(
   read: Read,
-  request: Entry['request'],
+  { request, draft }: Entry,
   by: Actor,
 ): Outcome<BoundDraft['dependencies']> {
   const data = request.data === undefined ? accept([]) : dataFor(read, request.data, by);
-  return data.ok ? dependenciesFor(read, request, by) : data;
+  return data.ok ? dependenciesFor(read, request, draft.spec.requirements.trainer, by) : data;
 }
 
 /** Warnings about the configs of the jobs, each of them once. */
@@ -147,7 +147,7 @@ export function createBatches(core: Core, configs: Configs) {
       const entries = await entriesFor(request, by);
       if (!entries.ok) return entries;
       for (const [index, entry] of entries.value.entries()) {
-        const checked = refusedAt(bindingsOf(core.store, entry.request, by), index);
+        const checked = refusedAt(bindingsOf(core.store, entry, by), index);
         if (!checked.ok) return checked;
       }
       return accept(batchOf(entries.value, []));

@@ -1,7 +1,9 @@
 import type { AfterOn } from '../../../../protocol/job-dependencies.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
+import { readInputFile } from '../../../../protocol/job-inputs.ts';
 import { accept, type Outcome, refuse } from '../../../../protocol/problem.ts';
 import type { SubmitRequest } from '../../../../protocol/queue-api.ts';
+import { trainerNamed } from '../../../../trainers/index.ts';
 import { type Core, recordJobEvent } from '../../core.ts';
 import {
   type Actor,
@@ -20,10 +22,14 @@ import { startWaiting } from '../../rules/queue-rules.ts';
 
 type AfterRequest = Pick<SubmitRequest, 'after' | 'after_on' | 'inputs'>;
 
-/** The dependencies of a new job. Its parents already exist, so none of them can wait for it: cycles are impossible. */
+/**
+ * The dependencies of a new job with this trainer; undefined for a sample training. Its parents already exist, so none of them
+ * can wait for it: cycles are impossible.
+ */
 export function dependenciesFor(
   read: Read,
   { after = [], after_on: on = 'success', inputs = [] }: AfterRequest,
+  trainer: string | undefined,
   by: Actor,
 ): Outcome<Dependencies | null> {
   const ids = new Set([...after, ...inputs.map(({ from }) => from)]);
@@ -35,9 +41,26 @@ export function dependenciesFor(
     const job = read.job(id);
     if (job === null || (!seesAll && job.user !== user))
       return refuse('job_not_found', `There is no job ${id} to wait for`);
+    const continues = inputs.some(({ from, file }) => from === id && takesState(file));
+    const refusal = continues ? otherTrainer(job, trainer) : null;
+    if (refusal !== null) return refuse('config_invalid', refusal);
     parents.push({ id, root: rootOf(job), isDone: hasEnded(read, job, on) });
   }
   return checkInputs(read, { on, parents, ...(inputs.length > 0 && { inputs }) }, user);
+}
+
+const takesState = (file: string): boolean => {
+  const input = readInputFile(file);
+  return input?.kind === 'checkpoint' && input.continues === true;
+};
+
+/** Says that another trainer wrote the checkpoints of the parent. Null for the same one, and for a program that nothing is known about. */
+function otherTrainer({ id, spec }: Job, name: string | undefined): string | null {
+  const theirs = trainerNamed(spec.requirements.trainer ?? '');
+  const own = trainerNamed(name ?? '');
+  if (theirs === null || own === null || theirs === own) return null;
+  if (theirs.name === 'command' || own.name === 'command') return null;
+  return `${own.title} cannot continue from a checkpoint of ${theirs.title}, which job ${id} uses: take only its weights, with "checkpoint" instead of "state"`;
 }
 
 /** Refuses a job whose parents have ended without the files that it takes. If files are still being uploaded, the job waits for them. */

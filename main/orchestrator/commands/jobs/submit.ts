@@ -97,7 +97,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       const draft = completeDraft(core, request, prepared instanceof Promise ? await prepared : prepared, by);
       if (!draft.ok) return draft;
       return submitDraft(fromTemplate(draft.value, template), by, idempotency, read =>
-        dependenciesFor(read, request, by),
+        dependenciesFor(read, request, draft.value.spec.requirements.trainer, by),
       );
     },
 
@@ -134,7 +134,8 @@ function createDryRun(core: Core, configs: Configs) {
   return async (request: SubmitRequest, by: Actor): Promise<Outcome<DryRun>> => {
     const draft = completeDraft(core, request, await prepare(configs, request), by);
     if (!draft.ok) return draft;
-    const dependencies = dependenciesFor(core.store, request, by);
+    const { trainer } = draft.value.spec.requirements;
+    const dependencies = dependenciesFor(core.store, request, trainer, by);
     if (!dependencies.ok) return dependencies;
     const bound = { ...draft.value, dependencies: dependencies.value };
     const job = newJob(core, core.store, lastOrder, bound, nameOf(by));

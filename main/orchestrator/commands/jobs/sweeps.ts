@@ -99,8 +99,8 @@ export function createSweeps(core: Core, configs: Configs) {
   const dryRun = async (prepare: Prepare, by: Actor): Promise<Outcome<Sweep>> => {
     const entries = await prepare();
     if (!entries.ok) return entries;
-    for (const { request } of entries.value) {
-      const bindings = bindingsOf(core.store, request, by);
+    for (const entry of entries.value) {
+      const bindings = bindingsOf(core.store, entry, by);
       if (!bindings.ok) return bindings;
     }
     return accept(sweepOf(core, entries.value, []));
