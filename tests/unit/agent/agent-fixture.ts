@@ -45,8 +45,8 @@ export function useFakeTimers(): void {
 export const advanceTime = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /**
- * Advances the fake time about ten times as fast as real time until `arrival` resolves. It cannot advance the time at
- * once, because new waits may begin at any moment.
+ * Advances the fake time about ten times as fast as real time until `arrival` resolves. It takes small steps, because
+ * the agent may start a new timer at any moment.
  */
 export async function advanceTimeUntil<T>(arrival: Promise<T>, stepMs = 90): Promise<T> {
   let hasArrived = false;
@@ -67,7 +67,7 @@ export function openTokenHolder(source: Parameters<typeof openToken>[0]): TokenH
   return holdWorkerToken(token.value);
 }
 
-/** A wait of the test until `count` returns at least `nth`. */
+/** A test waits until `count` returns at least `nth`. */
 interface Wait {
   readonly count: () => number;
   readonly nth: number;

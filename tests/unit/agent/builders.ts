@@ -123,7 +123,7 @@ export const unreachable = (code = 'ECONNREFUSED'): CallFailure => ({
 });
 
 /**
- * Returns a function that gives these answers one after the other, repeating the last one. `calls` records its
+ * Returns a function that returns these answers in order, and then repeats the last answer. `calls` records its
  * arguments.
  */
 export function scriptAnswers<A extends readonly unknown[], R>(

@@ -14,7 +14,7 @@ export interface StorageServer {
   readonly files: Map<string, Buffer>;
   /** All calls in order: `GET key OFFSET`, `PUT key OFFSET`, `HEAD key` or `LIST`. */
   readonly calls: readonly string[];
-  /** Makes the next calls that start with this text fail, one after the other, in these ways. */
+  /** Makes the next calls that start with this text fail: call number i with fault number i. */
   fail(call: string, ...faults: readonly InjectedFault[]): void;
   /** Makes all calls that start with this text fail until the test calls the returned function. */
   failAll(call: string, fault: InjectedFault): () => void;

@@ -196,7 +196,7 @@ describe('cache of hashes', () => {
     expect((await indexWithCache(folder, root)).read).toEqual(['c.txt']);
   });
 
-  test('notices changed content of the same size and date', async () => {
+  test('detects changed content when size and date are unchanged', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a.txt': 'a' })];
     const { mtime } = statSync(join(root, 'a.txt'));
     await indexWithCache(folder, root);
@@ -211,7 +211,7 @@ describe('cache of hashes', () => {
     expect((await indexWithCache(folder, root)).read).toEqual(['a.txt']);
   });
 
-  test('ignores a damaged cache and one that cannot be written', async () => {
+  test('ignores a damaged cache and an unwritable cache', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     const blocked = join(folderWith({ file: '' }), 'file');
     expect((await indexWithCache(blocked, root)).read).toEqual(['a.txt']);

@@ -22,7 +22,7 @@ describe('the throughput after a fault', () => {
     expect(computeRecovery([...before, ...during, ...late], fault)).toMatchObject({ before: 10, after: 0 });
   });
 
-  it('is reached at once when the throughput does not change', () => {
+  it('is reached immediately when the throughput does not change', () => {
     const completions = [...before, ...completionsAt(100, fault.to, windowEnd)];
     expect(computeRecovery(completions, fault)).toMatchObject({ ratio: 1, reachedAfterMs: 0 });
   });

@@ -87,7 +87,7 @@ describe('fillTemplate', () => {
     });
   });
 
-  it('adds a config to a submission without one, and refuses a parameter of a missing file', () => {
+  it('adds a config to a submission without a config, and refuses a parameter of a missing file', () => {
     const bare = SubmitRequest.parse({ config_name: 'x' });
     const request = { values: {}, dry_run: false };
     const fillBare = (parameter: TemplateParameter) =>

@@ -48,7 +48,7 @@ describe('limits of texts about a job', () => {
     expect(JobNotes.safeParse('a\n\tb').success).toBe(true);
   });
 
-  it('refuses an edit with all tags and single ones', () => {
+  it('refuses an edit that sets all tags and also changes single tags', () => {
     expect(JobEdit.safeParse({ tags: ['a'], add_tags: ['b'] }).success).toBe(false);
     expect(JobEdit.safeParse({ tags: ['a'], remove_tags: ['b'] }).success).toBe(false);
     expect(JobEdit.safeParse({ title: 'a' }).success).toBe(false);

@@ -100,7 +100,7 @@ describe('body of a registration in both spellings', () => {
     expect(parse({ ...body, gpu_count: null }).capabilities.gpuCount).toBe(4);
   });
 
-  test('reads an empty body and one full of nulls as unknown capabilities', () => {
+  test('reads an empty body and a body full of nulls as unknown capabilities', () => {
     expect(parse({})).toEqual(empty);
     expect(
       parse({

@@ -84,7 +84,7 @@ describe('StatusReport', () => {
 describe('body of a heartbeat', () => {
   const { body } = workerApi.heartbeat;
 
-  test('accepts an empty heartbeat and one full of nulls', () => {
+  test('accepts an empty heartbeat and a heartbeat full of nulls', () => {
     expect(body.parse({})).toEqual({});
     const reported = { worker_id: null, status: null, current_job_id: null, attempt_id: null };
     expect(body.parse(reported)).toEqual(reported);
@@ -109,7 +109,7 @@ describe('body of a heartbeat', () => {
     },
   );
 
-  test('keeps the figures of each GPU, and replaces missing and invalid ones by null', () => {
+  test('keeps the figures of each GPU, and replaces missing and invalid figures by null', () => {
     const none = { vram_used_gb: null, temperature_c: null, power_w: null, power_limit_w: null };
     const full = { vram_used_gb: 59.9, temperature_c: 64, power_w: 298.31, power_limit_w: 400 };
     const reported = [

@@ -136,7 +136,7 @@ describe('SubmitRequest', () => {
 describe('query of the job list', () => {
   const query = (given: object) => queueApi.list.query.safeParse(given).data;
 
-  test('defaults to the newest fifty jobs, including ended ones', () => {
+  test('defaults to the newest fifty jobs, including ended jobs', () => {
     expect(query({})).toEqual({
       limit: 50,
       offset: 0,

@@ -75,7 +75,7 @@ describe('cleanRunUrl', () => {
 describe('links in a report', () => {
   const link = { kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/8k2v1q0x' };
 
-  it('keeps valid links and drops all others', () => {
+  it('keeps valid links and drops invalid links', () => {
     const invalid = [7, null, {}, { kind: 'elsewhere', url: link.url }, { kind: 'wandb', url: 'file:///x' }];
     for (const each of invalid) expect(ReportedLinks.parse([each, link])).toEqual([link]);
     for (const value of [undefined, null, 'x', {}]) expect(ReportedLinks.parse(value)).toBeUndefined();

@@ -31,7 +31,7 @@ async function verified(range: Part, newest: number, verdicts: readonly (Verdict
 }
 
 describe('verifying the audit trail in parts', () => {
-  test('asks for a short trail at once, without bounds', async () => {
+  test('requests a short trail in one call, without bounds', async () => {
     const { verdict, parts, percents } = await verified({}, 12, [intact(12)]);
     expect(verdict).toEqual(intact(12));
     expect([parts, percents]).toEqual([[{}], []]);

@@ -298,7 +298,7 @@ describe('uploads to a failing server', () => {
   });
 
   it.each(['LIST', 'PUT', 'OUTSTANDING'])(
-    'uploads everything once the server accepts the completed end (%s: 401)',
+    'retries %s while the server answers 401 after a completed attempt, and then uploads everything',
     async call => {
       const server = createStorageServer();
       const release = server.failAll(call, refusalOf(401, 'upload_token_over'));
@@ -370,7 +370,7 @@ describe('uploads to a failing server', () => {
 });
 
 describe('images of event files', () => {
-  /** A source of two images. The first scan finds one image, and the scan number `scans` finds the other. */
+  /** A source of two images. Scan 1 finds the first image, and scan number `scans` finds the second. */
   const createImages = (scans: number) => {
     const root = tempFolder();
     const calls = { count: 0 };

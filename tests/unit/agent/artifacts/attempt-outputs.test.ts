@@ -36,7 +36,7 @@ function createOutputsClock(): Clock {
   };
 }
 
-/** Opens the outputs of a rig. With the same state folder, it acts as the next process of the agent. */
+/** Opens the outputs of a rig. A second call with the same state folder acts as the next process of the agent. */
 function openOutputs({ url }: Bucket, stateDir = tempFolder(), overrides: Partial<AttemptOutputsDeps> = {}) {
   const ended = new AbortController();
   onTestFinished(() => ended.abort());
@@ -270,7 +270,7 @@ test('reports which checkpoints of an attempt are uploaded, and how long saving 
   writeFileSync(join(job.outputDir, 'b.png'), 'b');
   writeCheckpoint(job.outputDir, 'checkpoint-3.bin', now + 1_000);
   await eventually('checkpoint 3 is uploaded', () => bucket.files.has('checkpoint-3.bin'));
-  // A checkpoint counts as saved when it has not changed for 5 s. It was changed 1 s after `now`.
+  // A checkpoint counts as saved when it has not changed for 5 s. Checkpoint 3 last changed 2 s ago here.
   now += 3_000;
   expect(outputs.saved(id)).toBe('earlier');
   now += 4_000;

@@ -12,7 +12,7 @@ import {
   type StorageServer,
 } from '../storage-server.ts';
 
-/** An input that consists of these files, by path. The first folder of their paths is the path of the input. */
+/** An input with these file contents, by path. The first folder of the paths is the path of the input. */
 const inputOf = (name: string, files: Readonly<Record<string, string>>): OfferedInput => ({
   name,
   path: Object.keys(files)[0]?.split('/')[0] ?? '',
@@ -61,7 +61,7 @@ const lora = { 'lora.safetensors': 'weights' };
 const run = { 'run/a.bin': 'aa', 'run/deep/b.bin': 'bbb' };
 
 describe('inputs of a job', () => {
-  it('are downloaded into folders with their names, and are not downloaded again for the next attempt', async () => {
+  it('downloads inputs into folders with their names, and reuses them for the next attempt', async () => {
     const server = serverWith(['lora', lora], ['base', run]);
     const inputs = [inputOf('lora', lora), inputOf('base', run)];
     const { fetched, stages, workDir, read } = startFetch(server, inputs);
@@ -83,7 +83,7 @@ describe('inputs of a job', () => {
     expect(downloadsOf(server)).toHaveLength(countBefore);
   });
 
-  it('are removed when another job with inputs starts', async () => {
+  it('removes the inputs when another job with inputs starts', async () => {
     const server = serverWith(['lora', lora]);
     const { fetched, workDir } = startFetch(server, [inputOf('lora', lora)]);
     await fetched;
@@ -95,7 +95,7 @@ describe('inputs of a job', () => {
     expect(readdirSync(join(workDir, 'j_2', 'inputs'))).toEqual(['lora']);
   });
 
-  it('fail with the name of the input when a file has other content or is gone', async () => {
+  it('names the input in the error when one of its files has changed or is missing', async () => {
     const changed = serverWith(['lora', { 'lora.safetensors': 'changed' }]);
     expect(await startFetch(changed, [inputOf('lora', lora)]).fetched).toMatchObject({
       kind: 'failed',
@@ -109,7 +109,7 @@ describe('inputs of a job', () => {
     });
   });
 
-  it.each(['inputs', 'inputs/lora'])('do not follow a link at %s that a trainer has left', async path => {
+  it.each(['inputs', 'inputs/lora'])('follows no link that a trainer has left at %s', async path => {
     const [workDir, elsewhere] = [tempFolder(), tempFolder()];
     const link = join(workDir, 'j_1', path);
     mkdirSync(dirname(link), { recursive: true });
@@ -118,7 +118,7 @@ describe('inputs of a job', () => {
     expect(readdirSync(elsewhere)).toEqual([]);
   });
 
-  it('stop when the job is cancelled', async () => {
+  it('stops the download when the job is cancelled', async () => {
     const { fetched, abort } = startFetch(serverWith(['lora', lora]), [inputOf('lora', lora)]);
     abort.abort();
     expect(await fetched).toEqual({ kind: 'aborted' });

@@ -107,7 +107,7 @@ describe('uploadFile', () => {
     expect(await uploadFile(sourceOf('0000111122223333'), depsFor(interrupted, abort))).toEqual({
       kind: 'aborted',
     });
-    // The stored first part belongs to another file of the same length. Only the final checksum reveals that.
+    // The stored first part belongs to another file of the same length. Only the final checksum reveals the mix-up.
     interrupted.onCall = () => {};
     expect(await uploadFile(sourceOf(text), depsFor(interrupted))).toEqual({ kind: 'changed' });
     expect(await uploadFile(sourceOf(text), depsFor(interrupted))).toEqual({ kind: 'uploaded' });

@@ -154,7 +154,7 @@ describe('runs without a guard', () => {
     ['guard', { ...guard, start: 'later' }, trainer, ['SIGTERM 71', 'SIGKILL 71']],
     ['guard and trainer', { ...guard, start: 'later' }, { ...trainer, start: 'later' }, []],
   ])(
-    'does not mistake a later process with the same number for the %s',
+    'does not mistake a later process with the same pid for the %s',
     async (_title, runningGuard, runningTrainer, expected) => {
       const { find, leaveRun, runFolders, signals } = createFixture([runningGuard, runningTrainer]);
       addGuard(leaveRun('a1'));

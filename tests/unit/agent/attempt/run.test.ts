@@ -119,7 +119,7 @@ describe('large outputs', () => {
     const { exit, lines } = await runToEnd(job, { logMaxBytes: 8 * mib });
     clearInterval(timer);
     expect(exit.code).toBe(0);
-    // When output comes faster than it can be read, the newest is kept.
+    // When the trainer prints faster than the agent reads, the agent keeps the newest output.
     expect(lines.length).toBeGreaterThan(50_000);
     for (const file of [job.logFile, `${job.logFile}.1`]) expect(sizeOf(file)).toBeLessThan(9 * mib);
     expect(sizeOf(job.logFile) + sizeOf(`${job.logFile}.1`)).toBeGreaterThan(8 * mib);

@@ -89,7 +89,7 @@ describe('actions by signal', () => {
     await end();
   });
 
-  it("sends no signal to a later process with the trainer's number", async () => {
+  it("sends no signal to a later process with the trainer's pid", async () => {
     const { ask, run, trainer, end } = await openTrainer(handlesSignal);
     writeTrainer(run, { ...trainer, start: `${trainer.start}0` });
     expect(await ask('save')).toBe('Did not ask the trainer of job j1 to save: it has ended');

@@ -133,7 +133,7 @@ describe('connections with a pin', () => {
     expect(server.calls()).toBe(0);
   });
 
-  it('checks every one of many parallel connections', async () => {
+  it('checks the pin on each of many parallel connections', async () => {
     const [pinned, unknown] = [await makeIdentity(), await makeIdentity()];
     const listener = await startListener(unknown);
     const fetch = openNetwork(trustPinned(pinned));

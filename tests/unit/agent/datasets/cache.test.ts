@@ -67,7 +67,7 @@ describe('cached datasets', () => {
     expect(await openRig(100, folder).digests()).toEqual([cats.digest]);
   });
 
-  test('ignores a damaged manifest, and removes it when it frees space', async () => {
+  test('ignores a damaged manifest, and removes the manifest when the cache frees space', async () => {
     const { folder, cache, datasetOf } = openRig(100);
     mkdirSync(join(folder, 'manifests'));
     writeFileSync(join(folder, 'manifests', 'f'.repeat(64)), '{"path":');

@@ -59,7 +59,7 @@ describe('owner of a process', () => {
     expect(ownerOf(200, table, runs)).toEqual({ kind: 'foreign', name: 'blender' });
   });
 
-  test('attributes an invisible process to the running job, if there is one', () => {
+  test('attributes an invisible process to the running job, if a job runs', () => {
     expect(ownerOf(4711, table, { ...runs, live: [] })).toEqual({ kind: 'unseen' });
     expect(ownerOf(4711, table, runs)).toEqual({ kind: 'ours' });
   });
@@ -114,7 +114,7 @@ describe('held GPUs', () => {
     expect(check(second.suspects)).toMatchObject({ troubles: [], needsConfirmation: false });
   });
 
-  test('ignores a process that replaced another one or is on another GPU', () => {
+  test('ignores a process that replaced a suspect or moved to another GPU', () => {
     expect(check(check(noSuspects, [1, 200, 9216]).suspects, [1, 300, 9216]).troubles).toEqual([]);
     expect(check(check(noSuspects, [1, 200, 9216]).suspects, [0, 200, 9216]).troubles).toEqual([]);
   });
@@ -127,7 +127,7 @@ describe('held GPUs', () => {
     expect(check(noSuspects, [1, 200, 256]).needsConfirmation).toBe(true);
   });
 
-  test('reports a process left over from a job, and names the one with the most memory', () => {
+  test('reports leftover processes of a job, and names the process with the most memory', () => {
     const leftOver = [
       [0, 301, 300],
       [0, 300, 4096],

@@ -119,14 +119,14 @@ describe('probe of NVIDIA GPUs', () => {
     expect(report.problem?.message).toContain('GPU 1 ');
   });
 
-  it('keeps listed GPUs next to an error about another one', async () => {
+  it('reports the listed GPUs despite an error about another GPU', async () => {
     const complaint = 'Unable to determine the device handle for GPU1: 0000:41:00.0: Unknown Error\n';
     const report = await probeNvidia(exited(15, `${complaint}${A100}`));
     expect(report).toMatchObject({ count: 1, problem: { code: 'gpu_lost' } });
     expect(report.problem?.message).toContain('GPU1: 0000:41:00.0');
   });
 
-  it('ignores a warning next to a healthy list', async () => {
+  it('ignores a warning when the list of GPUs is healthy', async () => {
     const report = await probeNvidia(exited(14, A100, 'WARNING: infoROM is corrupted at gpu 0000:07:00.0\n'));
     expect(report).toMatchObject({ count: 1, problem: undefined });
   });

@@ -158,7 +158,7 @@ describe('end of an attempt', () => {
   });
 });
 
-test('attributes processes of an adopted job to it until it has ended', async () => {
+test('attributes its processes to an adopted job until the job has ended', async () => {
   const { clock, rig, facts, watch } = openMachine({ found: job });
   facts.set(4711, { jobId: job });
   rig.apps = '4711, GPU-a, 40000';

@@ -33,7 +33,7 @@ function createFixture(maxBytes = 1_000) {
 const continuationNote = '[trainyard: this goes on from trainer.log.1; what was before that is not kept]\n';
 
 describe('log in two files', () => {
-  it('bounds the log, splits it at line ends, and reads it as one', async () => {
+  it('bounds the log, splits it at line ends, and reads both files as one log', async () => {
     const { file, disk, readAll, write } = createFixture();
     let read = '';
     for (let n = 0; n < 300; n += 1) {
@@ -113,7 +113,7 @@ describe('log in two files', () => {
     expect(new Set(announced)).toEqual(new Set([null]));
   });
 
-  it('reads from any position without moving the next one', async () => {
+  it('reads from any position without changing the position of the next read', async () => {
     const { reader, write } = createFixture();
     expect(await reader.end()).toBe(0);
     expect(await reader.read(3, 10)).toMatchObject({ from: 3, bytes: new Uint8Array() });

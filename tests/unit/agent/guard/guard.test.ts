@@ -95,7 +95,7 @@ describe('run folder', () => {
   });
 
   it.each(['', '{}', '{"jobId":"j1"}', '[]', 'null', '{"jobId":"../x","attemptId":"a1"}'])(
-    'rejects the task %j in one line',
+    'rejects the task %j with an error of one line',
     async text => {
       const run = { path: tempFolder() };
       writeFileSync(join(run.path, 'task.json'), text);
@@ -229,7 +229,7 @@ describe('runs with on_lost_contact: stop', () => {
 describe('contact record', () => {
   const contact = { sentAt: 1, timeoutMs: 120_000, graceMs: 30_000 };
 
-  it('overwrites the contact record in place without remains of a longer one', async () => {
+  it('overwrites a longer contact record in place without remains', async () => {
     const run = { path: tempFolder() };
     const file = join(run.path, 'contact.json');
     writeContact(run, { ...contact, sentAt: 123_456_789.25 });

@@ -119,7 +119,7 @@ describe('log of an attempt', () => {
     [true, []],
     [false, ['a1']],
   ])(
-    'keeps the run folder until another reader of it has finished successfully (%s)',
+    'keeps the run folder until its second reader has finished successfully (%s)',
     async (isDone, expected) => {
       const { start, leaveRun, store, runFolders, advanceUntil, clock } = createFixture();
       const reader = Promise.withResolvers<boolean>();
@@ -199,7 +199,7 @@ describe('log of an attempt', () => {
     expect(store.of('a2').text).toBe('');
   });
 
-  it('retries a log for an hour when it seems ten years old after a clock jump', async () => {
+  it('retries a log for an hour when a clock jump makes the log seem ten years old', async () => {
     const { start, state, leaveRun, store, runFolders, advanceUntil, fail, clock } = createFixture();
     leaveRun('a1');
     fail(unreachable());

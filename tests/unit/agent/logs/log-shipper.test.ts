@@ -152,7 +152,7 @@ describe('lost output', () => {
     expect(text.length + (gaps[0]?.bytes ?? 0)).toBe(fixture.printed().length);
   });
 
-  it('marks output that a fast trainer printed faster than it could be uploaded', async () => {
+  it('marks the gap when a trainer prints faster than the agent can upload', async () => {
     const fixture = createShipperFixture();
     fixture.start();
     await printLines(fixture, 1);

@@ -16,14 +16,14 @@ const createText = (overrides: Partial<LogTextOptions> = {}) =>
     ...overrides,
   });
 
-/** Takes all chunks that are due. Returns them, and their texts as one. */
+/** Takes all chunks that are due. Returns the chunks and their joined text. */
 function takeAll(text: ReturnType<typeof createText>, wanted: Wanted) {
   const chunks = [];
   for (let chunk = text.take(wanted); chunk !== null; chunk = text.take(wanted)) chunks.push(chunk);
   return { text: chunks.map(chunk => chunk.text).join(''), to: chunks.at(-1)?.to ?? null, chunks };
 }
 
-/** Returns what is sent of this output. */
+/** Returns the text that the agent sends for this output. */
 function convert(output: string | Uint8Array, wanted: Wanted, overrides: Partial<LogTextOptions> = {}) {
   const text = createText(overrides);
   text.push(Buffer.from(output));

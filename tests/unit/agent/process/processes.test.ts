@@ -29,7 +29,7 @@ const failedCommands: readonly CommandResult[] = [
 describe('this machine', () => {
   const processes = ownProcesses(process.env);
 
-  it('identifies its own process, and distinguishes a later one with the same number', async () => {
+  it('identifies its own process, and distinguishes a later process with the same pid', async () => {
     const self = await processes.identify(process.pid);
     expect(self).toEqual({ pid: process.pid, start: expect.stringMatching(/./) });
     if (self === null) return;

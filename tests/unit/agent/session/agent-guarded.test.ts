@@ -37,7 +37,7 @@ describe('refused registrations', () => {
 });
 
 describe('leaving during a job', () => {
-  it('leaves a trainer that does not stop in time to its guard', async () => {
+  it('leaves a trainer to its guard when the trainer has not stopped after 25 s', async () => {
     const { orchestrator, agent, run, exit, storedReport } = await startAgentWithJob();
     agent.leaveNow();
     expect(run.orders).toEqual(['leave_now']);

@@ -143,7 +143,7 @@ describe('rotated tokens', () => {
     const token = openTokenHolder({ kind: 'file', path });
     const { orchestrator } = await startAgentWithJob({ token });
     writeFile(folder, 'token', 'wt_2');
-    // SIGHUP does the same.
+    // The signal SIGHUP calls `reload` too.
     expect(token.reload()).toBe(true);
     expect((await nextHeartbeat(orchestrator)).token).toBe('wt_2');
   });

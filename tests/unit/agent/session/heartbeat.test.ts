@@ -5,7 +5,7 @@ import { runHeartbeat } from '../../../../agent/session/heartbeat.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Sends heartbeats and records their times. `answers` says whether each one succeeds; its last element repeats. */
+/** Sends heartbeats and records their times. `answers[i]` is true when heartbeat i succeeds. The last element repeats. */
 function startHeartbeats(answers: readonly boolean[], random = 0.5, interval = (): number => 30_000) {
   const abort = new AbortController();
   const sentAt: number[] = [];

@@ -201,7 +201,7 @@ describe('refused tokens', () => {
     expect(logLines).toEqual([]);
   });
 
-  it('waits for a new token in the file when the old one was valid before', async () => {
+  it('waits for a new token in the file when the old token was valid before', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const fixture = createFixture(openHolder({ kind: 'file', path }));

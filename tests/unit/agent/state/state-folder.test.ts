@@ -71,7 +71,7 @@ describe('stored reports', () => {
 });
 
 describe('instance id', () => {
-  it('keeps the instance id across restarts, and creates another one in each folder', () => {
+  it('keeps the instance id across restarts, and creates a new id in each folder', () => {
     const dir = tempFolder();
     const { instanceId } = openStateFolder(dir);
     expect(instanceId).toMatch(/^[0-9a-f]{24}$/);

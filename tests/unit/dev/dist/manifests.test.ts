@@ -57,7 +57,7 @@ describe('createManifests', () => {
   });
 });
 
-test('the provenance names every artifact with its hash, and says that nobody signed it', () => {
+test('names every artifact with its hash in the provenance, which states that it is unsigned', () => {
   const provenance = createProvenance([deb, image], {
     commit: 'f'.repeat(40),
     hasChanges: true,

@@ -10,7 +10,7 @@ import { makeRow } from './builders.ts';
 interface TestTrail extends AuditTrail {
   readonly rows: AuditRow[];
   grow(count: number): void;
-  // Removes the rows from this number on, and lets the database issue these numbers again.
+  // Removes the rows from `seq` on. New rows then get their numbers again.
   cut(seq: number): void;
   trimTo(seq: number): void;
 }

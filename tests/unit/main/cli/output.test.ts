@@ -99,7 +99,7 @@ describe('tables', () => {
   });
 });
 
-test('aligns facts, omits empty ones, and keeps lines of longer texts', () => {
+test('aligns facts, omits empty facts, and keeps lines of longer texts', () => {
   expect(
     factLines([
       ['Id', 'j_1'],
@@ -130,7 +130,7 @@ describe('machine-readable output', () => {
     expect(output.printed.out).toBe('x y z\t2\n');
   });
 
-  test('reports an unknown field with the known ones after the output', () => {
+  test('reports an unknown field, with the known fields, after the output', () => {
     const output = createOutput({ output: ['nmae', 'n'] });
     let failure: unknown = null;
     try {

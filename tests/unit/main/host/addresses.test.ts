@@ -53,7 +53,7 @@ test.each([
   expect(isLoopback(host)).toBe(expected);
 });
 
-test("returns the machine's addresses without link-local ones", () => {
+test("returns the machine's addresses except link-local addresses", () => {
   const addresses = ownAddresses();
   expect(addresses).toContainEqual({ address: '127.0.0.1', family: 'IPv4', interface: expect.any(String) });
   expect(addresses.filter(({ address }) => address.startsWith('fe80'))).toEqual([]);

@@ -20,7 +20,7 @@ function open(overrides: Partial<NetworkDeps> = {}) {
   const sockets = new Set<string>();
   // The protocol that each socket speaks.
   const protocolOf = new Map<string, 'http' | 'https'>();
-  // Hosts whose connections of the other protocol were closed.
+  // Hosts whose connections were closed because the protocol changed between HTTP and HTTPS.
   const closedOtherProtocol: string[] = [];
   const unavailable = new Set<string>();
   const machineAddresses: MachineAddress[] = [loopback, wired, wired6];
@@ -130,7 +130,7 @@ test('opens a socket in a new network of the machine until sharing ends', async 
   expect([...fixture.sockets]).toEqual(['127.0.0.1']);
 });
 
-test('starts with the available addresses, logs the others once and retries them', async () => {
+test('starts with the available addresses, logs unavailable addresses once and retries them', async () => {
   const fixture = open({ access: accessAt('0.0.0.0') });
   fixture.unavailable.add('192.0.2.7');
   await fixture.network.open();
@@ -197,7 +197,7 @@ describe('network with TLS', () => {
     expect(fixture.protocolOf.get('198.51.100.9')).toBe('https');
   });
 
-  test('turns TLS on and off on the open sockets and drops connections of the other protocol', async () => {
+  test('turns TLS on and off on the open sockets and drops connections with the previous protocol', async () => {
     const fixture = open({ access: accessAt('0.0.0.0') });
     await fixture.network.open();
     const change = await fixture.network.change(accessAt('0.0.0.0', true));

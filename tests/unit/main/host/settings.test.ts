@@ -11,7 +11,7 @@ import { openFolder } from '../../../support/fleet-bench.ts';
 const off = { enabled: false, gpus: null, trainer: null, work_dir: null };
 const caller = { actor: { type: 'admin', id: 'ada', address: null }, isHere: true } as const;
 
-// Replace a dependency, for example by one that fails.
+// Functions that replace a dependency, for example with a failing one.
 interface Overrides {
   readonly note?: () => Promise<void>;
   readonly certificate?: () => Promise<void>;

@@ -25,7 +25,7 @@ test('names a row by its worker, status and GPUs', () => {
   expect(rowName(t, workerView({ gpu_count: 0 }))).toBe('Worker rig-1: idle, no GPU');
 });
 
-test('shows who drained a worker and why, translates other reasons and omits unknown ones', () => {
+test('shows who drained a worker and why, translates other reasons and omits unknown reasons', () => {
   const drain = { reason: 'new card', by: 'ada', since: '2026-03-01T12:00:00.000Z', deadline: null };
   const draining = workerView({ status: 'draining', status_reason: 'new card', drain });
   expect(reasonText(t, draining)).toBe('by ada: new card');
@@ -66,7 +66,7 @@ test('describes each GPU problem together with the detail from the rig', () => {
   expect(troubleTexts(t, workerView())).toEqual([]);
 });
 
-test('translates every worker event and shows unknown ones unchanged', () => {
+test('translates every worker event and shows unknown events unchanged', () => {
   for (const type of WorkerEventType.options) expect(eventText(t, type)).not.toContain('worker.');
   expect(eventText(t, 'worker.teleported')).toBe('worker.teleported');
   expect(eventText(t, 'job.created')).toBe('job.created');

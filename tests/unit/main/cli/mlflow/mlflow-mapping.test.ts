@@ -80,7 +80,7 @@ describe('params of a config', () => {
     });
   });
 
-  it('lists nested values and the dataloader by their paths, and cuts long ones', () => {
+  it('lists nested values and the dataloader by their paths, and cuts long values', () => {
     const params = toParams({ a: [{ b: 'x'.repeat(7_000) }], c: [1, 2] }, [{ id: 'set' }]);
     expect(params).toEqual([
       { key: 'a.0.b', value: 'x'.repeat(limits.paramValue) },

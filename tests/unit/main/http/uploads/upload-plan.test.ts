@@ -65,7 +65,7 @@ describe('planUpload', () => {
   });
 });
 
-test('returns the first checksum that does not match, and ignores missing ones', () => {
+test('returns the first checksum that does not match, and ignores missing checksums', () => {
   const computed = { sha256: 'a', md5: 'b', crc32: 'c' };
   expect(findMismatch({}, computed)).toBeNull();
   expect(findMismatch({ sha256: 'a', crc32: 'c' }, computed)).toBeNull();

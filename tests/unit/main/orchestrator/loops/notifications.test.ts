@@ -70,7 +70,7 @@ describe('notifications', () => {
     expect(deliveries()).toHaveLength(1);
   });
 
-  test('notifies about a silent worker, but not about one that disconnected', async () => {
+  test('notifies about a silent worker, but not about a disconnected worker', async () => {
     const { fleet, titles } = await openNotified(['worker_lost']);
     const [silentRig, disconnectedRig] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
     await fleet.orchestrator.workers.disconnect(disconnectedRig.id);

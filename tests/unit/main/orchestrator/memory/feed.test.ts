@@ -97,7 +97,7 @@ describe('subscribing to the feed', () => {
     expect(reader.received).toEqual(['reset 0']);
   });
 
-  test('delivers nothing after a reader unsubscribes, and keeps the others', () => {
+  test('delivers nothing to an unsubscribed reader, and keeps the other readers', () => {
     const feed = makeFeed();
     const [leaving, staying] = [makeReader(), makeReader()];
     const end = feed.subscribe(0, leaving);
@@ -203,7 +203,7 @@ describe('readers that throw', () => {
     reset: () => {},
   });
 
-  test('logs and removes a reader that throws, and keeps the others', () => {
+  test('logs and removes a reader that throws, and keeps the other readers', () => {
     const feed = makeFeed();
     const received: unknown[] = [];
     const healthy = makeReader();

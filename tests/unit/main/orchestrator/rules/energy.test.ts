@@ -63,7 +63,7 @@ describe('GPU time by day', () => {
     );
   });
 
-  test('ignores a span that ends before it starts, and one that ends at midnight', () => {
+  test('ignores a span that ends before it starts, and a span that ends at midnight', () => {
     const days = new Map<number, number>();
     addSpan(days, { startedAt: 5, endedAt: 1, gpus: 1 }, 0, 1);
     addSpan(days, { startedAt: dayMs - 1, endedAt: dayMs, gpus: 1 }, 0, 1);

@@ -15,7 +15,7 @@ test('covers the last 24 hours by default', () => {
   expect(valueOf(timelineRange({ ...unset, from: now - 5 }, now))).toEqual({ from: now - 5, to: now });
 });
 
-test('refuses an empty or reversed range, and one of more than 366 days', () => {
+test('refuses an empty range, a reversed range, and a range of more than 366 days', () => {
   const refusal = { code: 'invalid_request' };
   expect(refusalOf(timelineRange({ from: 7, to: 7 }, now))).toEqual(refusal);
   expect(refusalOf(timelineRange({ from: now, to: null }, now))).toEqual(refusal);

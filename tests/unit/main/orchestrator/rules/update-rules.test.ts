@@ -103,7 +103,7 @@ describe('plan of updates', () => {
     expect(planActions([makeUpdating('a', { state: 'restarting' }), makeUpdating('b')])).toEqual([]);
   });
 
-  test('keeps jobs from a busy worker, and starts idle ones first', () => {
+  test('offers no jobs to a busy worker, and starts the update of idle workers first', () => {
     expect(planActions([makeUpdating('a', {}, { isBusy: true }), makeUpdating('b')])).toEqual([
       'wait a',
       'start b',
@@ -119,7 +119,7 @@ describe('plan of updates', () => {
     expect(planActions([makeUpdating('a', { when: 'now' }, { isBusy: true })])).toEqual(['start a']);
   });
 
-  test('stops the others after a failure, but not those of another request', () => {
+  test('stops the remaining updates of a request after a failure, but no updates of another request', () => {
     const otherRequest = makeUpdating('c', { request: UpdateId.parse('u_other') });
     const plan = planUpdates([makeUpdating('a', { state: 'failed' }), makeUpdating('b'), otherRequest], 0);
     expect(plan).toEqual([

@@ -251,7 +251,7 @@ test('rolls back only the failing command, without event or effect', async () =>
   expect(seqsOf(fleet.events).slice(before)).toEqual([before + 1, before + 2]);
 });
 
-test('removes a reader that throws and keeps the others', async () => {
+test('removes a reader that throws and keeps the other readers', async () => {
   const fleet = await openFleet();
   let calls = 0;
   fleet.orchestrator.lifecycle.follow(null, () => {

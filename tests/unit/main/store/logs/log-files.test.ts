@@ -400,7 +400,7 @@ describe('a log that spans several files', () => {
     expect(questions).toBe(3);
   });
 
-  test('continues in the last intact file when the next one was cut off at its creation', async () => {
+  test('continues in the last intact file when the next file was cut off at its creation', async () => {
     const folder = openFolder();
     const first = openLogs(folder, { perAttempt: 4 * MiB });
     const end = await appendChunks(first, 30);

@@ -74,7 +74,7 @@ test('reports no state before the stream is open', () => {
   expect(second.messages).toEqual([{ kind: 'heard' }]);
 });
 
-test('sends nothing to a tab that left and closes the stream after the last one', () => {
+test('sends nothing to a tab that left, and closes the stream when the last tab leaves', () => {
   const hub = createTestHub();
   const [first, second] = [createTab(), createTab()];
   hub.receive(first, join);
@@ -88,7 +88,7 @@ test('sends nothing to a tab that left and closes the stream after the last one'
   expect(openedStreams[0]?.isClosed).toBe(true);
 });
 
-test('opens a new stream for a tab that joins after the last one left', () => {
+test('opens a new stream for a tab that joins after all tabs left', () => {
   const hub = createTestHub();
   const [first, second] = [createTab(), createTab()];
   hub.receive(first, join);

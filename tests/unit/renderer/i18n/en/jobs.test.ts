@@ -104,7 +104,7 @@ describe('the job filter', () => {
     expect(matches('cuda', { ...failed, status: 'pending' })).toBe(false);
   });
 
-  it('adds a state to the filter text and removes one already there', () => {
+  it('adds a state to the filter text, and removes a state that the text contains', () => {
     expect(withState('user:ci "a b"', 'failed')).toBe('state:failed user:ci "a b"');
     expect(withState('state:failed user:ci state:running', 'pending')).toBe(
       'state:pending,running,failed user:ci',
@@ -355,7 +355,7 @@ describe('the queue', () => {
     ]);
   });
 
-  it('skips jobs that left the queue and moves the others up', () => {
+  it('skips jobs that left the queue and moves the remaining jobs up', () => {
     const jobs = [job('a', { status: 'running' }), job('b'), job('c', { approval: 'wanted' }), job('d')];
     expect(idsWithPlaces(jobs, ['a', 'gone', 'b', 'c', 'd'])).toEqual(['b 1', 'd 2']);
   });

@@ -56,7 +56,7 @@ describe('whyNoneDiffers', () => {
   });
 });
 
-test('onlyDifference names a key only if no other one differs and every config is known', () => {
+test('onlyDifference names a key only if no other key differs and every config is known', () => {
   const only = (...runs: Run[]): string | null => onlyDifference(runs, variedKeys(runs));
   const first = run('j_1', {}, { lr: 1, rank: 8 });
   expect(only(first, run('j_2', {}, { lr: 2, rank: 8 }))).toBe('lr');

@@ -90,7 +90,7 @@ describe('the dataset search', () => {
     expect(names(views, text)).toEqual(expected);
   });
 
-  test('finds a dataset by one of its older versions', () => {
+  test('finds a dataset by an older version', () => {
     const old = view({ id: 3, version: 'beef'.padEnd(64, '0') });
     expect(names([view({ id: 4, newest: true }), old], 'beef')).toEqual(['photos of ada']);
   });

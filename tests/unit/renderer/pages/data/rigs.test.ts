@@ -23,7 +23,7 @@ const fleet = new Map(
 );
 const unregistered = workerView({ id: workerId('new'), name: 'new', registered_at: null });
 
-test('names the rigs that have a version, and the registered ones that do not', () => {
+test('names the rigs that have a version, and the registered rigs without it', () => {
   const all = new Map([...fleet, [unregistered.id, unregistered]]);
   expect(rigsWith(dataset({ workers: ['rig-2'], workers_count: 1 }), all)).toEqual({
     names: ['rig-2'],

@@ -21,7 +21,7 @@ test('lowestLoss compares only evaluation losses if at least two jobs report one
   expect(lowestLoss([evaluated('j_1', 0.01), ...trained])).toBe('j_3');
 });
 
-test('bestLossOf returns the best loss, or the last one of a job without a curve', () => {
+test('bestLossOf returns the best loss, or the last loss of a job without a curve', () => {
   expect(bestLossOf({ loss: 3, best_loss: 2 })).toBe(2);
   expect(bestLossOf({ loss: 3 })).toBe(3);
   expect([bestLossOf({ step: 1 }), bestLossOf(null)]).toEqual([null, null]);

@@ -22,7 +22,7 @@ test('prefers the job that a job retries, even if it is not in memory', () => {
   expect(previousRun(job(5, { retry_of: 'j_9' }), [job(4)])).toBe('j_9');
 });
 
-test('skips jobs of the same sweep, but not those of an earlier one', () => {
+test('skips jobs of the same sweep, but not jobs of an earlier sweep', () => {
   const ofSweep = (n: number, group: string | null) => job(n, { group, sweep: { lr: n } });
   expect(previousRun(ofSweep(3, 'b'), [ofSweep(1, 'a'), ofSweep(2, 'b')])).toBe('j_1');
   expect(previousRun(ofSweep(3, null), [ofSweep(2, null)])).toBe('j_2');

@@ -33,7 +33,7 @@ async function retry(fleet: Fleet, id: JobId): Promise<JobId> {
   return retried.jobId;
 }
 
-describe('a job after another one', () => {
+describe('a job with a parent job', () => {
   test('starts when its parent completes, and not before', async () => {
     const { fleet, rig, parent, child } = await openPair();
     await fleet.addIdleWorker();

@@ -8,7 +8,7 @@ const takeoverMs = 160_000;
 // The clock of a test fleet starts at 12:00.
 const takeoverTime = '2026-01-01T12:02:40.000Z';
 
-/** Creates a job that was taken over from a silent worker and runs on another one. */
+/** Creates a job that a second worker took over from a silent worker and now runs. */
 async function openTakenOver(protocol: 1 | 2 = 2) {
   const fleet = await openFleet();
   const former = await fleet.addIdleWorker({ agent: { protocol } });

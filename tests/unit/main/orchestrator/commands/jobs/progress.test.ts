@@ -76,7 +76,7 @@ test.each(['completed', 'failed', 'cancelled'] as const)(
   },
 );
 
-test('publishes no figures of an ended attempt for the next one', async () => {
+test('publishes no figures of an ended attempt for the next attempt', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

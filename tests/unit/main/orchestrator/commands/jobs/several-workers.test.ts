@@ -101,7 +101,7 @@ describe('the dispatch of a job on two workers', () => {
 });
 
 describe('the start of the trainers', () => {
-  test('waits until all workers are ready, and then sends the address of the first one to all of them', async () => {
+  test('waits until all workers are ready, and then sends the address of the first worker to all workers', async () => {
     const { fleet, first, second, jobId } = await offerToPair();
     for (const rig of [first, second]) valueOf(await rig.report(jobId, 'starting'));
     valueOf(await second.report(jobId, 'starting', ready('10.0.0.2')));
@@ -137,7 +137,7 @@ describe('the start of the trainers', () => {
 });
 
 describe('one of two workers ends', () => {
-  test('completes the job when the first worker completes, and frees the other after its own end', async () => {
+  test('completes the job when the first worker completes, and frees the second worker after its own end', async () => {
     const { fleet, first, second, jobId } = await runPair();
     valueOf(await first.report(jobId, 'completed', { exit_code: 0 }));
     expect(fleet.job(jobId).status).toBe('completed');

@@ -34,7 +34,7 @@ describe('ordering machines', () => {
     expect(pools.pool().open).toEqual({ launches: 0, waiting: 0, joined: 0, gpus: 0 });
   });
 
-  test('gives a machine the next job that fits, even if it was ordered for another one', async () => {
+  test('gives a machine the next job that fits, even if the machine was ordered for another job', async () => {
     const pools = await openPool({ max_launches: 1 });
     const { fleet, memory } = pools;
     const first = await fleet.submit(oneGpu);
@@ -154,7 +154,7 @@ describe('limits of pools', () => {
 });
 
 describe('a warm pool', () => {
-  test('keeps an idle machine, and orders another one when a job takes it', async () => {
+  test('keeps an idle machine, and orders a new machine when a job takes it', async () => {
     const pools = await openPool({ warm: 1, wall_time_s: 600_000 });
     const { fleet, memory } = pools;
     await fleet.clock.advance(20 * minuteMs);

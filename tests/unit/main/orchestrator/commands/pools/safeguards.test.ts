@@ -80,7 +80,7 @@ describe('a launch that waits after a temporary refusal', () => {
     return pools;
   };
 
-  test('ends the launch when the hours of the pool end, and orders another one when they begin', async () => {
+  test('ends the launch when the hours of the pool end, and orders a new launch when they begin', async () => {
     // The clock of the tests starts at 12:00.
     const pools = await openRefused({ hours: { from: '11:00', to: '12:01' } });
     const { memory, fleet } = pools;

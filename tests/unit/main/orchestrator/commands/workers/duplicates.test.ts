@@ -66,7 +66,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
   });
 
   test.each([presenceMs, presenceMs + 1, 119_999])(
-    'accepts the other instance when the first was silent for %d ms',
+    'accepts a second instance when the first was silent for %d ms',
     async ms => {
       const { fleet, rig } = await openWithFirst();
       await fleet.clock.advance(ms);
@@ -76,7 +76,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
     },
   );
 
-  test('treats the accepted instance as the first one from then on', async () => {
+  test('treats the second instance as the first one after it is accepted', async () => {
     const { fleet, rig } = await openWithFirst();
     await fleet.clock.advance(presenceMs);
     await rig.register(otherAgent);
@@ -87,7 +87,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
   test.each<[string, 'goodbye' | 'silence']>([
     ['disconnected', 'goodbye'],
     ['is offline', 'silence'],
-  ])('accepts the other instance once the first %s', async (_case, reason) => {
+  ])('accepts a second instance once the first %s', async (_case, reason) => {
     const { fleet, rig } = await openWithFirst();
     if (reason === 'goodbye') await rig.disconnect();
     else await fleet.clock.advance(120_000);
@@ -95,7 +95,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
     expect(rig.view()).toMatchObject({ status: 'idle', duplicate: null });
   });
 
-  test('ends the attempt of the first instance when the other one registers without the job', async () => {
+  test('ends the attempt of the first instance when a second instance registers without the job', async () => {
     const { fleet, rig } = await openWithFirst();
     const job = await fleet.runJob(rig, { max_retries: 0 });
     await fleet.clock.advance(presenceMs);
@@ -114,7 +114,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
     expect(refusalOf(second).code).toBe('duplicate_registration');
   });
 
-  test('accepts the other instance after a restart while the first has not been in contact yet', async () => {
+  test('accepts a second instance after a restart if the first has not reconnected yet', async () => {
     const { fleet, rig } = await openWithFirst();
     await fleet.restart({ crash: true });
     await rig.connect(otherAgent);

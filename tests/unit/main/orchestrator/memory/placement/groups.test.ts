@@ -26,7 +26,7 @@ describe('choosing the workers of a job that needs two', () => {
     });
   });
 
-  test('takes two workers of one kind rather than the smallest ones', () => {
+  test('takes two workers of one kind rather than the two smallest workers', () => {
     const rigs = [
       makeMultiNodeWorker(1, { vramGb: 24 }),
       makeMultiNodeWorker(2, { vramGb: 80 }),

@@ -116,7 +116,7 @@ describe('wouldPlace', () => {
 });
 
 describe('choosing the worker', () => {
-  test('places a job on the smallest fitting worker, and the first of equal ones', () => {
+  test('places a job on the smallest fitting worker, and on the first of equal workers', () => {
     const index = makeIndex(
       [makeWaitingJob(1)],
       [makeIdleWorker(1, { gpuCount: 8 }), makeIdleWorker(3), makeIdleWorker(2)],
@@ -330,7 +330,7 @@ const jobsInOrder = ({ jobs, usersAtLimit }: Model): readonly WaitingJob[] =>
     .filter(({ user }) => !usersAtLimit.has(user))
     .toSorted((a, b) => b.level - a.level || a.order - b.order);
 
-// The properties of a worker that matter for the choice. Workers with the same ones are interchangeable.
+// The properties of a worker that matter for the choice. Workers with equal properties are interchangeable.
 const choiceCriteria = (model: Model, id: WorkerId | undefined, due: WaitingJob): unknown => {
   const chosen = id && model.workers.get(id);
   if (!chosen) return undefined;
@@ -425,7 +425,7 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
     }),
   },
   {
-    // Places jobs until none fits. No job may overtake another one of the same user and shape.
+    // Places jobs until none fits. No job may overtake an earlier job of the same user and shape.
     weight: 1,
     arbitrary: fc.constant<Step>((model, index) => {
       for (let next = expectNext(model, index); next !== null; next = expectNext(model, index)) {

@@ -127,7 +127,7 @@ test('requests the whole range once', async () => {
   expect(queries).toEqual(['?points=400']);
 });
 
-test('requests a zoomed range together with the whole one and keeps the positions of the other attempts', async () => {
+test('requests a zoomed range together with the whole range and keeps the positions of the other attempts', async () => {
   const part = { ...whole, attempts: whole.attempts.slice(1, 2) };
   const { result, queries } = await readWith([5, 10], [whole, part]);
   expect(queries).toEqual(['?points=50', '?from_step=5&to_step=10&points=400']);

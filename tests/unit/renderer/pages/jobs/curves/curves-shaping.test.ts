@@ -51,7 +51,7 @@ test('aligns lines on one axis, without gaps at positions that only others have'
   expect(leftOut).toBe(0);
 });
 
-test('draws a band for thinned points and the raw curve behind a smoothed one', () => {
+test('draws a band for thinned points and the raw curve behind a smoothed curve', () => {
   const thinned = lineOf([dot(1, 2, { count: 5, min: 1, max: 4 }), dot(2, 6)]);
   const { columns } = align([thinned], { smoothing: 0.5, isLog: false });
   expect(columns).toEqual([

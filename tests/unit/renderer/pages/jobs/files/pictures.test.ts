@@ -86,7 +86,7 @@ test('reads a limited number of pictures at a time and starts the next after a f
   expect(keysRead()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('reads a picture with several subscribers once and reports it immediately to later ones', async () => {
+test('reads a picture with several subscribers once and reports it immediately to later subscribers', async () => {
   const first = subscribe(picture('a'));
   subscribe(picture('a'));
   await complete(0);
@@ -112,7 +112,7 @@ test('aborts the read of a released picture and starts the next', async () => {
   expect(openUrls.size).toBe(0);
 });
 
-test('keeps the pictures that were released last and revokes the URLs of others', async () => {
+test('keeps the pictures that were released last and revokes the URLs of earlier pictures', async () => {
   const subscriptions = ['a', 'b', 'c'].map(key => subscribe(picture(key)));
   await complete(0);
   await complete(1);
