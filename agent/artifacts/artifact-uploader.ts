@@ -154,7 +154,7 @@ function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
       const isUnhurried = ending === null && !hasty.signal.aborted;
       return isUnhurried ? which : 'checkpoints';
     },
-    /** Returns the signal that ends a pause. It leaves out signals that have fired, because they would end every pause at once. */
+    /** Returns the signal that ends a pause. It leaves out signals that have fired, because they would end every pause immediately. */
     pauseSignal(): AbortSignal {
       if (trainerEnded.signal.aborted) return signal;
       return hasty.signal.aborted ? untilTrainerEnds : untilHasty;

@@ -67,7 +67,7 @@ const stepOptions = ({ count }: Nodes): readonly string[] => [
 const firstRankFile = 'first-rank.pid';
 
 /**
- * Starts the step, and is what the guard stops. srun answers SIGTERM by killing all tasks at once, so it runs in a session of its
+ * Starts the step, and is what the guard stops. srun answers SIGTERM by killing all tasks immediately, so it runs in a session of its
  * own, gets SIGINT when the guard stops this process, and passes that on. When the guard has killed this process, the watcher ends srun,
  * which kills the tasks on all nodes. Descriptors 8 and 9 are pipes for the output of the first node, because the guard's own may be
  * sockets, which no other process can open.

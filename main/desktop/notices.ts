@@ -48,7 +48,7 @@ export interface DesktopNotification extends Pick<Notice, 'fleet'> {
   readonly page: string;
 }
 
-/** If more notifications than this are due at once, one summary replaces them. */
+/** If more notifications than this are due together, one summary replaces them. */
 const maxAlone = 2;
 const maxWhy = 200;
 

@@ -62,7 +62,7 @@ export interface Core extends EligibilityContext {
   readonly later: (ms: number, command?: (tx: Tx) => void) => void;
   /** Makes the health loop check again within this time, because there is a new deadline. */
   readonly lookWithin: (ms: number) => void;
-  /** Delivers new notifications at once. */
+  /** Delivers new notifications immediately. */
   readonly deliverSoon: () => void;
   /** Whether the engine of a pool answers. */
   readonly contactOf: ContactOf;

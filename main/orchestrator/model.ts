@@ -463,7 +463,7 @@ export interface Session {
 /** Settings of the queue, as set by people. */
 export interface QueueSettings {
   readonly pause: { readonly note: string | null; readonly by: string; readonly since: WallMs } | null;
-  /** Maximum number of jobs that run at once; null for no limit. */
+  /** Maximum number of jobs that run at the same time; null for no limit. */
   readonly maxRunning: number | null;
   /** The same per user. */
   readonly maxRunningPerUser: number | null;
@@ -476,7 +476,7 @@ export interface QueueSettings {
   readonly approvalFor: readonly string[];
   /** GPUs that a job may use on the orchestrator's own machine; null for all. */
   readonly maxLocalGpus: number | null;
-  /** Maximum number of jobs at once on the orchestrator's own machine; null for no limit. */
+  /** Maximum number of jobs at the same time on the orchestrator's own machine; null for no limit. */
   readonly maxLocalJobs: number | null;
 }
 

@@ -58,7 +58,7 @@ export function cooldownOf(worker: Worker, times: SettleTimes, wasStopped: boole
 /** It starts its trainer whatever the response to `starting` is, so an attempt that was given up resumes. */
 export const resumesGivenUpAttempts = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
-/** A clean end of its stream makes it register again at once, and report what it runs. No other message does. */
+/** A clean end of its stream makes it register again immediately, and report what it runs. No other message does. */
 export const registersWhenStreamEnds = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
 /** It reports the end of a job that it must abandon as the end of its next job, so that one has to wait. */

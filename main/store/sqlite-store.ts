@@ -43,7 +43,7 @@ export interface StoreDeps {
   /** Dates the rows of the audit trail; without it, each row keeps the time passed in. */
   readonly time?: TrustedTime;
   /**
-   * Called once when the state on disk is unknown (failed fsync, damage). The process must exit at once, and pending calls stay
+   * Called once when the state on disk is unknown (failed fsync, damage). The process must exit immediately, and pending calls stay
    * unanswered. Nothing is stored afterwards.
    */
   readonly onFatal: (cause: unknown) => void;

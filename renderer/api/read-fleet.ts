@@ -74,7 +74,7 @@ type ListRead<T> =
   | { readonly ok: false; readonly failure: CallFailure };
 
 /**
- * Calls without validation of the rows: `checkedRows` validates them in slices, because checking 5,000 rows at once
+ * Calls without validation of the rows: `checkedRows` validates them in slices, because checking 5,000 rows together
  * would block scrolling for a quarter of a second.
  */
 const uncheckedWorkers = {

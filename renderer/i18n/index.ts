@@ -16,7 +16,7 @@ export const pseudo = 'pseudo';
 
 type Catalog = Readonly<Record<string, string>>;
 
-/** The texts of a language. Only those of the first page load at once. */
+/** The texts of a language. Only those of the first page load immediately. */
 interface Catalogs {
   readonly firstPage: () => Promise<Catalog>;
   readonly all: () => Promise<Catalog>;

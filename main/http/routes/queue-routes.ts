@@ -208,7 +208,7 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
   });
 }
 
-/** Reads about many jobs at once. */
+/** Calls that read facts about many jobs. */
 function mountJobReads(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.waiting, ({ caller }) => accept(waitingReply(orchestrator, onlyUserOf(caller))));
   router.answer(queueApi.configValues, ({ query: { jobs, keys = null }, caller, request }) => {

@@ -61,7 +61,7 @@ function dispatch(core: Core, tx: Tx): number {
   return dispatched;
 }
 
-/** Whether a worker would take a new job at once. Dispatches first, because the jobs that already wait go first. */
+/** Whether a worker would take a new job immediately. Dispatches first, because the jobs that already wait go first. */
 export function isTakenAtOnce(core: Core, tx: Tx, createJob: () => PendingJob): boolean {
   dispatch(core, tx);
   return core.jobQueue.takerFor(core, tx, createJob()) !== null;

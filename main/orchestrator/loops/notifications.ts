@@ -30,7 +30,7 @@ const searchedFiles = 50;
 
 export interface NotificationLoop {
   start(): void;
-  /** Delivers what is due at once. */
+  /** Delivers due notifications immediately. */
   deliverNow(): void;
   stop(): void;
 }
@@ -117,7 +117,7 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
 
   return {
     start() {
-      // Not at once: links need the address of the server, which does not listen yet.
+      // Not immediately: links need the address of the server, which does not listen yet.
       cancelDelivery = core.clock.after(minLookMs, deliver);
     },
     deliverNow: deliver,

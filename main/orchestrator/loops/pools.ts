@@ -17,7 +17,7 @@ const maxOrphanSightings = 2;
 
 export interface PoolLoop {
   readonly contactOf: ContactOf;
-  /** Looks at once: a pool was created or changed. */
+  /** Checks the pools immediately, because one was created or changed. */
   lookNow(): void;
   stop(): void;
 }

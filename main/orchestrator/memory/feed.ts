@@ -13,7 +13,7 @@ export interface Pace {
 export interface FeedReader {
   event(event: StoredEvent): void;
   reset(seq: number): void;
-  /** If absent, the reader receives all past events at once. */
+  /** If absent, the reader receives all past events in one batch. */
   readonly pace?: Pace | undefined;
 }
 

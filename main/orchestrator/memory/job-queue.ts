@@ -35,7 +35,7 @@ export interface JobQueue {
    * limit.
    */
   next(context: EligibilityContext, read: Read): Placement | null;
-  /** The worker that would get this job at once if it were queued now, behind the jobs already placed; null for none. */
+  /** The worker that would get this job immediately if it were queued now, behind the jobs already placed; null for none. */
   takerFor(context: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
   /** Jobs that only wait for a worker, in the order of the queue, at most `limit` of each shape. Empty while the queue is paused. */
   waiting(context: EligibilityContext, read: Read, limit: number): readonly QueuedJob[];

@@ -16,7 +16,7 @@ const growth = 1.05;
 /** Returns true if new points with these keys may change the best loss. `before` and `after` are numbers of points. */
 export function isBestLossDue(keys: Iterable<string>, before: number, after: number): boolean {
   const losses = [...keys].filter(key => lossKeys.some(each => each === key));
-  // Evaluations are rare, so each of them counts at once.
+  // Evaluations are rare, so each of them may change the best loss immediately.
   if (losses.some(key => key !== trainingKey)) return true;
   const stage = (count: number): number => Math.floor(Math.log(count + 1) / Math.log(growth));
   return losses.length > 0 && stage(after) > stage(before);

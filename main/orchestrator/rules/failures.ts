@@ -50,7 +50,7 @@ export const backoffMs = (retriesUsed: number): number => firstBackoffsMs[retrie
  */
 const externalCauses: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted']);
 
-/** Whether the attempt failed because of its worker. Another worker can then take the job at once. */
+/** Whether the attempt failed because of its worker. Another worker can then take the job immediately. */
 export const isWorkerLoss = (cause: FailureCause | null): boolean =>
   cause !== null && externalCauses.has(cause);
 

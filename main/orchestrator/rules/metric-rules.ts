@@ -93,7 +93,7 @@ export interface Sample {
 export const maxBuckets = 2_048;
 /**
  * Number of further buckets of a full curve that waits to be merged: merging takes time, and many curves of a
- * training are full at once.
+ * training are full at the same time.
  */
 export const extraBuckets = 512;
 /** Buckets per stored page. A new value rewrites the last page only. */

@@ -52,7 +52,7 @@ export interface Gathering {
   readonly wanted: number;
 }
 
-/** Number of free workers for a job that needs several at once; null when they are enough, or when one worker has all machines. */
+/** Number of free workers for a job that needs several together; null when they are enough, or when one worker has all machines. */
 export function gatheringOf(judged: readonly Judged[], nodes: number): Gathering | null {
   const fitting = judged.filter(({ fits }) => fits);
   if (nodes === 1 || fitting.length >= nodes) return null;

@@ -31,7 +31,7 @@ export interface DemandFacts {
 export function demandFacts(core: Core, read: Read, contactOf: ContactOf): DemandFacts {
   const now = core.time.now();
   const pools = poolFacts(core, read, contactOf);
-  // The pools cannot launch more than this at once, so further jobs with the same requirements change nothing.
+  // The pools cannot launch more than this together, so further jobs with the same requirements change nothing.
   const limit = pools.reduce((sum, { pool }) => sum + pool.settings.max_launches, 0);
   const plan = planDemand(demandJobs(core, read, now, limit), pools, allowanceOf(read), now);
   return { pools, plan, now };

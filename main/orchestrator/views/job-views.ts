@@ -172,7 +172,7 @@ export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
 
 /** Number of jobs to look up one by one. Each lookup counts all jobs ahead, so for more jobs the whole queue is read once. */
 const maxSingleLookups = 8;
-/** Maximum number of jobs to read at once. Jobs further back are looked up one by one. */
+/** Maximum number of jobs to read in one query. Jobs further back are looked up one by one. */
 export const maxPositions = 100_000;
 
 /** Returns a function that finds a job's position in the queue, 1 for the next job, as of one moment. @internal */

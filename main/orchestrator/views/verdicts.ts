@@ -30,7 +30,7 @@ import {
 /** The evaluation of all workers for jobs with the same requirements. */
 export interface Verdict {
   readonly judged: readonly Judged[];
-  /** Number of workers that the job needs at once, unless one has all machines. */
+  /** Number of workers that the job needs together, unless one has all machines. */
   readonly nodes: number;
   readonly isUnsatisfiable: boolean;
   readonly someFit: boolean;

@@ -100,7 +100,7 @@ export interface SharedDeps {
 
 const heartbeatMs = 10_000;
 /**
- * The hub acknowledges each heartbeat at once. After this many missing acknowledgements, the tab treats the hub as
+ * The hub acknowledges each heartbeat immediately. After this many missing acknowledgements, the tab treats the hub as
  * dead.
  */
 const maxUnanswered = 2;

@@ -54,7 +54,7 @@ export const metersOf = ({ open, usage, settings }: PoolView): readonly Meter[] 
   { name: 'budget', used: usage.gpu_hours_today, max: settings.gpu_hours_per_day },
 ];
 
-/** 0 to 100; null without a limit. A limit of 0 is reached at once. */
+/** 0 to 100; null without a limit. A limit of 0 is always reached. */
 export function percentOf({ used, max }: Meter): number | null {
   if (max === null) return null;
   return max === 0 ? 100 : Math.min(100, (used / max) * 100);

@@ -9,7 +9,7 @@ import { inOrder } from './launch-facts.ts';
 
 /** GPU time and the reachability of engines change without events. */
 const refreshMs = 10_000;
-/** Many events at once cause one read. */
+/** Many events in a short time cause one read. */
 const settleMs = 300;
 
 /**

@@ -100,7 +100,7 @@ const longQueue = 5_000;
 /** Until an order could be read, the jobs are sorted by the server's rule. */
 const unknownOrder: Order = { ids: [], places: undefined };
 
-/** Returns the server's order of pending jobs, null until loaded, and a function that reads it at once. */
+/** Returns the server's order of pending jobs, null until loaded, and a function that reads it immediately. */
 export function useQueueOrder(): { readonly order: Order | null; readonly readAgain: () => Promise<void> } {
   const { client } = usePanel();
   const [order, setOrder] = useState<Order | null>(null);

@@ -92,7 +92,7 @@ const refusedAt: NameRefused = (outcome, index) =>
 /** Maximum length of the named configs of a batch together, because one transaction stores a copy for each job. */
 const maxCopiedText = 32_000_000;
 
-/** Submissions of different jobs at once. */
+/** Submissions of several different jobs in one call. */
 export function createBatches(core: Core, configs: Configs) {
   const entriesFor = async ({ jobs }: BatchRequest, by: Actor): Promise<Outcome<readonly Entry[]>> => {
     const { load, copied } = loadingOnce(configs);

@@ -97,7 +97,7 @@ export function createRanking<T extends Rankable>(compare: (a: T, b: T) => numbe
   return ranking;
 }
 
-/** Keys to check again, at once or at a given time. */
+/** Keys to check again, now or at a given time. */
 export interface Agenda<K> {
   add(key: K): void;
   /** Replaces the time that was set before. */

@@ -5,7 +5,7 @@ import { templatesApi } from '../../../../../protocol/templates-api.ts';
 import { useFleet, useLoaded } from '../../../../app/context.ts';
 import { useDelayedValue } from '../../../../app/use-event-reads.ts';
 
-/** Many events at once cause one read. */
+/** Many events in a short time cause one read. */
 const settleMs = 300;
 
 /** Changes when templates must be read again: after an event, after an own action, and when the stream has returned. */
