@@ -2,7 +2,7 @@
 export const join = {
   'effects.title': 'This command:',
   'effects.download':
-    'Downloads the worker from {host}: {size} for Linux x64. Other systems need Node 22.19 or newer, and download {small}.',
+    'Downloads the worker from {host}: {size} for {systems}. Other systems need Node 22.19 or newer, and download {small}.',
   'effects.download.one': 'Downloads the worker from {host}: {small}. The machine needs Node 22.19 or newer.',
   'effects.pin': 'Verifies the server by the key in the command, and the worker by its SHA-256.',
   'effects.certificate': 'Verifies the server by its certificate, and the worker by its SHA-256.',

@@ -3,7 +3,7 @@ import type { JoinKey } from '../en/join.ts';
 export const join: Readonly<Record<JoinKey, string>> = {
   'effects.title': 'Este comando:',
   'effects.download':
-    'Descarga el worker de {host}: {size} para Linux x64. Otros sistemas necesitan Node 22.19 y descargan {small}.',
+    'Descarga el worker de {host}: {size} para {systems}. Otros sistemas necesitan Node 22.19 y descargan {small}.',
   'effects.download.one': 'Descarga el worker de {host}: {small}. La máquina necesita Node 22.19.',
   'effects.pin': 'Solo acepta el servidor que tiene esta clave, y comprueba el SHA-256 del worker.',
   'effects.certificate': 'Comprueba el certificado del servidor y el SHA-256 del worker.',

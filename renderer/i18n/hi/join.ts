@@ -3,7 +3,7 @@ import type { JoinKey } from '../en/join.ts';
 export const join: Readonly<Record<JoinKey, string>> = {
   'effects.title': 'यह कमांड:',
   'effects.download':
-    '{host} से वर्कर डाउनलोड करती है: Linux x64 के लिए {size}। दूसरे सिस्टम को Node 22.19 चाहिए, और वे {small} डाउनलोड करते हैं।',
+    '{host} से वर्कर डाउनलोड करती है: {systems} के लिए {size}। दूसरे सिस्टम को Node 22.19 चाहिए, और वे {small} डाउनलोड करते हैं।',
   'effects.download.one': '{host} से वर्कर डाउनलोड करती है: {small}। मशीन पर Node 22.19 चाहिए।',
   'effects.pin': 'केवल इस कुंजी वाले सर्वर को स्वीकार करती है, और वर्कर का SHA-256 जाँचती है।',
   'effects.certificate': 'सर्वर का प्रमाणपत्र और वर्कर का SHA-256 जाँचती है।',

@@ -3,7 +3,7 @@ import type { JoinKey } from '../en/join.ts';
 export const join: Readonly<Record<JoinKey, string>> = {
   'effects.title': 'このコマンドの動作:',
   'effects.download':
-    '{host} からワーカーをダウンロードします。Linux x64 では {size} です。ほかのシステムには Node 22.19 が必要で、{small} をダウンロードします。',
+    '{host} からワーカーをダウンロードします。{systems} では {size} です。ほかのシステムには Node 22.19 が必要で、{small} をダウンロードします。',
   'effects.download.one':
     '{host} からワーカー ({small}) をダウンロードします。マシンには Node 22.19 が必要です。',
   'effects.pin': 'この鍵を持つサーバーだけを受け入れ、ワーカーの SHA-256 を検証します。',

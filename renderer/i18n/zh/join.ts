@@ -3,7 +3,7 @@ import type { JoinKey } from '../en/join.ts';
 export const join: Readonly<Record<JoinKey, string>> = {
   'effects.title': '此命令会：',
   'effects.download':
-    '从 {host} 下载工作节点程序：Linux x64 为 {size}。其他系统需要 Node 22.19，下载 {small}。',
+    '从 {host} 下载工作节点程序：{systems} 为 {size}。其他系统需要 Node 22.19，下载 {small}。',
   'effects.download.one': '从 {host} 下载工作节点程序：{small}。该机器需要 Node 22.19。',
   'effects.pin': '只接受持有此密钥的服务器，并校验工作节点程序的 SHA-256。',
   'effects.certificate': '校验服务器的证书和工作节点程序的 SHA-256。',

@@ -4,7 +4,9 @@ import Play from 'lucide-react/icons/play';
 import ShieldCheck from 'lucide-react/icons/shield-check';
 import type { AgentManifest } from '../../../../protocol/agent-api.ts';
 import { isVerifiable } from '../../../../protocol/join-line.ts';
+import { perLanguage } from '../../../i18n/formats.ts';
 import { sizeText } from '../../jobs/figures.ts';
+import { downloadsOf } from './downloads.ts';
 import type { Joining } from './join-commands.ts';
 import { useJoinT } from './texts.tsx';
 
@@ -16,25 +18,34 @@ interface EffectsProps {
 
 const icons = { download: Download, check: ShieldCheck, put: FolderDown, start: Play };
 
+const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
+
 /** Returns the text about the way in which the command verifies the download. */
 function checkKey(url: string, pin: string | null) {
   if (!isVerifiable(url)) return 'effects.hash';
   return pin === null ? 'effects.certificate' : 'effects.pin';
 }
 
+const smallText = (bytes: number | null, language: string): string =>
+  bytes === null ? '' : sizeText(bytes, language);
+
 /** Lists what a command does, for people who read this before they paste it. */
 export function Effects({ joining, programs, isService = false }: EffectsProps) {
   const t = useJoinT();
   const { url, pin, script } = joining;
-  const sizeOf = (name: string): string | null => {
-    const bytes = programs?.programs.find(each => each.name === name)?.bytes;
-    return bytes === undefined ? null : sizeText(bytes, t.language);
-  };
-  const size = sizeOf('trainyard-worker-linux-x64');
-  const small = sizeOf('trainyard-worker.mjs') ?? '';
   const { host } = new URL(url);
+  const downloads = programs === null ? null : downloadsOf(programs);
+  const small = smallText(downloads?.scriptBytes ?? null, t.language);
+  const executable = downloads?.executable ?? null;
   const download =
-    size === null ? t('effects.download.one', { host, small }) : t('effects.download', { host, size, small });
+    executable === null
+      ? t('effects.download.one', { host, small })
+      : t('effects.download', {
+          host,
+          small,
+          size: sizeText(executable.bytes, t.language),
+          systems: lists(t.language).format(executable.systems),
+        });
   const ofScript = [
     ['download', download],
     ['check', t(checkKey(url, pin))],

@@ -1,0 +1,33 @@
+import type { AgentManifest, ProgramName } from '../../../../protocol/agent-api.ts';
+
+/** The executables that the install script can choose, with the names of their systems. */
+const systems: readonly (readonly [ProgramName, string])[] = [
+  ['trainyard-worker-linux-x64', 'Linux x64'],
+  ['trainyard-worker-linux-arm64', 'Linux arm64'],
+  ['trainyard-worker-darwin-arm64', 'macOS arm64'],
+];
+
+export interface Downloads {
+  /** Size of the worker for an installed Node, in bytes; null when unknown. */
+  readonly scriptBytes: number | null;
+  /** The systems with an executable, and the size of the largest one in bytes; null for none. */
+  readonly executable: { readonly bytes: number; readonly systems: readonly string[] } | null;
+}
+
+/** Returns what the install script may download from a server that has these programs. */
+export function downloadsOf({ programs }: Pick<AgentManifest, 'programs'>): Downloads {
+  const bytesOf = (program: ProgramName): number | null =>
+    programs.find(({ name }) => name === program)?.bytes ?? null;
+  const offered = systems.flatMap(([program, system]) => {
+    const bytes = bytesOf(program);
+    return bytes === null ? [] : [{ system, bytes }];
+  });
+  const executable = {
+    bytes: Math.max(...offered.map(({ bytes }) => bytes)),
+    systems: offered.map(({ system }) => system),
+  };
+  return {
+    scriptBytes: bytesOf('trainyard-worker.mjs'),
+    executable: offered.length === 0 ? null : executable,
+  };
+}
