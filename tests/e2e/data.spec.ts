@@ -205,7 +205,7 @@ test('shows users with permissions for their own data only their datasets, and l
   await enterToken(page, token);
   await expect(rowOf(page, 'cats')).toContainText('eve');
   // Users who may not list workers do not see the names of workers here either.
-  await expect(page.getByRole('columnheader', { name: 'On rigs' })).toHaveCount(0);
+  await expect(page.getByRole('columnheader', { name: 'On workers' })).toHaveCount(0);
   await expect(rowOf(page, 'photos')).toHaveCount(0);
   await selectMenuItem(page, 'cats', 'Pin newest version');
   await expect(rowOf(page, 'cats')).toContainText('pinned');
@@ -216,7 +216,7 @@ test('says in lists, on jobs and in the submit form which rigs have the data', a
   await openTrainingRig(orchestrator, 'rig-1', { datasets: [photos.version] });
   await openTrainingRig(orchestrator, 'rig-2', { datasets: [] });
   await open(page);
-  await expect(rowOf(page, 'photos')).toContainText('1 of 2 rigs');
+  await expect(rowOf(page, 'photos')).toContainText('1 of 2 workers');
   await expect(rowOf(page, 'photos').getByTitle('On rig-1')).toHaveAttribute(
     'title',
     'On rig-1\nNot on rig-2',
@@ -226,7 +226,7 @@ test('says in lists, on jobs and in the submit form which rigs have the data', a
   const data = page.getByRole('region', { name: 'Training data' });
   await expect(data).toContainText('On rig-1');
   await page.goto(`${orchestrator.url}/jobs/new?from=${job}`);
-  await expect(page.getByText('On rig-1. Other rigs download 3 kB before the start.')).toBeVisible();
+  await expect(page.getByText('On rig-1. Other workers download 3 kB before the start.')).toBeVisible();
   await expect(page.getByRole('region', { name: 'If you submit now' })).toContainText('rig-2');
   await expectFits(page);
 });

@@ -69,7 +69,7 @@ test('shows which workers can run the job while the user changes settings in the
   await chooseConfig(page, 'dog');
   await expect(editorOf(page)).toHaveValue(text);
   await expect(forecast).toContainText('Starts now on rig-1');
-  await expect(forecast).toContainText('1 of 2 rigs fit');
+  await expect(forecast).toContainText('1 of 2 workers fit');
   await expect(forecast.getByRole('listitem').filter({ hasText: 'rig-2' })).toContainText(
     'does not have the trainer kohya',
   );

@@ -18,6 +18,10 @@ export const jobs = {
   'jobs.best.compare': 'Best loss of the group {group}. Compare its jobs.',
   'jobs.bestLoss.what':
     'Lowest evaluation loss, or else the lowest mean training loss over a tenth of an attempt',
+  'jobs.bestLoss.short.evaluation': 'evaluation',
+  'jobs.bestLoss.short.training': 'mean',
+  'jobs.bestLoss.short.last': 'last',
+  'jobs.detail.by': 'by {user}',
   'jobs.bestLoss.evaluation': 'Lowest evaluation loss',
   'jobs.bestLoss.training': 'Lowest mean training loss over a tenth of an attempt',
   'jobs.bestLoss.last': 'Last loss; there is no curve',

@@ -72,7 +72,7 @@ export const submit = {
   'submit.memory': 'Needs {needed} GB per GPU',
   'submit.memoryOf': 'Needs {needed} of {total} GB per GPU on {worker}',
   'submit.tooSmall': 'It may run out of memory.',
-  'submit.rigs': '{fitting, number} of {count, plural, one {# rig} other {# rigs}} fit',
+  'submit.rigs': '{fitting, number} of {count, plural, one {# worker fits} other {# workers fit}}',
   'submit.rigs.later': '{count, plural, one {# more when it is back} other {# more when they are back}}',
   'submit.rig.free': 'fits and is free',
 } as const satisfies Readonly<Record<string, string>>;

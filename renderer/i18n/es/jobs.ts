@@ -20,6 +20,10 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.best.compare': 'Mejor loss del grupo {group}. Comparar sus trabajos.',
   'jobs.bestLoss.what':
     'El menor loss de evaluación o, si no hay, la menor media del loss de entrenamiento en una décima parte de un intento',
+  'jobs.bestLoss.short.evaluation': 'evaluación',
+  'jobs.bestLoss.short.training': 'media',
+  'jobs.bestLoss.short.last': 'última',
+  'jobs.detail.by': 'de {user}',
   'jobs.bestLoss.evaluation': 'El menor loss de evaluación',
   'jobs.bestLoss.training': 'La menor media del loss de entrenamiento en una décima parte de un intento',
   'jobs.bestLoss.last': 'Último loss; no hay curva',

@@ -76,7 +76,7 @@ export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
                   <State name={shownState(run.job)} />
                 </td>
                 <td className="compare-number">
-                  {bestLossOf(run.job.progress) === null ? '–' : <BestLoss job={run.job} />}
+                  {bestLossOf(run.job.progress) === null ? '–' : <BestLoss job={run.job} showsKind />}
                 </td>
                 {keys.map(key => (
                   <td key={key} className="mono" translate="no">

@@ -1,17 +1,29 @@
 import type { JobView } from '../../../protocol/job.ts';
-import { type Translator, useT } from '../../i18n/index.ts';
+import { useT } from '../../i18n/index.ts';
 import { bestLossOf } from './best.ts';
 import { figure } from './figures.ts';
 
+interface BestLossProps {
+  readonly job: JobView;
+  /** Whether a word after the figure says which loss it is. The lowest mean may be above the last loss. */
+  readonly showsKind?: boolean;
+}
+
 /** The best loss of a job; its title says which loss it is. */
-export function BestLoss({ job: { progress } }: { readonly job: JobView }) {
+export function BestLoss({ job: { progress }, showsKind = false }: BestLossProps) {
   const t = useT();
   const loss = bestLossOf(progress);
   if (loss === null) return null;
-  return <span title={titleOf(progress?.best_loss_key, t)}>{figure(loss, t.language)}</span>;
+  const kind = kindOf(progress?.best_loss_key);
+  return (
+    <span title={t(`jobs.bestLoss.${kind}`)}>
+      {figure(loss, t.language)}
+      {showsKind && <span className="muted"> {t(`jobs.bestLoss.short.${kind}`)}</span>}
+    </span>
+  );
 }
 
-function titleOf(key: string | undefined, t: Translator): string {
-  if (key === undefined) return t('jobs.bestLoss.last');
-  return t(key === 'loss' ? 'jobs.bestLoss.training' : 'jobs.bestLoss.evaluation');
+function kindOf(key: string | undefined) {
+  if (key === undefined) return 'last';
+  return key === 'loss' ? 'training' : 'evaluation';
 }

@@ -87,6 +87,7 @@ export function JobDetailPage({ id }: { readonly id: string }) {
         <div className="job-title">
           <h1>{shownName(job)}</h1>
           <State name={shownState(job)} />
+          <span className="muted">{t('jobs.detail.by', { user: job.user })}</span>
           <span className="muted mono">{job.id}</span>
         </div>
         <HeaderActions job={job} />

@@ -150,7 +150,10 @@ function figuresOf(job: JobView, t: Translator): readonly Fact[] {
   const candidates: readonly (readonly [string, ReactNode])[] = [
     [t('jobs.fact.eta'), eta === undefined || status !== 'running' ? undefined : duration(eta, t.language)],
     [t('jobs.fact.loss'), loss === undefined ? undefined : <Loss key="loss" job={job} />],
-    [t('jobs.fact.bestLoss'), bestLossOf(progress) === null ? undefined : <BestLoss key="best" job={job} />],
+    [
+      t('jobs.fact.bestLoss'),
+      bestLossOf(progress) === null ? undefined : <BestLoss key="best" job={job} showsKind />,
+    ],
     [t('jobs.fact.speed'), pace === undefined ? undefined : speed(pace, t)],
     [t('jobs.fact.epoch'), epoch === undefined ? undefined : number(epoch)],
     [t('jobs.fact.rate'), rate === undefined ? undefined : number(rate)],

@@ -52,9 +52,9 @@ test('shortens many names', () => {
 
 test('says where a version is, and how much the other rigs download', () => {
   expect(placesText(dataset({ workers: [], workers_count: 0 }), t)).toMatch(
-    /^On no rig yet: the rig downloads 12 GB before the start\.$/,
+    /^On no worker yet: the worker downloads 12 GB before the start\.$/,
   );
   expect(placesText(dataset({ workers: ['rig-1'], workers_count: 1 }), t)).toMatch(
-    /^On rig-1\. Other rigs download 12 GB before the start\.$/,
+    /^On rig-1\. Other workers download 12 GB before the start\.$/,
   );
 });
