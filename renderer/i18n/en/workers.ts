@@ -55,7 +55,7 @@ export const workers = {
   'workers.update.stopped': 'update stopped',
   'workers.job.of': 'Job {name}',
   'workers.free.now': 'free now',
-  'workers.job.endsIn': 'ends in {time}',
+  'workers.job.left': '{time} left',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, one {# more} other {# more}}',
   'workers.select': 'Select {name}',

@@ -57,7 +57,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.update.stopped': 'actualización detenida',
   'workers.job.of': 'Trabajo {name}',
   'workers.free.now': 'libre ahora',
-  'workers.job.endsIn': 'termina en {time}',
+  'workers.job.left': 'quedan {time}',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, one {# más} other {# más}}',
   'workers.select': 'Seleccionar {name}',

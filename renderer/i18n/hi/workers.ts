@@ -57,7 +57,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.update.stopped': 'अपडेट रोका गया',
   'workers.job.of': 'जॉब {name}',
   'workers.free.now': 'अभी खाली',
-  'workers.job.endsIn': '{time} में समाप्त',
+  'workers.job.left': '{time} शेष',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, one {# और} other {# और}}',
   'workers.select': '{name} चुनें',

@@ -57,7 +57,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.update.stopped': '更新を中止',
   'workers.job.of': 'ジョブ {name}',
   'workers.free.now': '今すぐ空き',
-  'workers.job.endsIn': '{time}後に終了',
+  'workers.job.left': '残り{time}',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, other {ほか # 件}}',
   'workers.select': '{name} を選択',

@@ -55,7 +55,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.update.stopped': '更新已停止',
   'workers.job.of': '任务 {name}',
   'workers.free.now': '现在空闲',
-  'workers.job.endsIn': '{time}后结束',
+  'workers.job.left': '剩余{time}',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, other {还有 # 个}}',
   'workers.select': '选择 {name}',

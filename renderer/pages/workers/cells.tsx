@@ -183,7 +183,7 @@ export function LoadCell({ worker }: CellProps) {
 }
 
 interface JobCellProps extends CellProps {
-  /** Says when the job ends, instead of its step, and whether the worker is free now. */
+  /** Says how long the job still runs, instead of its step, and whether the worker is free now. */
   readonly showsFree?: boolean;
 }
 
@@ -205,24 +205,24 @@ export function JobCell({ worker, showsFree = false }: JobCellProps) {
     step === undefined || total === undefined
       ? t(`state.${job?.status ?? 'running'}`)
       : t('workers.job.steps', { step: figure(t, step), total: figure(t, total) });
-  const end = showsFree && job !== undefined ? endText(t, job) : null;
+  const left = showsFree && job !== undefined ? leftText(t, job) : null;
   return (
     <span className="worker-two-lines">
       <JobLink id={id} title={name} label={name}>
         <ShortName name={name} />
       </JobLink>
-      <span className="worker-small muted" title={end === null ? undefined : steps}>
-        <Progress label={t('workers.job.of', { name })} percent={done} text={end ?? steps} />
+      <span className="worker-small muted" title={left === null ? undefined : steps}>
+        <Progress label={t('workers.job.of', { name })} percent={done} text={left ?? steps} />
       </span>
     </span>
   );
 }
 
 /** Null while no estimate is known. */
-const endText = (t: Translator, { progress }: JobView): string | null =>
+const leftText = (t: Translator, { progress }: JobView): string | null =>
   progress?.eta_s === undefined
     ? null
-    : t('workers.job.endsIn', { time: duration(roundEstimate(progress.eta_s), t.language) });
+    : t('workers.job.left', { time: duration(roundEstimate(progress.eta_s), t.language) });
 
 export function ContactCell({ worker }: CellProps) {
   return (
