@@ -47,6 +47,8 @@ export function reasonText(t: Translator, worker: WorkerView): string | null {
   if (quarantine !== null && shownState(worker) === 'quarantined') return quarantine.reason;
   // The lost connection is shown separately and explains the missing stream.
   if (worker.stream_closed_at !== null && reason === 'no_stream') return null;
+  const [trouble] = worker.gpu_troubles;
+  if (reason === 'gpu_trouble' && trouble !== undefined) return troubleText(t, trouble);
   const key = `workers.reason.${reason}`;
   return isKey(key) ? t(key) : null;
 }

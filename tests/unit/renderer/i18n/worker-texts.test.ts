@@ -50,7 +50,7 @@ test('shows a broken stream as connection lost until the worker is back or offli
   );
 });
 
-test('describes each GPU problem together with the detail from the rig', () => {
+test('describes each GPU problem together with the detail from the rig, and gives the first as the reason', () => {
   const worker = workerView({
     status_reason: 'gpu_trouble',
     gpu_troubles: [
@@ -62,7 +62,7 @@ test('describes each GPU problem together with the detail from the rig', () => {
     'GPU 0 is in use by another process: process 7 (blender)',
     'GPU 1 has memory errors: 3 memory errors',
   ]);
-  expect(reasonText(t, worker)).toBe('accepts no jobs');
+  expect(reasonText(t, worker)).toBe('GPU 0 is in use by another process');
   expect(troubleTexts(t, workerView())).toEqual([]);
 });
 
