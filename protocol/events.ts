@@ -52,6 +52,8 @@ export const JobEventType = z
     'job.late_result',
     /** The files of a completed job that its worker still has to upload have changed. */
     'job.outstanding',
+    /** The last points of an ended job have changed its best loss. */
+    'job.best_loss',
     'job.approved',
     /** Every job that it waited for has ended as required. */
     'job.dependencies_met',
@@ -78,6 +80,7 @@ export type JobEventType = z.infer<typeof JobEventType>;
 export const jobUpdates = [
   'job.progress',
   'job.outstanding',
+  'job.best_loss',
   'job.node_changed',
   'job.parent_changed',
 ] as const;

@@ -2,7 +2,7 @@ import type { JobId, LaunchId, PoolId, SessionId, TokenId, WorkerId } from '../.
 import type { FailureCause } from '../../protocol/job.ts';
 import {
   JobEventType,
-  type jobUpdates,
+  jobUpdates,
   PoolEventType,
   QueueEventType,
   TemplateEventType,
@@ -130,8 +130,7 @@ export type AuditType =
 /** All types of rows of the audit trail. */
 export const auditTypes: readonly AuditType[] = [
   ...WorkerEventType.options,
-  ...JobEventType.exclude(['job.progress', 'job.outstanding', 'job.node_changed', 'job.parent_changed'])
-    .options,
+  ...JobEventType.exclude([...jobUpdates]).options,
   ...QueueEventType.options,
   ...PoolEventType.exclude(['launch.updated']).options,
   ...TemplateEventType.options,

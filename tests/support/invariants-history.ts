@@ -31,8 +31,8 @@ export function historyViolations(events: readonly EventLine[]): readonly string
 
   const checkJobEvent = (job: string, event: EventLine): void => {
     const ended = final.get(job);
-    // These events do not change the status. They report a refused result, and outputs that are not uploaded yet.
-    if (event.type === 'job.late_result' || event.type === 'job.outstanding') return;
+    // These events do not change the status. They report a refused result, outputs that are not uploaded yet, and the loss.
+    if (['job.late_result', 'job.outstanding', 'job.best_loss'].includes(event.type)) return;
     if (ended !== undefined) violations.push(`I3 event ${event.seq}: ${event.type} of ${job} after ${ended}`);
     if (event.type === 'job.dispatched') {
       const worker = event.worker_id ?? null;

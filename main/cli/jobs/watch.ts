@@ -86,7 +86,7 @@ type JobEvent = Extract<UiEvent, { readonly kind: 'job' }>;
 export function createProgressFilter(): (event: JobEvent) => boolean {
   const reached = new Map<string, number>();
   return ({ type, job, job_id: id, attempt }) => {
-    if (type === 'job.outstanding') return false;
+    if (type === 'job.outstanding' || type === 'job.best_loss') return false;
     if (type !== 'job.progress') {
       if (job === null || isFinal(job.status)) reached.delete(id);
       return true;

@@ -38,6 +38,7 @@ const leavesWorker: ReadonlySet<JobEventType> = new Set([
   'job.progress',
   'job.late_result',
   'job.outstanding',
+  'job.best_loss',
   'job.priority_changed',
   'job.moved_to_top',
   'job.moved',

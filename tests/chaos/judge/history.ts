@@ -26,7 +26,7 @@ export function judgeEvents(
   /** The type of the last event of each job that changed its status. */
   const lastTypes = new Map<string, string>();
   for (const { kind, type, job_id: id } of events)
-    if (kind === 'job' && id && type !== 'job.late_result' && type !== 'job.outstanding')
+    if (kind === 'job' && id && !['job.late_result', 'job.outstanding', 'job.best_loss'].includes(type))
       lastTypes.set(id, type);
   const mismatches = [...statuses].filter(
     ([id, status]) => finalStatuses.has(status) && lastTypes.get(id) !== `job.${status}`,
@@ -60,7 +60,10 @@ export function judgeAudit(
     .filter(row => isTransition.test(row.event_type))
     .map(row => transition(row.event_type, row.target_id, row.details.attempt ?? null));
   const received = events
-    .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress' && type !== 'job.outstanding')
+    .filter(
+      ({ kind, type }) =>
+        kind !== 'reset' && !['job.progress', 'job.outstanding', 'job.best_loss'].includes(type),
+    )
     .map(({ type, job_id: job, worker_id: worker, attempt }) =>
       transition(type, job ?? worker ?? '', attempt),
     );

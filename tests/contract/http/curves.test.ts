@@ -63,6 +63,12 @@ describe('the best loss of a job', () => {
       point(34, { loss: 1 }),
     ]);
     expect(await progressOf()).toMatchObject({ loss: 9, best_loss: 1 });
+    // An ended job makes no progress, so this event has a type of its own.
+    await server.watch.until('the best loss of the ended job', event =>
+      event.kind === 'job' && event.type === 'job.best_loss' && event.job?.progress?.best_loss === 1
+        ? event
+        : null,
+    );
     const { entries } = valueOf(await server.admin.call(queueApi.list, { query: { sort: 'best_loss' } }));
     expect(entries.map(({ progress }) => progress?.best_loss)).toEqual([1]);
   });

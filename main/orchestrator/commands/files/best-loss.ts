@@ -16,5 +16,5 @@ export function noteBestLoss(core: Core, tx: Tx, id: JobId): void {
   tx.setProgress(id, progress);
   // The next progress of a live job brings the value to the panel.
   if (!isLive(job))
-    recordJobEvent(core, tx, 'job.progress', { ...job, progress }, asWorker(job.attempt.workerId));
+    recordJobEvent(core, tx, 'job.best_loss', { ...job, progress }, asWorker(job.attempt.workerId));
 }
