@@ -17,6 +17,7 @@ import { startTestServer, valueOf } from '../support/server.ts';
 const wineServer = '/usr/lib/wine/wineserver64';
 const armLibraries = '/usr/aarch64-linux-gnu';
 const qemu = '/usr/bin/qemu-aarch64-static';
+const startsArmPrograms = existsSync('/proc/sys/fs/binfmt_misc/qemu-aarch64');
 const hasWine = existsSync(wineServer);
 const hasQemu = existsSync(qemu) && existsSync(`${armLibraries}/lib/ld-linux-aarch64.so.1`);
 
@@ -138,7 +139,7 @@ describe.skipIf(!hasWine)('on Windows x64 in Wine', () => {
 });
 
 describe.skipIf(!hasQemu)('on Linux arm64 in QEMU', () => {
-  test('registers and is idle', async () => {
+  async function startWorker() {
     const fleet = await openFleet();
     const home = temporaryFolder();
     const program = join(home, 'trainyard-worker');
@@ -147,6 +148,21 @@ describe.skipIf(!hasQemu)('on Linux arm64 in QEMU', () => {
       env: { ...fleet.env, HOME: home, XDG_STATE_HOME: join(home, 'state'), QEMU_LD_PREFIX: armLibraries },
     });
     onTestFinished(() => worker.kill('SIGKILL'));
-    expect(await fleet.server.watch.worker(fleet.id, 'idle')).toMatchObject({ name: 'rig-1' });
+    return { ...fleet, idle: await fleet.server.watch.worker(fleet.id, 'idle') };
+  }
+
+  test('registers and is idle', async () => {
+    expect((await startWorker()).idle).toMatchObject({ name: 'rig-1' });
   }, 300_000);
+
+  // The worker starts itself as the guard of a job. Without the registration, Linux refuses to start a file for arm64.
+  test.skipIf(!startsArmPrograms)(
+    'runs a job to its end',
+    async () => {
+      const { server } = await startWorker();
+      const job = await server.submit({ config: { trainer: 'selftest', seconds: 1 } });
+      expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
+    },
+    300_000,
+  );
 });
