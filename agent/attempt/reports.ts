@@ -20,8 +20,8 @@ export interface Stopping {
   /** A sentence without the full stop. */
   readonly why: string;
   /**
-   * Whether the training was not done, as its progress shows. A trainer may exit with 0 when it is stopped. Always true for a worker
-   * that is not the first of its attempt: it has no progress, and its part is not done while others train.
+   * Whether the progress shows unfinished training. Needed because a stopped trainer may exit with 0. Always true for the
+   * other workers of an attempt on several workers, because they have no progress of their own.
    */
   readonly isHalfway: boolean;
 }

@@ -64,7 +64,7 @@ function cardOf(row: readonly string[]): Card {
   return {
     index: Number(row[0]),
     uuid: uuid?.startsWith('GPU-') === true ? uuid : undefined,
-    // On a healthy GPU, mostly in laptops, a measured value may be an error. The UUID, a constant, never is.
+    // Healthy laptop GPUs may print an error instead of a measured value, but never instead of the UUID.
     isLost: isLost(row) || uuid === '[Unknown Error]' || uuid === 'ERR!',
     uncorrected: figure(row[errorsAt]),
   };

@@ -24,7 +24,7 @@ const isOwnAgent = (worker: Worker | null): boolean => worker?.agent?.protocol =
 export const trainersOfPublishedAgent = (worker: Worker): readonly string[] | null =>
   isPublishedAgent(worker) ? ['simpletuner', 'command'] : null;
 
-/** It has no guard, so its trainer ends with it. */
+/** Whether a guard keeps the trainer alive without the agent. It has none, so its trainer ends with it. */
 export const hasGuard = (worker: Worker | null): boolean => isOwnAgent(worker);
 
 /** It uploads no files, and sends neither logs nor points of curves. */
@@ -33,7 +33,7 @@ export const sendsOutputs = (worker: Worker | null): boolean => !isPublishedAgen
 /** It cannot pass a request such as "save now" to its trainer. */
 export const takesTrainerActions = (worker: Worker | null): boolean => isOwnAgent(worker);
 
-/** Its trainer finds the checkpoints on its rig by itself. */
+/** Whether it resumes from uploaded files. Its trainer finds the checkpoints on its own rig instead. */
 export const resumesFromUploads = (worker: Worker | null): boolean => isOwnAgent(worker);
 
 /** It sends nothing while its trainer prints nothing, so it may get more time than other agents. */
@@ -58,10 +58,10 @@ export function cooldownOf(worker: Worker, times: SettleTimes, wasStopped: boole
 /** It starts its trainer whatever the response to `starting` is, so an attempt that was given up resumes. */
 export const resumesGivenUpAttempts = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
-/** A clean end of its stream makes it register again immediately, and report what it runs. No other message does. */
+/** Only a clean end of its stream makes it register again immediately, and report its job. */
 export const registersWhenStreamEnds = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
-/** It reports the end of a job that it must abandon as the end of its next job, so that one has to wait. */
+/** It reports the end of an abandoned job as the end of its next job. Therefore, the next job must wait. */
 export const reportsAbandonedEndLate = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
 /** A cancel that it may have missed can be repeated only as `abandon_job` in the response to its registration. */

@@ -62,7 +62,7 @@ async function openDialog(page: Page): Promise<void> {
   await expect(dialogOf(page).locator('select')).toHaveCount(2);
 }
 
-/** Requests the updates. The server accepts them for the first two workers. */
+/** Requests the updates. The server accepts them for all workers of the request. */
 async function sendRequest(page: Page): Promise<void> {
   await openDialog(page);
   await page.route(requests, async route => {

@@ -155,7 +155,7 @@ describe.skipIf(!hasQemu)('on Linux arm64 in QEMU', () => {
     expect((await startWorker()).idle).toMatchObject({ name: 'rig-1' });
   }, 300_000);
 
-  // The worker starts itself as the guard of a job. Without the registration, Linux refuses to start a file for arm64.
+  // The worker starts itself as the guard of a job. Linux starts a file for arm64 only if QEMU is registered in binfmt_misc.
   test.skipIf(!startsArmPrograms)(
     'runs a job to its end',
     async () => {

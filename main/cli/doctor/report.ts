@@ -13,14 +13,14 @@ interface Section {
 /** Sources of a report. */
 export interface ReportSources {
   readonly dataDir: string;
-  /** Versions of programs beside Node, by name. */
+  /** Versions of other programs than Node, by name. */
   readonly versions?: Readonly<Record<string, string>>;
-  /** Sections that only this program knows, such as its settings. */
+  /** Sections that only the caller can provide, such as its settings. */
   readonly sections: readonly Section[];
 }
 
 const maxLogLines = 200;
-/** A longer end of the log is not read. */
+/** Maximum number of bytes to read from the end of the log. */
 const maxLogBytes = 256 * 1024;
 /** Crashpad stores the dumps in subfolders of this folder. */
 const dumpsIn = (dataDir: string): string => join(dataDir, 'desktop', 'Crashpad');

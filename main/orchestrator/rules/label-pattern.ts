@@ -138,7 +138,7 @@ export interface State {
 
 export interface Run {
   readonly accepted: boolean;
-  /** Number of transitions followed: at most the automaton's transitions times the number of characters plus one. */
+  /** Number of transitions followed. At most: transitions of the automaton × (characters + 1). */
   readonly steps: number;
 }
 

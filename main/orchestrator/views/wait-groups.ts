@@ -17,7 +17,7 @@ export interface WaitGroup {
   readonly wait: JobWait;
   /** In dispatch order. */
   readonly jobs: readonly JobId[];
-  /** Null if the jobs differ in them. */
+  /** The requirements that all jobs share; null if they differ. */
   readonly needs: Requirements | null;
   /** Number of workers that meet the requirements. */
   readonly workers: number | null;
@@ -25,7 +25,7 @@ export interface WaitGroup {
 }
 
 export interface WaitGroups {
-  /** By the position of their first job. */
+  /** Sorted by the queue position of the first job. */
   readonly groups: readonly WaitGroup[];
   /** Number of pending jobs in no group, because there are too many jobs or groups. */
   readonly ungrouped: number;
@@ -56,7 +56,7 @@ export function groupWaiting(core: Core, only: string | null): WaitGroups {
   };
 }
 
-/** The first job is explained for all. */
+/** Uses the explanation of the first job for the whole group. */
 function toGroup(explainer: Explainer, jobs: readonly PendingJob[]): WaitGroup {
   const [first] = jobs;
   if (first === undefined) throw new Error('a group of jobs is empty');

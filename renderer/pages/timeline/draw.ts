@@ -99,7 +99,7 @@ function drawBar(
   context.fillStyle = paint[colour];
   context.strokeStyle = paint[colour];
   const isPredicted = bar.state === 'predicted';
-  // A live attempt is solid until now; the rest is its predicted end.
+  // A live attempt is solid until now, and outlined until its predicted end.
   const solidTo = bar.to === null && !isPredicted ? Math.max(x + minWidth, timeToX(scale, now)) : right;
   if (isPredicted || solidTo < right) outline(context, isPredicted ? x : solidTo, right, top);
   if (!isPredicted) {

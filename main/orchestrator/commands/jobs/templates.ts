@@ -66,7 +66,7 @@ interface Prepared {
 type Prepare = (request: NewTemplate, by: Actor) => Promise<Outcome<Prepared>>;
 
 function createPreparation(core: Core, configs: Configs): Prepare {
-  /** Returns the submission with a copy of its config, so that the template does not change when the folder does. */
+  /** Returns the submission with a copy of its config, so that later edits of the config do not change the template. */
   const selfContained = async ({ submission, job_id: jobId }: Source): Promise<Outcome<SubmitRequest>> => {
     if (jobId !== undefined) {
       const job = core.store.job(jobId);

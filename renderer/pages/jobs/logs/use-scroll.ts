@@ -45,7 +45,7 @@ export interface LogScroll {
   readonly topLine: () => number;
 }
 
-/** Computes the scroll position in a log, which initially follows its end. */
+/** Manages the scroll position in a log. At first, the view follows the end. */
 export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScroll {
   const scroller = useRef<HTMLDivElement>(null);
   const maxRows = Math.floor(Math.min(maxHeightPx, maxDeviceHeightPx / devicePixelRatio) / rowHeight);
