@@ -69,7 +69,7 @@ async function printMatches(
   let shown = 0;
   for (let line = 0; ; ) {
     const left = maxLines - shown;
-    // The server returns at least one match, also when only their number is asked for.
+    // The API refuses a limit of 0, so with `-n 0` the server returns a match that is not printed.
     const limit = Math.max(1, Math.min(searchPageSize, left));
     const page = await remote.request(logsApi.search, {
       params: { id },

@@ -54,7 +54,7 @@ const takesState = (file: string): boolean => {
   return input?.kind === 'checkpoint' && input.continues === true;
 };
 
-/** Says that another trainer wrote the checkpoints of the parent. Null for the same one, and for a program that nothing is known about. */
+/** Returns why this trainer cannot continue from the parent's checkpoints; null if both have the same trainer, or one is unknown. */
 function otherTrainer({ id, spec }: Job, name: string | undefined): string | null {
   const theirs = trainerNamed(spec.requirements.trainer ?? '');
   const own = trainerNamed(name ?? '');

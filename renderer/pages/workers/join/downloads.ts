@@ -22,12 +22,8 @@ export function downloadsOf({ programs }: Pick<AgentManifest, 'programs'>): Down
     const bytes = bytesOf(program);
     return bytes === null ? [] : [{ system, bytes }];
   });
-  const executable = {
-    bytes: Math.max(...offered.map(({ bytes }) => bytes)),
-    systems: offered.map(({ system }) => system),
-  };
-  return {
-    scriptBytes: bytesOf('trainyard-worker.mjs'),
-    executable: offered.length === 0 ? null : executable,
-  };
+  const scriptBytes = bytesOf('trainyard-worker.mjs');
+  if (offered.length === 0) return { scriptBytes, executable: null };
+  const bytes = Math.max(...offered.map(each => each.bytes));
+  return { scriptBytes, executable: { bytes, systems: offered.map(({ system }) => system) } };
 }

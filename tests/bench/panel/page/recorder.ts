@@ -29,14 +29,19 @@
   let interactiveAt: number | null = null;
   let loadedAt: number | null = null;
   let hasNavigation = false;
+  const isComplete = (): boolean => exists('main h1') && !exists('[aria-busy=true]');
   /** Content may begin to load after another part has loaded, so the last time counts. */
   const noteOpening = (): void => {
     if (!hasNavigation && exists('nav a')) {
       hasNavigation = true;
       whenPainted(() => (interactiveAt = performance.now()));
     }
-    if (!exists('main h1') || exists('[aria-busy=true]')) loadedAt = null;
-    else if (loadedAt === null) whenPainted(() => (loadedAt = performance.now()));
+    if (!isComplete()) loadedAt = null;
+    else if (loadedAt === null)
+      whenPainted(() => {
+        // The page may have begun to load another part before it was painted.
+        if (isComplete()) loadedAt = performance.now();
+      });
   };
   new MutationObserver(noteOpening).observe(document, {
     childList: true,
@@ -129,8 +134,8 @@
 
     /** Returns when the navigation answered and when the page was complete; null until it has been complete for a second. */
     opened() {
-      const isComplete = loadedAt !== null && performance.now() - loadedAt > 1_000;
-      return isComplete ? { interactiveAt, loadedAt } : null;
+      if (loadedAt === null || performance.now() - loadedAt <= 1_000) return null;
+      return { interactiveAt, loadedAt };
     },
 
     /** Returns the size of a response, and the time to parse it: the median of five runs. */
