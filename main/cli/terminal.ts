@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { WriteStream } from 'node:tty';
 import type { CliTerminal, Invocation, Screen } from './invocation.ts';
 
-/** When the reader stalls, about this many bytes of unread output are kept in memory. */
+/** Maximum number of unread bytes of stderr to keep in memory when the reader stalls. */
 const maxUnread = 1024 * 1024;
 
 /**
@@ -17,8 +17,6 @@ export function processDeps(): Omit<Invocation, 'exit'> {
     for (const act of closedPipeListeners) act();
   });
   onceClosed(stderr, () => undefined);
-  // A closed terminal causes write errors, which must not end the program.
-  for (const stream of [stdout, stderr]) stream.on('error', () => {});
   return {
     env,
     terminal: processTerminal(env),
@@ -52,8 +50,8 @@ async function askPerson(question: string): Promise<string | null> {
   const closed = new Promise<null>(resolve => {
     lines.once('close', () => resolve(null));
   });
-  // The line reader intercepts Ctrl-C, so send the signal again. If the process dies by the signal instead of an exit code, a
-  // shell's loop stops too. The shell then reports 130.
+  // The line reader intercepts Ctrl-C, so send the signal again. A shell stops its loop only if the process dies by the signal,
+  // which the shell reports as exit code 130.
   lines.once('SIGINT', () => {
     lines.close();
     process.stderr.write('\n');
@@ -68,10 +66,13 @@ async function askPerson(question: string): Promise<string | null> {
   }
 }
 
+/** Error codes of writes to a pipe whose reader has closed it, and to a closed terminal. */
+const closedCodes: readonly (string | undefined)[] = ['EPIPE', 'EIO'];
+
 /** Calls `act` when the reader of a stream has closed it. Any other stream error ends the program. */
 function onceClosed(stream: NodeJS.WriteStream, act: () => void): void {
   stream.on('error', (cause: NodeJS.ErrnoException) => {
-    if (cause.code !== 'EPIPE') throw cause;
+    if (!closedCodes.includes(cause.code)) throw cause;
     act();
   });
 }

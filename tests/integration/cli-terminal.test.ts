@@ -1,10 +1,12 @@
 /** The command line on a real terminal: questions, and the keys that answer or interrupt them. */
 import { spawn, spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { isAlive } from '../support/own-processes.ts';
 import { cliFile } from '../support/program-files.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-/** `script` of util-linux runs a program on a terminal of its own. */
+/** `script` of util-linux runs a program on a new terminal. */
 const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 let server: TestServer;
@@ -18,7 +20,7 @@ afterAll(() => server.close());
  * Runs a command, and types `keys` when the screen shows `prompt`. Resolves with the content of the screen and the exit
  * code.
  */
-async function onTerminal(args: readonly string[], prompt: string, keys: string) {
+async function runOnTerminal(args: readonly string[], prompt: string, keys: string) {
   const words = [process.execPath, cliFile, ...args, '--data-dir', server.dataDir];
   const line = words.map(word => `'${word}'`).join(' ');
   const child = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
@@ -41,11 +43,11 @@ describe.skipIf(!hasScript)('the command line on a terminal', () => {
   const question = 'Its token stops working. [y/N] ';
 
   test.each([
-    ['after a no', 'n\n', 1],
-    ['after Ctrl-D', '\u0004', 1],
-    ['after Ctrl-C', '\u0003', 130],
-  ])('changes nothing %s', async (_what, keys, code) => {
-    const run = await onTerminal(['workers', 'delete', 'rig-1'], question, keys);
+    ['n', 'n\n', 1],
+    ['Ctrl-D', '\u0004', 1],
+    ['Ctrl-C', '\u0003', 130],
+  ])('deletes no worker when the confirmation is answered with %s', async (_what, keys, code) => {
+    const run = await runOnTerminal(['workers', 'delete', 'rig-1'], question, keys);
     expect(run.code).toBe(code);
     if (code === 1) expect(run.screen).toMatch(/\nCancelled: nothing was changed\n$/);
     expect(
@@ -54,8 +56,29 @@ describe.skipIf(!hasScript)('the command line on a terminal', () => {
   });
 
   test('shows workers watch as a table until Ctrl-C', async () => {
-    const run = await onTerminal(['workers', 'watch'], 'rig-1', '\u0003');
+    const run = await runOnTerminal(['workers', 'watch'], 'rig-1', '\u0003');
     expect(run.code).toBe(130);
     expect(run.screen.replace('\u001b[J', '')).toMatch(/^NAME +ID +STATUS.*\nrig-1 +w_\w+ +connecting/);
+  });
+
+  test('ends a watch without an error when its terminal closes without SIGHUP', async () => {
+    // In a session of its own, the command gets no SIGHUP when the terminal closes.
+    const words = [process.execPath, cliFile, 'workers', 'watch', '--data-dir', server.dataDir];
+    const command = `setsid --wait sh -c 'echo pid=$$; exec ${words.join(' ')}'`;
+    const reports = `--report-uncaught-exception --report-directory=${server.dataDir}`;
+    const script = spawn('script', ['--quiet', '--command', command, '/dev/null'], {
+      env: { ...process.env, TERM: 'xterm', NODE_OPTIONS: reports },
+    });
+    onTestFinished(() => void script.kill('SIGKILL'));
+    const pid = await new Promise<number>(resolve => {
+      let screen = '';
+      script.stdout.on('data', text => {
+        screen += String(text);
+        if (screen.includes('rig-1')) resolve(Number(/pid=(\d+)/.exec(screen)?.[1]));
+      });
+    });
+    script.kill('SIGKILL');
+    await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false);
+    expect(readdirSync(server.dataDir).filter(name => name.startsWith('report.'))).toEqual([]);
   });
 });
