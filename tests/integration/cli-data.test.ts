@@ -1,6 +1,6 @@
 /** `trainyard data`, and `jobs submit` with the data of a config, against a real server. */
 import { createHash } from 'node:crypto';
-import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { datasetsApi } from '../../protocol/datasets-api.ts';
@@ -22,7 +22,7 @@ const trainyard = (argv: readonly string[], options?: Parameters<typeof runTrain
   runTrainyard([...argv, '--data-dir', server.dataDir], options);
 const data = (...argv: readonly string[]) => trainyard(['data', ...argv]);
 
-/** Creates a folder with images and captions. */
+/** Creates a local folder with these files (text by path). Returns its path. */
 function folder(name: string, files: Readonly<Record<string, string>>): string {
   const path = join(localFolder, name);
   for (const [file, text] of Object.entries(files)) {
@@ -100,7 +100,7 @@ describe('trainyard data', () => {
     expect(stored).toBe(0);
   });
 
-  test('continues an interrupted upload', async () => {
+  test('continues an interrupted upload of a dataset file', async () => {
     const large = 'x'.repeat(10_000_000);
     const path = folder('cats', { 'large.bin': large });
     const sha256 = createHash('sha256').update(large).digest('hex');
@@ -114,6 +114,22 @@ describe('trainyard data', () => {
     });
     expect(partialUpload.status).toBe(200);
     expect((await data('push', path, '-o', 'sent_bytes,bytes')).out).toBe('4000000\t10000000\n');
+  });
+
+  test('names a file that becomes shorter between its hashing and its upload', async () => {
+    const path = folder('cats', { 'large.bin': 'x'.repeat(100_000) });
+    const file = join(path, 'large.bin');
+    let isHashing = false;
+    const outcome = await trainyard(['data', 'push', path], {
+      screen: { columns: 80, rows: 24 },
+      onText(text) {
+        // The command erases its progress bar once it has hashed all files.
+        if (isHashing && !text.includes('reading')) truncateSync(file, 10);
+        isHashing = text.includes('reading');
+      },
+    });
+    expect(outcome.code).toBe(2);
+    expect(outcome.err).toContain('large.bin cannot be read: the file has become shorter');
   });
 });
 
@@ -136,7 +152,7 @@ describe('jobs submit with a local config', () => {
     });
   };
 
-  test('uploads the folders that the dataloader names', async () => {
+  test('uploads the folders that the dataloader of a local config names', async () => {
     folder('cats', cats);
     const { code, out, err } = await trainyard(['jobs', 'submit', simpletuner('cats')]);
     expect(code).toBe(0);
@@ -147,7 +163,7 @@ describe('jobs submit with a local config', () => {
     expect((await readJobConfig(out)).dataloader).toMatchObject([{ instance_data_dir: 'cats' }]);
   });
 
-  test('leaves paths unchanged when they do not exist here or with --no-data', async () => {
+  test('uploads no data when its path does not exist on this machine, or with --no-data', async () => {
     const remotePathRun = await trainyard(['jobs', 'submit', simpletuner('/mnt/nas/cats')]);
     expect(remotePathRun).toMatchObject({
       code: 0,
@@ -161,7 +177,7 @@ describe('jobs submit with a local config', () => {
     expect(valueOf(await server.admin.call(datasetsApi.list, { query: {} })).datasets).toEqual([]);
   });
 
-  test('uploads nothing in a dry run, and prints what it would upload', async () => {
+  test('uploads no data in a dry run, and prints what a submit would upload', async () => {
     folder('cats', cats);
     const { code, err } = await trainyard(['jobs', 'submit', simpletuner('cats'), '--dry-run']);
     expect(code).toBe(0);

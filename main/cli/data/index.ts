@@ -120,14 +120,14 @@ const prune: RemoteSpec = {
       .option('--yes', 'skip the confirmation'),
   async act(remote, names) {
     const body = names.length === 0 ? {} : { names: [...names] };
-    const tried = await remote.request(datasetsApi.prune, { body: { ...body, dry_run: true } });
+    const preview = await remote.request(datasetsApi.prune, { body: { ...body, dry_run: true } });
     const none =
       names.length === 0
         ? 'Nothing to remove: versions in use, pinned versions and the newest versions stay'
         : 'Nothing to remove: versions in use and pinned versions stay';
-    if (isOn(remote.flags, 'dry-run') || tried.removed.length === 0)
-      return printRows(remote, { answer: tried, rows: tried.removed, columns, none });
-    const { length } = tried.removed;
+    if (isOn(remote.flags, 'dry-run') || preview.removed.length === 0)
+      return printRows(remote, { answer: preview, rows: preview.removed, columns, none });
+    const { length } = preview.removed;
     const what = `${length} dataset ${length === 1 ? 'version' : 'versions'}`;
     await remote.confirm(`Remove ${what}? Files in no other version are deleted.`);
     const answer = await remote.request(datasetsApi.prune, { body });

@@ -20,9 +20,9 @@ export interface Pushed {
   readonly sent: { readonly files: number; readonly bytes: number };
 }
 
-/** Another user may remove contents between their upload and the publication. The command then repeats both. */
+/** Maximum number of uploads and publications, because another user may remove contents between the two. */
 const maxRounds = 3;
-/** The tries together take a minute or more. The server publishes a dataset of many files in a second. */
+/** The pauses between the tries add up to about a minute. The server publishes a large dataset in about a second. */
 const maxPublishTries = 120;
 const publishPauseMs = 500;
 
@@ -71,9 +71,9 @@ export async function pushData(
     await sendMissing(remote, sources, sent);
     const published = await publish(remote, { name, version, pinned: isPinned });
     if (published.ok) return { dataset: published.value, sent };
-    const isLacking =
+    const lacksContent =
       published.failure.kind === 'problem' && published.failure.problem.code === 'content_not_found';
-    if (!isLacking || round === maxRounds)
+    if (!lacksContent || round === maxRounds)
       throw new CommandEnd(failureOf(published.failure, remote.connection().url));
   }
 }
@@ -114,8 +114,8 @@ function sourcesOf(
 }
 
 /**
- * Reads a file from an offset on. Fails if the file has become shorter. After any other change, the server computes another
- * SHA-256 and refuses the content.
+ * Reads a file from the offset `from` on. Fails if the file has become shorter. After any other change, the server computes
+ * another SHA-256 and refuses the content.
  */
 const fileBody = (file: string, from: number, bytes: number): StreamBody => ({
   bytes: bytes - from,
@@ -126,7 +126,7 @@ const fileBody = (file: string, from: number, bytes: number): StreamBody => ({
       for (let at = from; at < bytes; ) {
         const length = Math.min(buffer.length, bytes - at);
         const { bytesRead } = await handle.read(buffer, 0, length, at);
-        if (bytesRead === 0) throw new Error('it has become shorter');
+        if (bytesRead === 0) throw new Error('the file has become shorter');
         at += bytesRead;
         yield Buffer.from(buffer.subarray(0, bytesRead));
       }

@@ -2,17 +2,17 @@ import { setTimeout } from 'node:timers/promises';
 import { type CallFailure, type StreamBody, urlOf } from '../../../protocol/client.ts';
 import { datasetsApi } from '../../../protocol/datasets-api.ts';
 import { Problem } from '../../../protocol/problem.ts';
-import { fail, failureOf } from '../failure.ts';
+import { exitCodes, fail, failureOf, reasonOf } from '../failure.ts';
 import { bar, createDisplay, duration } from '../progress-bar.ts';
 import type { Remote } from '../remote.ts';
 import { sizeText } from '../../../protocol/text.ts';
 
-/** Maximum number of contents in one request for the missing ones. */
+/** Maximum number of contents in one request that asks which contents are missing. */
 const maxContents = 5_000;
 const maxConcurrent = 8;
 const maxTries = 6;
 const firstPauseMs = 500;
-/** From this size on, the command first asks the server which part of a file an earlier command has uploaded. */
+/** For files of this size or more, the command first asks the server how much an earlier command has uploaded. */
 const largeBytes = 8 * 1_048_576;
 
 interface Progress {
@@ -37,7 +37,7 @@ export interface Source {
   bodyFrom(from: number): StreamBody;
 }
 
-/** Uploads the contents that the orchestrator lacks, several at a time. Adds their numbers to `sent`. */
+/** Uploads the missing contents, several at a time. Adds the sent files and bytes to `sent`, without the manifest. */
 export async function sendMissing(
   remote: Remote,
   sources: ReadonlyMap<string, Source>,
@@ -62,10 +62,10 @@ export async function sendMissing(
     display.show({ percent: percentOf(done, total), text });
   };
   const queue = missing.values();
-  let isDone = false;
+  let isStopped = false;
   const sendNext = async (): Promise<void> => {
     for (const source of queue) {
-      if (isDone) return;
+      if (isStopped) return;
       const bytes = await sendOne(remote, source, addSent);
       if (source.path === null) continue;
       sent.files += 1;
@@ -75,7 +75,7 @@ export async function sendMissing(
   try {
     await Promise.all(Array.from({ length: maxConcurrent }, sendNext));
   } finally {
-    isDone = true;
+    isStopped = true;
     display.finish();
   }
 }
@@ -112,7 +112,7 @@ async function storedBytes(remote: Remote, { sha256, bytes }: Source): Promise<n
   if (!answer.ok) return 0;
   const { complete, bytes: stored } = answer.value;
   if (complete) return null;
-  // A part that has the full length but is not complete contains other data, so it is sent again.
+  // A part with the full length that is not complete contains wrong data, so the whole content is sent again.
   return stored < bytes ? stored : 0;
 }
 
@@ -123,7 +123,9 @@ async function put(
   onBytes: (bytes: number) => void,
 ): Promise<CallFailure | null> {
   const { url, token } = connection();
-  const bodyFrom = source.bodyFrom(from);
+  const body = source.bodyFrom(from);
+  let readFailure: { readonly cause: unknown } | null = null;
+  const pieces = () => withCount(body.pieces(), onBytes, cause => (readFailure = { cause }));
   const range = { 'content-range': `bytes ${from}-${source.bytes - 1}/${source.bytes}` };
   try {
     const answer = await fetch(urlOf(url, datasetsApi.upload.path, { digest: source.sha256 }), {
@@ -133,7 +135,7 @@ async function put(
         'content-type': 'application/octet-stream',
         ...(source.bytes > 0 && range),
       },
-      body: { bytes: bodyFrom.bytes, pieces: () => withCount(bodyFrom.pieces(), onBytes) },
+      body: { bytes: body.bytes, pieces },
     });
     const text = await answer.text();
     if (answer.ok) return null;
@@ -142,6 +144,7 @@ async function put(
       ? { kind: 'problem', status: answer.status, problem: problem.data }
       : { kind: 'unexpected', status: answer.status, detail: `it answered ${answer.status}` };
   } catch (cause) {
+    if (readFailure !== null) return failToRead(source, readFailure);
     return { kind: 'unreachable', cause };
   }
 }
@@ -149,10 +152,16 @@ async function put(
 async function* withCount(
   pieces: AsyncIterable<Uint8Array>,
   onBytes: (bytes: number) => void,
+  onReadFailure: (cause: unknown) => void,
 ): AsyncGenerator<Uint8Array, void> {
-  for await (const piece of pieces) {
-    onBytes(piece.length);
-    yield piece;
+  try {
+    for await (const piece of pieces) {
+      onBytes(piece.length);
+      yield piece;
+    }
+  } catch (cause) {
+    onReadFailure(cause);
+    throw cause;
   }
 }
 
@@ -161,6 +170,9 @@ function isTransient(failure: CallFailure): boolean {
   const { status } = failure;
   return status === 429 || status === 409 || status === 503 || (status >= 500 && status !== 507);
 }
+
+const failToRead = ({ path }: Source, { cause }: { readonly cause: unknown }): never =>
+  fail(exitCodes.usage, `${path ?? 'The list of files'} cannot be read: ${reasonOf(cause)}`);
 
 function failToSend(remote: Remote, { path }: Source, failure: CallFailure): never {
   const { code, message } = failureOf(failure, remote.connection().url);
