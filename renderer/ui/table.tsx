@@ -22,6 +22,8 @@ export interface Column<R> {
   readonly hint?: string;
   /** A width for `grid-template-columns`: `minmax(120px, 2fr)`, `90px`, ... */
   readonly width: string;
+  /** The width on a phone, if another one keeps the columns beside it in view. */
+  readonly phoneWidth?: string;
   readonly cell: (row: R) => ReactNode;
   /** Returns the value by which rows are sorted. Omit it for columns that cannot be sorted. */
   readonly sortBy?: (row: R) => string | number | null;
@@ -116,6 +118,7 @@ export function Table<R>(props: TableProps<R>) {
   return (
     <div
       className="table"
+      style={grid}
       role="grid"
       {...treegridRole}
       aria-label={label}
@@ -128,7 +131,7 @@ export function Table<R>(props: TableProps<R>) {
       tabIndex={-1}
     >
       <div className="table-scroll" ref={scroller}>
-        <Head columns={columns} order={order} grid={grid} onOrder={changeOrder} />
+        <Head columns={columns} order={order} onOrder={changeOrder} />
         <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, start }) => {
             const row = shown.rows[index];
@@ -139,7 +142,6 @@ export function Table<R>(props: TableProps<R>) {
                 row={row}
                 index={index}
                 top={start}
-                grid={grid}
                 columns={columns}
                 scheduler={scheduler}
                 nameOf={nameOf}
@@ -237,17 +239,17 @@ function openHandlers<R>(rows: readonly R[], onOpen: ((row: R) => void) | undefi
 interface HeadProps<R> {
   readonly columns: readonly Column<R>[];
   readonly order: Order | null;
-  readonly grid: CSSProperties;
   readonly onOrder: (column: string) => void;
 }
 
-function Head<R>({ columns, order, grid, onOrder }: HeadProps<R>) {
+function Head<R>({ columns, order, onOrder }: HeadProps<R>) {
   return (
-    <div className="table-head" role="row" aria-rowindex={1} style={grid}>
+    <div className="table-head" role="row" aria-rowindex={1}>
       {columns.map(column => (
         <div
           key={column.id}
           role="columnheader"
+          data-column={column.id}
           data-align={column.align}
           aria-sort={sortOf(order, column.id)}
           title={column.hint}
@@ -270,7 +272,6 @@ interface RowProps<R> {
   readonly row: R;
   readonly index: number;
   readonly top: number;
-  readonly grid: CSSProperties;
   readonly columns: readonly Column<R>[];
   readonly scheduler: CellScheduler;
   readonly nameOf: (row: R) => string;
@@ -280,7 +281,7 @@ interface RowProps<R> {
 }
 
 /** One row of the table. It re-renders only when its data or its position changes. */
-function Row<R>({ row, index, top, grid, columns, scheduler, nameOf, details, isOpen }: RowProps<R>) {
+function Row<R>({ row, index, top, columns, scheduler, nameOf, details, isOpen }: RowProps<R>) {
   const name = useMemo(() => nameOf(row), [nameOf, row]);
   return useMemo(
     () => (
@@ -292,7 +293,7 @@ function Row<R>({ row, index, top, grid, columns, scheduler, nameOf, details, is
         aria-expanded={isOpen}
         data-row={index}
         tabIndex={0}
-        style={{ ...grid, ...(isOpen === true ? openRow : closedRow), transform: `translateY(${top}px)` }}
+        style={{ ...(isOpen === true ? openRow : closedRow), transform: `translateY(${top}px)` }}
       >
         <Cells row={row} columns={columns} scheduler={scheduler} />
         {isOpen === true && (
@@ -302,7 +303,7 @@ function Row<R>({ row, index, top, grid, columns, scheduler, nameOf, details, is
         )}
       </div>
     ),
-    [row, index, top, grid, columns, scheduler, name, details, isOpen],
+    [row, index, top, columns, scheduler, name, details, isOpen],
   );
 }
 
@@ -314,7 +315,7 @@ function Cells<R>({ row, columns, scheduler }: Pick<RowProps<R>, 'row' | 'column
     () =>
       isRendered &&
       columns.map(column => (
-        <div key={column.id} role="gridcell" data-align={column.align}>
+        <div key={column.id} role="gridcell" data-column={column.id} data-align={column.align}>
           {column.cell(row)}
         </div>
       )),
@@ -325,15 +326,24 @@ function Cells<R>({ row, columns, scheduler }: Pick<RowProps<R>, 'row' | 'column
 /** Padding at both ends of a row together, in pixels, as in theme.css. */
 const rowPadding = 24;
 
-/** Returns the grid that the header and all rows share, so that columns align. */
-function gridOf(columns: readonly { readonly width: string }[]): CSSProperties {
-  // The first length of a width is its minimum.
-  const minWidths = columns.map(({ width }) => Number(/\d+(?=px)/.exec(width)?.[0] ?? 0));
-  const fixedPx = minWidths.reduce((sum, width) => sum + width, rowPadding);
+/** Returns the grids that the header and all rows share, so that columns align. theme.css uses the one for the screen. */
+function gridOf(columns: readonly Pick<Column<never>, 'width' | 'phoneWidth'>[]): GridStyle {
+  const widths = columns.map(({ width }) => width);
+  const phoneWidths = columns.map(({ width, phoneWidth = width }) => phoneWidth);
   return {
-    gridTemplateColumns: columns.map(({ width }) => width).join(' '),
-    minWidth: `calc(${fixedPx}px + ${columns.length - 1} * var(--column-gap))`,
+    '--columns': widths.join(' '),
+    '--min-width': minWidth(widths),
+    '--phone-columns': phoneWidths.join(' '),
+    '--phone-min-width': minWidth(phoneWidths),
   };
+}
+
+type GridStyle = CSSProperties & Readonly<Record<`--${string}`, string>>;
+
+function minWidth(widths: readonly string[]): string {
+  // The first length of a width is its minimum.
+  const fixedPx = widths.reduce((sum, width) => sum + Number(/\d+(?=px)/.exec(width)?.[0] ?? 0), rowPadding);
+  return `calc(${fixedPx}px + ${widths.length - 1} * var(--column-gap))`;
 }
 
 const sortOf = (order: Order | null, column: string): 'ascending' | 'descending' | 'none' => {

@@ -23,7 +23,7 @@ test.beforeAll(async () => {
       { key: 'optimizer', values: ['adamw', 'prodigy'] },
     ],
   });
-  // Each of the eight jobs has a loss of its own, and the first one the lowest.
+  // Each of the eight jobs has a different loss. The first job has the lowest.
   for (const [index, level] of [1, 6, 3, 8, 5, 2, 7, 4].entries()) {
     const job = await rig.takeOffer();
     await postLoss(job, level);
@@ -36,7 +36,7 @@ test.afterAll(() => orchestrator.close());
 
 const widths = [1280, 390] as const;
 
-/** Uploads samples of two prompts at two steps. They differ for each `number`. */
+/** Uploads samples of two prompts at two steps. The pictures differ for each `number`. */
 async function uploadSamples(job: OfferedJob, number: number): Promise<void> {
   for (const step of [50, 100])
     for (const prompt of ['red', 'blue']) {
@@ -85,7 +85,7 @@ test('shows the values, results and curves of a group, and its best job', async 
   await expect(page).toHaveURL(/\/jobs\/j_/);
 });
 
-test('shows the samples of the first four jobs at a common step, and keeps the step in the address', async ({
+test('shows the samples of the first four jobs at a common step, and keeps the step in the URL', async ({
   page,
 }) => {
   await open(page, '/compare?group=rates');
@@ -104,9 +104,7 @@ test('shows the samples of the first four jobs at a common step, and keeps the s
   await expect(page).toHaveURL(/\/gallery\?jobs=j_.*at=step-50/);
 });
 
-test('compares the jobs that are selected in the table, under an address that can be shared', async ({
-  page,
-}) => {
+test('compares the jobs that are selected in the table, and names them in the URL', async ({ page }) => {
   for (const rate of [1, 2])
     await orchestrator.submit({
       config_name: `plain-${rate}`,
@@ -125,12 +123,12 @@ test('compares the jobs that are selected in the table, under an address that ca
   await expect(page.getByRole('table').getByRole('row')).toHaveCount(3);
 });
 
-test('explains how to choose jobs when the address names none', async ({ page }) => {
+test('explains how to choose jobs when the URL of the compare page names none', async ({ page }) => {
   await open(page, '/compare');
   await expect(page.getByText('Choose at least two jobs to compare.')).toBeVisible();
 });
 
-test('edits name, group, tags and notes on the page of a job', async ({ page }) => {
+test('edits the name, group, tags and notes of a job on its page', async ({ page }) => {
   const id = await orchestrator.submit({ config_name: 'editable', config: {}, gpu_count: 9 });
   await open(page, `/jobs/${id}`);
   await page.getByRole('button', { name: 'Edit name and notes' }).click();
@@ -157,4 +155,32 @@ test('filters the table of jobs after a click on a group', async ({ page }) => {
   await page.getByRole('link', { name: 'Show jobs of the group rates' }).first().click();
   await expect(page.getByRole('searchbox')).toHaveValue('group:rates');
   await expect(page.locator('[data-row]')).toHaveCount(8);
+});
+
+test('says on the page of a job what has changed in its config since the previous run', async ({ page }) => {
+  const config = { trainer: 'selftest', model: { rank: 8 }, learning_rate: 0.0001 };
+  const job = { config_name: 'poppies', gpu_count: 0 };
+  const configs = [
+    config,
+    config,
+    { ...config, model: { rank: 16 }, learning_rate: 0.0003, optimizer: 'prodigy', seed: 7, resolution: 768 },
+  ];
+  const ids: string[] = [];
+  for (const each of configs) {
+    ids.push(await orchestrator.submit({ ...job, config: each }));
+    await rig.report(await rig.takeOffer(), 'completed');
+  }
+  await open(page, `/jobs/${ids[1]}`);
+  await expect(page.getByText('Same config as the previous run')).toBeVisible();
+  await page.goto(`${orchestrator.url}/jobs/${ids[2]}`);
+  const changes = page.locator('.job-changes');
+  await expect(changes).toContainText('Changed since the previous run:');
+  await expect(changes.getByRole('listitem')).toHaveText([
+    'rank: 8 → 16',
+    'learning_rate: 0.0001 → 0.0003',
+    'optimizer: not set → prodigy',
+    'seed: not set → 7',
+  ]);
+  await expect(changes).toContainText('and 1 more difference');
+  await expectShownWell(page, 'job-changes');
 });

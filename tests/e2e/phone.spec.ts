@@ -3,6 +3,7 @@ import { expect, type Locator, type Page, test } from '@playwright/test';
 import { findOverflows } from './in-page.ts';
 import { expectFits, takePicture } from './page-checks.ts';
 import { digitsTrainer, type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { openTrainingRig } from './training-rig.ts';
 
 const height = 844;
 test.use({ viewport: { width: 390, height }, hasTouch: true });
@@ -13,7 +14,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-/** Expects an element that a thumb reaches: at least 44 px high and wide, in the lower half of the screen. */
+/** Expects that a thumb can reach the element: at least 44 px high and wide, in the lower half of the screen. */
 async function expectInReach(element: Locator): Promise<void> {
   const box = await element.boundingBox();
   if (box === null) throw new Error('the element is not visible');
@@ -25,7 +26,7 @@ async function expectInReach(element: Locator): Promise<void> {
 const actionButton = (page: Page, name: string): Locator =>
   page.getByRole('group', { name: 'Job actions' }).getByRole('button', { name });
 
-test('shows the navigation at the bottom, and does not cover the end of the page with it', async ({
+test('shows the navigation at the bottom of a phone, and scrolls the end of the page above the navigation', async ({
   page,
 }) => {
   await signIn(page, orchestrator);
@@ -47,7 +48,9 @@ test('shows the navigation at the bottom, and does not cover the end of the page
   expect(await findOverflows(page)).toEqual([]);
 });
 
-test('approves a job with one tap on the overview or on the page of the job', async ({ page }) => {
+test('approves a job on a phone with one tap, on the overview or on the page of the job', async ({
+  page,
+}) => {
   const job = { config: {}, requires_approval: true };
   const first = await orchestrator.submit({ ...job, config_name: 'from-overview' });
   const second = await orchestrator.submit({ ...job, config_name: 'from-page' });
@@ -67,7 +70,35 @@ test('approves a job with one tap on the overview or on the page of the job', as
   await expect(actionButton(page, 'Approve')).toHaveCount(0);
 });
 
-test('offers the actions of a running job as buttons at the bottom, which no message covers', async ({
+test('shows on a phone, without scrolling sideways, why jobs wait and for how long workers are busy', async ({
+  page,
+}) => {
+  const server = await startOrchestrator();
+  const rig = await openTrainingRig(server, 'rig-1');
+  await server.submit({ config_name: 'first-job', config: {}, gpu_count: 0 });
+  const job = await rig.takeOffer();
+  await rig.report(job, 'running', { progress: { step: 10, total_steps: 100, eta_s: 2_400 } });
+  await server.submit({ config_name: 'second-job', config: {}, gpu_count: 0 });
+  await signIn(page, server);
+  for (const [path, text] of [
+    ['/jobs', 'Waits for rig-1 (busy, 40m left)'],
+    ['/jobs', '10 / 100'],
+    ['/queue', 'Waits for rig-1 (busy, 40m left)'],
+    ['/workers', 'first-job'],
+    ['/workers', '40m left'],
+  ] as const) {
+    await page.goto(server.url + path);
+    const answer = page.getByRole('row').getByText(text, { exact: true });
+    await expect(answer).toBeVisible();
+    const box = await answer.boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? 1_000)).toBeLessThanOrEqual(390);
+    await expectFits(page);
+  }
+  await server.close();
+});
+
+test('shows the actions of a running job as buttons at the bottom of a phone, not covered by messages', async ({
   page,
 }) => {
   test.setTimeout(120_000);

@@ -24,7 +24,7 @@ async function open(page: Page): Promise<void> {
   await expect(page.locator('[data-row="0"]')).toBeVisible();
 }
 
-/** Finds the handle of a row, by which users move the job. */
+/** Finds the drag handle in the row of a job. */
 const grip = (page: Page, name: string): Locator =>
   page.getByRole('button', { name: `Move job ${name}`, exact: true });
 const status = (page: Page): Locator => page.locator('.queue-page [role="status"]').last();
@@ -43,7 +43,7 @@ async function readOrder(page: Page): Promise<readonly string[]> {
 const expectOrder = (page: Page, names: readonly string[]): Promise<void> =>
   expect.poll(() => readOrder(page)).toEqual(names);
 
-/** Presses the mouse button on the handle of a job, and moves the pointer over the upper or lower half of another row. */
+/** Presses the mouse button on the handle of a job, and drags to the upper or lower half of the row `over`. Does not release. */
 async function drag(page: Page, name: string, over: string, half: 'upper' | 'lower'): Promise<void> {
   const from = await grip(page, name).boundingBox();
   const to = await grip(page, over).boundingBox();
@@ -54,7 +54,7 @@ async function drag(page: Page, name: string, over: string, half: 'upper' | 'low
   await page.mouse.move(to.x + 14, to.y + (half === 'upper' ? 5 : 35), { steps: 4 });
 }
 
-test('moves a job with the mouse, and keeps the order in other tabs and after a restart of the server', async ({
+test('moves a job with the mouse, and shows the new order in other tabs and after a restart of the server', async ({
   page,
   context,
 }) => {
@@ -80,7 +80,7 @@ test('moves a job with the mouse, and keeps the order in other tabs and after a 
   await expectOrder(page, ['one', 'four', 'two', 'three']);
 });
 
-test('refuses to drop a job among jobs of another priority, and says why during the drag', async ({
+test('refuses to drop a job among jobs of another priority, and shows the reason during the drag', async ({
   page,
 }) => {
   await submitAll(['first', 'second'], { priority: 'high' });
@@ -100,7 +100,7 @@ test('refuses to drop a job among jobs of another priority, and says why during 
   await expectOrder(page, ['first', 'second', 'fourth', 'third']);
 });
 
-test('moves a job with the keyboard within its priority, and keeps the focus', async ({ page }) => {
+test('moves a job with the keyboard among jobs of its priority, and keeps the focus', async ({ page }) => {
   await submitAll(['top'], { priority: 'high' });
   await submitAll(['one', 'two', 'three']);
   await open(page);
@@ -122,12 +122,12 @@ test('moves a job with the keyboard within its priority, and keeps the focus', a
   await page.keyboard.press('Escape');
   await expect(status(page)).toHaveText('three stays at position 2');
   await expectOrder(page, ['top', 'three', 'one', 'two']);
-  // Without a grabbed job, the arrow keys move between rows as in every table.
+  // While no job is being moved, the arrow keys move between rows as in every table.
   await page.keyboard.press('ArrowDown');
   await expect(page.locator('[data-row="2"]')).toBeFocused();
 });
 
-test('moves a job with taps, and says why it refuses the move after a change of priority', async ({
+test("moves a job with taps, and explains why the move fails after another job's priority has changed", async ({
   browser,
 }) => {
   await submitAll(['one', 'two', 'three']);
@@ -150,15 +150,15 @@ test('moves a job with taps, and says why it refuses the move after a change of 
   await context.close();
 });
 
-test('moves a job through 2,000 rows with PageDown, or with the mouse below the edge of the table', async ({
+test('moves a job through 2,000 rows with PageDown, and with the mouse below the edge of the table', async ({
   page,
 }) => {
   test.setTimeout(120_000);
   for (let start = 0; start < 2_000; start += 100)
     await Promise.all(Array.from({ length: 100 }, (_, index) => submit(`job-${start + index}`)));
   await open(page);
-  // Until the page has loaded the order, it shows only the jobs that it knows from events. The first batch of jobs, in any
-  // order, has the numbers 0 to 99.
+  // Until the page has loaded the order, it shows only the jobs that it knows from events. The first row must be one of the jobs
+  // 0 to 99, which were submitted at the same time.
   await expect.poll(async () => (await readOrder(page))[0]).toMatch(/^job-\d{1,2}$/);
   const [first = ''] = await readOrder(page);
   await grip(page, first).focus();
@@ -176,7 +176,7 @@ test('moves a job through 2,000 rows with PageDown, or with the mouse below the 
   if (box === null || table === null) throw new Error('the table is out of view');
   await page.mouse.move(box.x + 10, box.y + 20);
   await page.mouse.down();
-  // While the pointer is below its edge, the table scrolls on.
+  // The table scrolls as long as the pointer is below its lower edge.
   await page.mouse.move(box.x + 12, table.y + table.height + 60, { steps: 3 });
   await expect
     .poll(() => page.locator('.table-scroll').evaluate(element => Number(Reflect.get(element, 'scrollTop'))))
@@ -190,7 +190,7 @@ test('moves a job through 2,000 rows with PageDown, or with the mouse below the 
   await expect(page.locator(`[data-row="${position - 1}"]`)).toContainText(first);
 });
 
-test('groups pending jobs by the reason why they wait, and links a limit to its setting', async ({
+test('groups pending jobs by the reason for waiting, and links a queue limit to its setting', async ({
   page,
 }) => {
   test.setTimeout(180_000);
@@ -209,7 +209,7 @@ test('groups pending jobs by the reason why they wait, and links a limit to its 
   const groups = page.locator('.wait-groups > li');
   await expect(groups).toHaveCount(2);
   await expect(groups.first()).toContainText('3 jobs wait');
-  await expect(groups.first()).toContainText('The only matching worker is busy');
+  await expect(groups.first()).toContainText('rig-1 is busy');
   await expect(groups.first()).toContainText('next free in about 30m');
   await expect(groups.last()).toContainText('1 job waits for 64 GPUs');
   await groups.first().getByRole('button').focus();

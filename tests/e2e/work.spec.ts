@@ -1,4 +1,4 @@
-/** A job from its submission to its end, and the drain of a busy worker. */
+/** The life of a job from submission to completion, and the drain of a busy worker. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import {
   selectMenuItem,
@@ -23,7 +23,7 @@ async function stepOf(bar: Locator): Promise<number> {
   return Number((text ?? '').split('/', 1)[0]?.replaceAll(',', '') ?? 0);
 }
 
-/** Finds a fact about the job by its name. */
+/** Finds a value in the details of the job by its label. */
 const factOf = (page: Page, name: string): Locator =>
   page.locator('dl.facts > div').filter({ hasText: name }).locator('dd');
 
@@ -68,7 +68,7 @@ test('submits the digits example, shows its progress while it runs, and its accu
   await expect(events.last()).toContainText('admin');
 });
 
-test('lets a draining worker finish its job, and gives it the next job only after the undrain', async ({
+test('lets a draining worker finish its job, and starts its next job only after the undrain', async ({
   page,
   context,
 }) => {
@@ -95,11 +95,11 @@ test('lets a draining worker finish its job, and gives it the next job only afte
   const jobPage = await context.newPage();
   await jobPage.goto(`${orchestrator.url}/jobs/${nextJob}`);
   const reason = jobPage.getByRole('region', { name: 'Why it is pending' });
-  await expect(reason).toContainText('Waiting for a matching worker: 1 draining');
+  await expect(reason).toContainText('Waits for rig-1 (draining)');
   // The worker has finished its job, but is still draining.
   await expect(bar).toHaveCount(0, { timeout: 30_000 });
   await expect(row).toContainText('draining');
-  await expect(reason).toContainText('1 draining');
+  await expect(reason).toContainText('Waits for rig-1 (draining)');
 
   await selectMenuItem(page, 'rig-1', 'Undrain');
   await expect(jobPage.locator('.job-title')).toContainText('completed', { timeout: 30_000 });

@@ -5,18 +5,18 @@ import type { Requirements } from '../../../protocol/job.ts';
 import type { Offering } from '../model.ts';
 import { compileMatcher, type Mismatch } from './matching.ts';
 import type { FixedBlocker } from './queue-rules.ts';
-import { describeIneligibility, shortly, wordFor, words } from './wait-texts.ts';
+import { describeIneligibility, describeTroubles, wordFor, words } from './wait-texts.ts';
 import type { IneligibilityReason } from './worker-rules.ts';
 
 export interface Candidate {
   readonly id: WorkerId;
   readonly name: string;
-  /** The orchestrator's own machine. */
+  /** Whether the worker is the orchestrator's own machine. */
   readonly local: boolean;
-  /** False for a worker that never registered: only what the admin has set is known about it. */
+  /** False for a worker that never registered. Then only the properties that the admin has set are known. */
   readonly isKnown: boolean;
   readonly offering: Offering;
-  /** Dataset versions on its rig. */
+  /** Dataset versions on the worker's rig. */
   readonly datasets: readonly string[];
   readonly ineligibilityReasons: readonly IneligibilityReason[];
 }
@@ -39,20 +39,23 @@ export function judge(needs: Requirements, candidates: readonly Candidate[]): re
   });
 }
 
-/** Whether no worker that ever registered could take the job, idle or not, or too few of them if it needs several. */
+/**
+ * Whether too few workers meet the requirements, even when all are idle. Workers that never registered do not count. A
+ * worker that has exactly `nodes` machines is enough.
+ */
 export function isUnsatisfiable(judged: readonly Judged[], nodes: number): boolean {
   const takers = judged.filter(({ candidate, mismatches }) => candidate.isKnown && mismatches.length === 0);
   return takers.length < nodes && !takers.some(({ candidate }) => candidate.offering.nodes === nodes);
 }
 
-/** The workers for a job that trains on several workers. */
+/** The number of free workers for a job that trains on several workers. */
 export interface Gathering {
-  /** Workers that would take part now. */
+  /** Number of workers that could take part now. */
   readonly free: number;
   readonly wanted: number;
 }
 
-/** Number of free workers for a job that needs several together; null when they are enough, or when one worker has all machines. */
+/** Returns how many workers are free for a job that needs several. Null when enough are free, or when one has all machines. */
 export function gatheringOf(judged: readonly Judged[], nodes: number): Gathering | null {
   const fitting = judged.filter(({ fits }) => fits);
   if (nodes === 1 || fitting.length >= nodes) return null;
@@ -64,7 +67,7 @@ export function gatheringOf(judged: readonly Judged[], nodes: number): Gathering
 export const describeGathering = ({ free, wanted }: Gathering): string =>
   `Needs ${wanted} workers at the same time, and ${free} of them ${free === 1 ? 'is' : 'are'} free. It starts when all are`;
 
-/** The workers that meet the requirements, if all of them are offline; otherwise empty. Workers that never registered do not count. */
+/** Returns the registered workers that meet the requirements if all of them are offline; otherwise empty. */
 export function offlineTakers(judged: readonly Judged[]): readonly Candidate[] {
   const takers = judged.flatMap(({ candidate, mismatches }) =>
     candidate.isKnown && mismatches.length === 0 ? [candidate] : [],
@@ -74,7 +77,7 @@ export function offlineTakers(judged: readonly Judged[]): readonly Candidate[] {
   return takers.every(isOffline) ? takers : [];
 }
 
-/** Whether every worker in the right place has too few GPUs. Workers that never registered do not count. */
+/** Whether every registered worker that meets the job's target (local or remote) has too few GPUs. */
 function areGpusMissing(judged: readonly Judged[]): boolean {
   const inPlace = judged.filter(
     ({ candidate, mismatches }) => candidate.isKnown && !mismatches.some(({ code }) => code === 'target'),
@@ -84,7 +87,7 @@ function areGpusMissing(judged: readonly Judged[]): boolean {
 
 const isGpuCount = ({ code }: Mismatch): boolean => code === 'gpu_count';
 
-/** Why no worker takes a job, in one line, the most specific reason first. Each worker counts once. */
+/** Describes why no worker takes a job, in one line. Counts each worker once, by its first reason or mismatch. */
 export function whyNobody(judged: readonly Judged[]): string {
   if (judged.length === 0) return 'No idle workers: no worker has been created yet';
   const total = judged.length;
@@ -102,7 +105,10 @@ export function whyNobody(judged: readonly Judged[]): string {
   return `${headline}: 0 of ${total} ${total === 1 ? 'worker' : 'workers'} can take this job: ${reasons.join(', ')}`;
 }
 
-/** All reasons against a worker, including that it had the job last: then other workers are tried first. */
+/**
+ * Returns all reasons why a worker does not take the job. `avoid`: the worker that had the job last. It has one more
+ * reason, because other workers are tried first.
+ */
 export function reasonsOf({ candidate, mismatches }: Judged, avoid: WorkerId | null): WorkerReason[] {
   return [
     ...candidate.ineligibilityReasons.map(reason => ({
@@ -132,14 +138,14 @@ interface NamedReason {
   readonly reason: IneligibilityReason;
 }
 
-/** Maximum number of workers with GPU trouble to name, so that people can repair them. */
+/** Maximum number of workers with GPU trouble to name in the summary line. */
 const maxNamed = 3;
 
 function describeReasons(all: readonly NamedReason[]): readonly string[] {
   const groups = Map.groupBy(all, ({ reason }) => wordFor(reason));
   return [...groups].map(([word, members]) => {
     const troubles = members.flatMap(({ name, reason }) =>
-      reason.code === 'gpu_trouble' ? [`${name}: ${shortly(reason.troubles)}`] : [],
+      reason.code === 'gpu_trouble' ? [`${name}: ${describeTroubles(reason.troubles)}`] : [],
     );
     const who = troubles.length === 0 ? '' : ` (${troubles.slice(0, maxNamed).join('; ')})`;
     return `${members.length} ${word}${who}`;
@@ -177,18 +183,22 @@ function paramsOf(blocker: FixedBlocker, isoAt: (at: number) => string): JobWait
   }
 }
 
-/** A wait without parameters. */
+/** Returns a wait without parameters. */
 export const plainWait = (code: string): JobWait => ({ code, params: {}, workers: [] });
 
-/** Why no worker takes a job. Each worker that meets the requirements counts once, by its first reason. */
+/** Returns why no worker takes a job, for programs. Counts each worker that meets the requirements by its first reason. */
 export function waitForWorkers(judged: readonly Judged[]): JobWait {
   if (judged.length === 0) return plainWait('no_workers');
-  const codes = judged.flatMap(({ mismatches, candidate }) =>
-    mismatches.length === 0 ? candidate.ineligibilityReasons.slice(0, 1).map(({ code }) => code) : [],
+  const takers = judged.flatMap(({ mismatches, candidate }) => (mismatches.length === 0 ? [candidate] : []));
+  const codes = takers.flatMap(({ ineligibilityReasons }) =>
+    ineligibilityReasons.slice(0, 1).map(({ code }) => code),
   );
-  // A worker that never registered may fit, but it does not count if registered workers exist and none of them fits.
+  // If registered workers exist and none of them fits, a worker that never registered does not count.
   const isUnmet = judged.some(({ candidate }) => candidate.isKnown) && isUnsatisfiable(judged, 1);
   if (codes.length === 0 || isUnmet) return plainWait('unmet');
   const workers = [...Map.groupBy(codes, code => code)].map(([code, all]) => ({ code, count: all.length }));
-  return { code: 'busy', params: {}, workers };
+  const [only, ...others] = takers;
+  const params: JobWait['params'] =
+    only === undefined || others.length > 0 ? {} : { worker_id: only.id, worker: only.name };
+  return { code: 'busy', params, workers };
 }

@@ -26,12 +26,9 @@ export const queue = {
   'queue.groups': 'Why jobs wait',
   'queue.group.for': '{count, plural, one {# job waits for {needs}} other {# jobs wait for {needs}}}',
   'queue.group.any': '{count, plural, one {# job waits} other {# jobs wait}}',
-  'queue.group.gpus': '{count, plural, one {# GPU} other {# GPUs}}',
-  'queue.group.vram': '{size, number} GB per GPU',
-  'queue.group.nodes': '{count, plural, one {# worker} other {# workers}} at once',
-  'queue.group.local': "the server's machine",
   'queue.group.allBusy':
     '{count, plural, one {The only matching worker is busy} other {All # matching workers are busy}}',
+  'queue.group.oneBusy': '{worker} is busy',
   'queue.group.nextFree': 'next free in about {time}',
   'queue.group.more': '{count, plural, one {Show # more job} other {Show # more jobs}}',
   'queue.group.rest':

@@ -40,6 +40,9 @@ export const runs = {
   'runs.edit.save': 'Save',
   'runs.compareGroup': 'Compare group',
   'runs.comparePrevious': 'Compare with previous run',
+  'runs.changed': 'Changed since the previous run:',
+  'runs.unchanged': 'Same config as the previous run',
+  'runs.change': '{key}: {before} → {after}',
   'runs.links': 'Experiment trackers',
   'runs.links.onlyThere': 'opens only on {worker}',
 } as const;

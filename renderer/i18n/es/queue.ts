@@ -27,12 +27,9 @@ export const queue: Readonly<Record<QueueKey, string>> = {
   'queue.groups': 'Por qué esperan los trabajos',
   'queue.group.for': '{count, plural, one {# trabajo espera {needs}} other {# trabajos esperan {needs}}}',
   'queue.group.any': '{count, plural, one {# trabajo espera} other {# trabajos esperan}}',
-  'queue.group.gpus': '{count, plural, one {# GPU} other {# GPU}}',
-  'queue.group.vram': '{size, number} GB por GPU',
-  'queue.group.nodes': '{count, plural, one {# worker} other {# workers}} a la vez',
-  'queue.group.local': 'la máquina del servidor',
   'queue.group.allBusy':
     '{count, plural, one {El único worker adecuado está ocupado} other {Los # workers adecuados están ocupados}}',
+  'queue.group.oneBusy': '{worker} está ocupado',
   'queue.group.nextFree': 'uno libre en unos {time}',
   'queue.group.more': '{count, plural, one {Mostrar # trabajo más} other {Mostrar # trabajos más}}',
   'queue.group.rest':

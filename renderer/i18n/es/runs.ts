@@ -42,6 +42,9 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.edit.save': 'Guardar',
   'runs.compareGroup': 'Comparar grupo',
   'runs.comparePrevious': 'Comparar con la ejecución anterior',
+  'runs.changed': 'Cambios desde la ejecución anterior:',
+  'runs.unchanged': 'Misma configuración que la ejecución anterior',
+  'runs.change': '{key}: {before} → {after}',
   'runs.links': 'Seguimiento de experimentos',
   'runs.links.onlyThere': 'solo se abre en {worker}',
 };

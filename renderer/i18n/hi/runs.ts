@@ -40,6 +40,9 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.edit.save': 'सहेजें',
   'runs.compareGroup': 'समूह की तुलना करें',
   'runs.comparePrevious': 'पिछले रन से तुलना करें',
+  'runs.changed': 'पिछले रन के बाद बदला:',
+  'runs.unchanged': 'पिछले रन जैसा ही कॉन्फ़िग',
+  'runs.change': '{key}: {before} → {after}',
   'runs.links': 'प्रयोग ट्रैकर',
   'runs.links.onlyThere': 'केवल {worker} पर खुलता है',
 };

@@ -41,6 +41,9 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.edit.save': '保存',
   'runs.compareGroup': 'グループを比較',
   'runs.comparePrevious': '前回の実行と比較',
+  'runs.changed': '前回の実行からの変更:',
+  'runs.unchanged': '前回の実行と同じ設定です',
+  'runs.change': '{key}: {before} → {after}',
   'runs.links': '実験トラッカー',
   'runs.links.onlyThere': '{worker} 上でのみ開けます',
 };

@@ -40,6 +40,9 @@ export const runs: Readonly<Record<RunKey, string>> = {
   'runs.edit.save': '保存',
   'runs.compareGroup': '对比该分组',
   'runs.comparePrevious': '与上一次运行比较',
+  'runs.changed': '与上次运行相比的变化：',
+  'runs.unchanged': '配置与上次运行相同',
+  'runs.change': '{key}：{before} → {after}',
   'runs.links': '实验跟踪',
   'runs.links.onlyThere': '只能在 {worker} 上打开',
 };

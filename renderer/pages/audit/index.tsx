@@ -11,6 +11,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import './audit.css';
 import { ChainBadge } from './chain-badge.tsx';
+import { Target } from './target.tsx';
 import { Filters, isEmpty, toSearchParams, toQuery, parseFilters, type AuditFilters } from './filters.tsx';
 
 /** The page of the audit trail. Its filters are in the URL, so that a link shows the same rows. */
@@ -84,7 +85,12 @@ const columnsIn = (t: Translator): readonly Column<AuditRow>[] => [
     width: '148px',
     cell: row => `${row.actor_id ?? row.actor_type}${row.address === null ? '' : ` (${row.address})`}`,
   },
-  { id: 'target', title: t('audit.target'), width: '136px', cell: row => <code>{row.target_id}</code> },
+  {
+    id: 'target',
+    title: t('audit.target'),
+    width: '136px',
+    cell: row => <Target type={row.target_type} id={row.target_id} />,
+  },
   {
     id: 'details',
     title: t('audit.details'),

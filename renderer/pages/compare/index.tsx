@@ -80,7 +80,7 @@ function Runs({ runs: read }: { readonly runs: readonly Run[] }) {
   return (
     <>
       {whyNone !== null && <p className="muted">{t(`runs.${whyNone}`)}</p>}
-      {only !== null && <p className="muted">{t('runs.only', { key: only })}</p>}
+      {only !== null && <p className="compare-lead">{t('runs.only', { key: only })}</p>}
       <Results runs={runs} varied={varied} />
       {isSweep && varied.keys.length >= minParallelKeys && <Parallel runs={runs} varied={varied} />}
       <RunSamples runs={runs} />

@@ -14,10 +14,9 @@ interface BestChipProps {
 /** Marks the job with the lowest loss of its group, as a link to the comparison of the group. */
 export function BestChip({ id, isShort = false }: BestChipProps) {
   const t = useT();
-  const group = useFleet(({ fleet }) =>
-    bestOfGroups(fleet.jobs).has(id) ? (fleet.jobs.get(id)?.group ?? null) : null,
-  );
-  if (group === null) return null;
+  const count = useFleet(({ fleet }) => bestOfGroups(fleet.jobs).get(id));
+  const group = useFleet(({ fleet }) => fleet.jobs.get(id)?.group ?? null);
+  if (count === undefined || group === null) return null;
   return (
     <Link
       className={isShort ? undefined : 'chip'}
@@ -25,7 +24,7 @@ export function BestChip({ id, isShort = false }: BestChipProps) {
       title={t('jobs.best.compare', { group })}
     >
       {!isShort && <Icon name="completed" />}
-      {t(isShort ? 'jobs.best.short' : 'jobs.best')}
+      {t(isShort ? 'jobs.best.short' : 'jobs.best', { count })}
     </Link>
   );
 }

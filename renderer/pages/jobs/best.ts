@@ -27,24 +27,27 @@ export function lowestLoss(jobs: Iterable<JobView>): JobId | null {
   return compared.reduce((best, each) => (each.loss < best.loss ? each : best)).id;
 }
 
-/** Returns the job with the lowest loss of each group. */
-function findBest(jobs: Iterable<JobView>): ReadonlySet<JobId> {
-  const groups = new Map<string, JobView[]>();
-  for (const job of jobs) {
-    if (job.group === null) continue;
-    const group = groups.get(job.group);
-    if (group === undefined) groups.set(job.group, [job]);
-    else group.push(job);
-  }
-  return new Set([...groups.values()].flatMap(group => lowestLoss(group) ?? []));
+/** Returns the job with the lowest loss of each group, with the number of jobs in the group. */
+function findBest(jobs: Iterable<JobView>): Best {
+  const groups = Map.groupBy(jobs, ({ group }) => group);
+  groups.delete(null);
+  return new Map(
+    [...groups.values()].flatMap(group => {
+      const id = lowestLoss(group);
+      return id === null ? [] : [[id, group.length] as const];
+    }),
+  );
 }
 
 type Jobs = ReadonlyMap<JobId, JobView>;
 
-/** Each version of the jobs in memory is a map of its own, so all cells of a table share one result. */
-const bestByVersion = new WeakMap<Jobs, ReadonlySet<JobId>>();
+/** The size of the group, by the id of its best job. */
+type Best = ReadonlyMap<JobId, number>;
 
-export function bestOfGroups(jobs: Jobs): ReadonlySet<JobId> {
+/** Each version of the jobs in memory is a map of its own, so all cells of a table share one result. */
+const bestByVersion = new WeakMap<Jobs, Best>();
+
+export function bestOfGroups(jobs: Jobs): Best {
   const before = bestByVersion.get(jobs);
   if (before !== undefined) return before;
   const best = findBest(jobs.values());

@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { shownName } from '../../../protocol/job-about.ts';
-import type { JobId } from '../../../protocol/ids.ts';
+import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { type Hold, isFinal, isWaiting, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
 import { WorkerLink } from '../../app/links.tsx';
+import type { Fleet } from '../../state/fleet.ts';
 import { type MessageKey, type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -78,8 +79,8 @@ export function ProgressCell({ job }: JobProps) {
 export function WhyWaiting({ job }: JobProps) {
   const t = useT();
   const pausedBy = useFleet(({ fleet }) => fleet.queue?.paused?.by ?? null);
-  const parent = useFleet(({ fleet }) => fleet.jobs.get(awaitedId(job) ?? job.id));
-  const text = waitReason(job, pausedBy, parent, t);
+  const awaited = useFleet(({ fleet }) => findAwaited(job, fleet));
+  const text = waitReason(job, pausedBy, awaited, t);
   return (
     <span className="clamped over-3 muted" title={job.reason ?? text}>
       {text}
@@ -87,27 +88,26 @@ export function WhyWaiting({ job }: JobProps) {
   );
 }
 
-/** The parent that the server names in the reason of a job. */
-const awaitedId = ({ after, wait }: JobView): JobId | undefined =>
-  wait?.code === 'after'
-    ? after?.parents
-        .map(({ job_id: id, retry_id: retry }) => retry ?? id)
-        .find(id => id === wait.params['job_id'])
-    : undefined;
+/** Returns the job that this one waits for: a parent, or the current job of the only worker that fits. */
+function findAwaited({ wait }: JobView, { jobs, workers }: Fleet): JobView | undefined {
+  const { job_id: parent, worker_id: only } = wait?.params ?? {};
+  const worker = WorkerId.safeParse(only).data;
+  const id = worker === undefined ? JobId.safeParse(parent).data : workers.get(worker)?.current_job_id;
+  return id ? jobs.get(id) : undefined;
+}
 
 /** A missing approval comes first, then other jobs, then a paused queue, then the reason that the server gives for this job. */
 function waitReason(
   job: JobView,
   pausedBy: string | null,
-  parent: JobView | undefined,
+  awaited: JobView | undefined,
   t: Translator,
 ): string {
   if (shownState(job) === 'blocked') return t('jobs.why.approval');
-  if (job.wait?.code === 'after')
-    return waitText({ ...job.wait, params: withTimeLeft(job.wait.params, parent) }, t) ?? job.reason ?? '';
-  if (pausedBy !== null) return t('jobs.why.paused', { by: pausedBy });
+  if (job.wait?.code !== 'after' && pausedBy !== null) return t('jobs.why.paused', { by: pausedBy });
+  const wait = job.wait && { ...job.wait, params: withTimeLeft(job.wait.params, awaited) };
   // A server of another version may report a reason without a text here, so fall back to its own words.
-  return (job.wait && waitText(job.wait, t)) ?? job.reason ?? '';
+  return (wait && waitText(wait, t, job)) ?? job.reason ?? '';
 }
 
 /** Returns the text for a failed job. `shorten` selects the part of the error to show where space is limited. */

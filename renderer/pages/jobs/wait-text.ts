@@ -1,9 +1,10 @@
 import type { JobView } from '../../../protocol/job.ts';
 import type { JobWait } from '../../../protocol/job-wait.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
-import { clock, duration } from './figures.ts';
+import { clock, duration, roundEstimate } from './figures.ts';
+import { type Needs, needsText } from './needs-text.ts';
 
-/** Text keys of worker states, by the code of the reason that prevents a worker from taking a job. */
+/** Text keys of the numbers of workers in a state, by the code of the reason that prevents a worker from taking a job. */
 const states: Readonly<Record<string, MessageKey>> = {
   busy: 'overview.state.busy',
   settling: 'overview.state.busy',
@@ -18,8 +19,28 @@ const states: Readonly<Record<string, MessageKey>> = {
   offline: 'overview.state.offline',
 };
 
-/** Returns the translated reason why a job is pending; null for a reason that only newer servers report. */
-export function waitText({ code, params, workers }: JobWait, t: Translator): string | null {
+/** Text keys of the state of a single worker, by the same codes. */
+const workerStates: Readonly<Record<string, MessageKey>> = {
+  busy: 'state.busy',
+  settling: 'state.busy',
+  leaving: 'state.busy',
+  draining: 'state.draining',
+  quarantined: 'state.quarantined',
+  gpu_trouble: 'state.trouble',
+  no_stream: 'state.connecting',
+  never_registered: 'jobs.check.neverRegistered',
+  offline: 'state.offline',
+};
+
+/**
+ * Returns the translated reason why a job is pending; null for a reason that only newer servers report. `needs`: the
+ * requirements of the job, where they are known.
+ */
+export function waitText(
+  { code, params, workers }: JobWait,
+  t: Translator,
+  needs: Needs | null = null,
+): string | null {
   switch (code) {
     case 'approval':
       return t('jobs.why.approval');
@@ -37,7 +58,11 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
     case 'after':
       return afterText(params, t);
     case 'busy':
-      return busyText(workers, t);
+      return workerText(params, workers, t) ?? busyText(workers, t);
+    case 'unmet': {
+      const list = needs === null ? '' : needsText(needs, t);
+      return list === '' ? t('jobs.wait.unmet') : t('jobs.wait.unmetNeeds', { needs: list });
+    }
     case 'gathering':
       return t('jobs.wait.gathering', params);
     case 'requested':
@@ -45,7 +70,6 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
     case 'storage':
     case 'target':
     case 'next':
-    case 'unmet':
     case 'no_workers':
       return t(`jobs.wait.${code}`);
     default:
@@ -81,20 +105,41 @@ function afterText(
 type Param = JobWait['params'][string];
 
 /** Names the job that another one waits for, with its state and the time that it has left. */
-function parentText(
-  { name, state, left }: { readonly name: Param; readonly state: Param; readonly left: Param | undefined },
-  t: Translator,
-): string {
-  const key = parentStates[state];
-  if (key === undefined) return String(name);
-  if (left === undefined) return t('jobs.wait.parent', { name, state: t(key) });
-  return t('jobs.wait.parentLeft', { name, state: t(key), left: duration(Number(left), t.language) });
+const parentText = ({ name, state, left }: Awaited, t: Translator): string =>
+  withState(name, parentStates[state], left, t);
+
+interface Awaited {
+  readonly name: Param;
+  readonly state: Param;
+  readonly left: Param | undefined;
 }
 
-/** Returns the parameters of a wait for other jobs with the time that the parent has left by now. */
-export function withTimeLeft(params: JobWait['params'], parent: JobView | undefined): JobWait['params'] {
+/** `left`: the time that is left in seconds; undefined if it is unknown. */
+function withState(name: Param, key: MessageKey | undefined, left: Param | undefined, t: Translator): string {
+  if (key === undefined) return String(name);
+  if (left === undefined) return t('jobs.wait.parent', { name, state: t(key) });
+  const time = duration(roundEstimate(Number(left)), t.language);
+  return t('jobs.wait.parentLeft', { name, state: t(key), left: time });
+}
+
+/** Names the only worker that meets the requirements, with the time that its job has left. Null if there are several. */
+function workerText(
+  { worker, left_s: left }: JobWait['params'],
+  [reason]: JobWait['workers'],
+  t: Translator,
+): string | null {
+  const key = reason === undefined ? undefined : workerStates[reason.code];
+  if (worker === undefined || key === undefined) return null;
+  return t('jobs.wait.after', { job: withState(worker, key, left, t) });
+}
+
+/**
+ * Returns the parameters of a wait with the time that `awaited` has left by now: the parent that the job waits for, or the
+ * job of the worker that it waits for.
+ */
+export function withTimeLeft(params: JobWait['params'], awaited: JobView | undefined): JobWait['params'] {
   const { left_s: _outdated, ...others } = params;
-  const left = parent?.status === 'running' ? parent.progress?.eta_s : undefined;
+  const left = awaited?.status === 'running' ? awaited.progress?.eta_s : undefined;
   return left === undefined ? others : { ...others, left_s: left };
 }
 

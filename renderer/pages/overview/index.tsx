@@ -66,10 +66,12 @@ export function OverviewPage() {
   return (
     <div className="page">
       <h1>{t('nav.overview')}</h1>
-      <Needs needs={needs} />
-      <div className="tiles">
-        {seesWorkers && <WorkerTiles figures={figures} />}
-        {seesJobs && <JobTiles figures={figures} stats={stats} />}
+      <div className="overview-lead">
+        <Needs needs={needs} />
+        <div className="tiles">
+          {seesWorkers && <WorkerTiles figures={figures} />}
+          {seesJobs && <JobTiles figures={figures} stats={stats} />}
+        </div>
       </div>
       {!seesWorkers && <Hidden call={workersApi.list} page="nav.workers" />}
       {!seesJobs && <Hidden call={queueApi.list} page="nav.jobs" />}

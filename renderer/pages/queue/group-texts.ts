@@ -1,28 +1,15 @@
 import type { WaitGroup } from '../../../protocol/wait-groups.ts';
 import { perLanguage } from '../../i18n/formats.ts';
 import { duration } from '../jobs/figures.ts';
+import { needsText } from '../jobs/needs-text.ts';
 import type { QueueTranslator } from './texts.ts';
 
 const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
 
 /** Names a group by its number of jobs and what they need: "12 jobs wait for rtx4090". */
 export function groupTitle({ count, needs }: WaitGroup, t: QueueTranslator): string {
-  const parts = needs === null ? [] : needsText(needs, t);
-  if (parts.length === 0) return t('queue.group.any', { count });
-  return t('queue.group.for', { count, needs: lists(t.language).format(parts) });
-}
-
-function needsText(needs: NonNullable<WaitGroup['needs']>, t: QueueTranslator): readonly string[] {
-  const { gpu_count: gpus, num_nodes: nodes, gpu_vram_gb: size, accelerator, worker_labels, target } = needs;
-  const labels = Object.entries(worker_labels).map(([name, pattern]) => `${name}=${pattern}`);
-  return [
-    ...(nodes > 1 ? [t('queue.group.nodes', { count: nodes })] : []),
-    ...(target === 'local' ? [t('queue.group.local')] : []),
-    ...(gpus > 1 || (gpus > 0 && labels.length === 0) ? [t('queue.group.gpus', { count: gpus })] : []),
-    ...(accelerator === null ? [] : [accelerator]),
-    ...(size > 0 ? [t('queue.group.vram', { size })] : []),
-    ...labels,
-  ];
+  const list = needs === null ? '' : needsText(needs, t);
+  return list === '' ? t('queue.group.any', { count }) : t('queue.group.for', { count, needs: list });
 }
 
 const minute = 60;
@@ -39,7 +26,11 @@ export function freeText(
   const isBusy =
     wait.code === 'busy' && wait.workers.every(({ code }) => code === 'busy' || code === 'settling');
   if (!isBusy || workers === null || workers === 0) return null;
-  const busy = t('queue.group.allBusy', { count: workers });
+  const { worker } = wait.params;
+  const busy =
+    worker === undefined
+      ? t('queue.group.allBusy', { count: workers })
+      : t('queue.group.oneBusy', { worker });
   if (nextFree === null || nextFree === 0) return busy;
   const free = t('queue.group.nextFree', { time: duration(roughly(nextFree), t.language) });
   return lists(t.language).format([busy, free]);

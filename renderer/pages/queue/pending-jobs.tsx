@@ -105,6 +105,7 @@ const lineColumns = (t: Translator): readonly Column<QueueRow>[] => [
     id: 'place',
     title: t('queue.column.position'),
     width: '60px',
+    phoneWidth: '24px',
     align: 'end',
     cell: ({ place }) => placeText(place, t),
   },
@@ -112,12 +113,14 @@ const lineColumns = (t: Translator): readonly Column<QueueRow>[] => [
     id: 'job',
     title: t('queue.column.job'),
     width: 'minmax(110px, 1fr)',
+    phoneWidth: '100px',
     cell: ({ job }) => <ConfigCell job={job} />,
   },
   {
     id: 'why',
     title: t('queue.column.why'),
     width: 'minmax(220px, 2fr)',
+    phoneWidth: '150px',
     cell: ({ job }) => <WhyWaiting job={job} />,
   },
   {

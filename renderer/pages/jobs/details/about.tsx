@@ -2,6 +2,7 @@ import { useId, useState } from 'react';
 import { Link } from 'wouter';
 import type { JobEdit } from '../../../../protocol/job-about.ts';
 import type { JobDetail } from '../../../../protocol/job.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
 import { runsApi } from '../../../../protocol/runs-api.ts';
 import { detailOf } from '../../../api/session.ts';
 import { useFleet, usePanel } from '../../../app/context.ts';
@@ -9,6 +10,7 @@ import { Button } from '../../../ui/button.tsx';
 import { RunTexts, useRunT } from '../../compare/texts.tsx';
 import { JobChips } from '../job-chips.tsx';
 import { previousRun } from '../previous-run.ts';
+import { PreviousChanges } from './previous-changes.tsx';
 import { RunLinks } from './run-links.tsx';
 
 interface JobProps {
@@ -49,6 +51,7 @@ function About({ job }: JobProps) {
           </Button>
         )}
       </div>
+      {previous !== null && may(queueApi.configValues) && <PreviousChanges job={job} previous={previous} />}
       {job.notes !== null && <p className="job-notes">{job.notes}</p>}
     </div>
   );

@@ -8,7 +8,7 @@ import {
   waitOf,
 } from '../../../../../main/orchestrator/rules/waiting.ts';
 
-// Stands for the conversion of times to text.
+// Fake conversion of times to text.
 const formatTime = (at: number): string => `time ${at}`;
 
 test.each<[FixedBlocker, object]>([
@@ -85,6 +85,14 @@ describe('waitForWorkers', () => {
         { code: 'settling', count: 2 },
         { code: 'no_stream', count: 1 },
       ],
+    });
+  });
+
+  test('names the worker when only one meets the requirements', () => {
+    expect(waitForWorkers([makeJudged([{ code: 'settling' }]), makeJudged([], missingGpus)])).toEqual({
+      code: 'busy',
+      params: { worker_id: 'w', worker: 'rig' },
+      workers: [{ code: 'settling', count: 1 }],
     });
   });
 });

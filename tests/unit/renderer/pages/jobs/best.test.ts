@@ -21,13 +21,16 @@ test('lowestLoss compares only evaluation losses if at least two jobs report one
   expect(lowestLoss([evaluated('j_1', 0.01), ...trained])).toBe('j_3');
 });
 
-test('bestLossOf returns the best loss, or the last loss of a job without a curve', () => {
+test('bestLossOf returns the best loss, or the last loss when no best loss is known', () => {
   expect(bestLossOf({ loss: 3, best_loss: 2 })).toBe(2);
   expect(bestLossOf({ loss: 3 })).toBe(3);
   expect([bestLossOf({ step: 1 }), bestLossOf(null)]).toEqual([null, null]);
 });
 
-test('bestOfGroups finds the best job of each group, and none for jobs without a group', () => {
+test('bestOfGroups returns the best job of each group with several jobs, and the size of the group', () => {
   const jobs = [job('j_1', 2, 'a'), job('j_2', 1, 'a'), job('j_3', 5, 'b'), job('j_4', 9, 'b')];
-  expect(best(...jobs, job('j_5', 0), job('j_6', 1, 'alone'))).toEqual(['j_2', 'j_3']);
+  expect(best(...jobs, job('j_5', 0), job('j_6', 1, 'alone'))).toEqual([
+    ['j_2', 2],
+    ['j_3', 2],
+  ]);
 });

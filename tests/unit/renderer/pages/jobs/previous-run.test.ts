@@ -11,14 +11,14 @@ const job = (n: number, more: object = {}) =>
     ...more,
   });
 
-test('finds the newest earlier job of the same name that has started', () => {
+test('returns the newest earlier job that has the same name and has started', () => {
   const jobs = [job(1), job(2), job(3, { name: 'other' }), job(4, { attempt: 0 }), job(5), job(6)];
   expect(previousRun(job(5), jobs)).toBe('j_2');
   expect(previousRun(job(1), jobs)).toBeNull();
   expect(previousRun(job(7, { name: 'digits', config_name: 'moved' }), jobs)).toBe('j_6');
 });
 
-test('prefers the job that a job retries, even if it is not in memory', () => {
+test('returns for a retry the job that was retried, even when this job is not loaded', () => {
   expect(previousRun(job(5, { retry_of: 'j_9' }), [job(4)])).toBe('j_9');
 });
 

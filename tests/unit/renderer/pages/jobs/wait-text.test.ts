@@ -63,22 +63,47 @@ test.each<[JobWait, string]>([
     ]),
     'Waiting for a matching worker: 4 busy, 2 offline',
   ],
+  [
+    wait('busy', { worker_id: 'w', worker: 'rig-1', left_s: 4_980 }, [{ code: 'busy', count: 1 }]),
+    'Waits for rig-1 (busy, 1h 23m left)',
+  ],
+  [
+    wait('busy', { worker_id: 'w', worker: 'rig-1' }, [{ code: 'draining', count: 1 }]),
+    'Waits for rig-1 (draining)',
+  ],
+  [
+    wait('busy', { worker_id: 'w', worker: 'rig-1' }, [{ code: 'local_limit', count: 1 }]),
+    'Waiting for a matching worker: 1 blocked by a limit',
+  ],
 ])('translates the wait %j', (jobWait, text) => {
   expect(waitText(jobWait, en)).toBe(text);
+});
+
+test('names the requirements that no worker meets', () => {
+  const needs = { num_nodes: 1, gpu_vram_gb: 0, accelerator: null, worker_labels: {}, target: 'worker' };
+  const textFor = (changed: object): string | null =>
+    waitText(wait('unmet'), en, { ...needs, gpu_count: 0, ...changed });
+  expect(textFor({ gpu_count: 8, gpu_vram_gb: 180, worker_labels: { gpu_type: 'b200*' } })).toBe(
+    'No worker meets the requirements: 8 GPUs, 180 GB per GPU, gpu_type=b200*',
+  );
+  expect(textFor({ num_nodes: 2, accelerator: 'cuda', target: 'local' })).toBe(
+    "No worker meets the requirements: 2 workers at once, the server's machine, cuda",
+  );
+  expect(textFor({})).toBe('No registered worker meets these requirements');
 });
 
 test('translates a wait into the chosen language', () => {
   expect(waitText(wait('ahead', { count: 3 }), ja)).toBe('先に 3 件のジョブがあります');
 });
 
-test('shows the remaining time of a parent that the page knows instead of an older one', () => {
+test('replaces the remaining time of a parent by the current estimate, or removes it for an unknown parent', () => {
   const params = { count: 1, name: 'flux', state: 'running', left_s: 2_400 };
   const parent = jobView({ status: 'running', progress: { step: 9, eta_s: 60 } });
   expect(withTimeLeft(params, parent)).toEqual({ ...params, left_s: 60 });
   expect(withTimeLeft(params, undefined)).toEqual({ count: 1, name: 'flux', state: 'running' });
 });
 
-test('returns null for an unknown wait or reason', () => {
+test('returns null for an unknown wait or an unknown reason of a worker', () => {
   expect(waitText(wait('weather'), en)).toBeNull();
   expect(waitText(wait('busy', {}, [{ code: 'weather', count: 1 }]), en)).toBeNull();
 });

@@ -29,7 +29,7 @@ test('sorts the charts: loss, learning rate, speed, other trainer metrics, GPUs'
     'learning_rate',
     'steps_per_second',
     'eval_loss',
-    // No known GPU metric has this name, so it is shown as a metric of the trainer.
+    // "fan" is no known GPU metric, so the panel shows it as a metric of the trainer.
     'gpu.2.fan',
     'gpu.x.utilization',
     'gpu.utilization',
@@ -60,7 +60,7 @@ test('places attempts by step on the step axis and consecutively on the time axi
   expect(spanOf(curves, 'time', new Set([2]))).toEqual([65_000, 75_000]);
 });
 
-test('shows only the chosen attempts and keeps the style of each', () => {
+test('shows only the chosen attempts, and keeps the line style of each attempt', () => {
   const curves = curvesOf(
     [0, { loss: [bucket(0, 1)] }],
     [1, { lr: [bucket(0, 1)] }],
@@ -72,7 +72,7 @@ test('shows only the chosen attempts and keeps the style of each', () => {
   ]);
   const [shownLine, ...others] = toLines(curves, loss, 'step', new Set([3]));
   expect([shownLine?.style, others]).toEqual([2, []]);
-  // Attempt 3 is the first one that is shown, so it has no break.
+  // Attempt 3 is the first shown attempt, so no break precedes it.
   expect(breaksOf(curves, 'step', new Set([3]))).toEqual([]);
   expect(spanOf(curves, 'step', new Set([9]))).toBeNull();
 });
@@ -118,7 +118,7 @@ test('sorts points by step and merges points at the same step', () => {
   ]);
 });
 
-test('draws curves of other jobs next to this one with different styles', () => {
+test('draws the curves of compared jobs in styles that the own curves do not use', () => {
   const ownCurves = curvesOf([0, { loss: [bucket(1, 1)] }], [5, { loss: [bucket(2, 1)] }]);
   const other = (id: string) => ({
     id,
@@ -141,12 +141,12 @@ test('draws curves of other jobs next to this one with different styles', () => 
   expect(toComparedLines(ownCurves, [other('j_2')], gpus, 'step')).toEqual([]);
 });
 
-test('covers the ranges of several jobs, from the first to the last position', () => {
+test('combines the ranges of several jobs into one range that covers all of them', () => {
   expect(coveringRange([[5, 7], null, [1, 6]])).toEqual([1, 7]);
   expect(coveringRange([null])).toBeNull();
 });
 
-test('widens a range of one position so that its axis has different ticks, and keeps other ranges', () => {
+test('widens a range of one position so that the ticks of the axis differ', () => {
   expect(widened([3, 9])).toEqual([3, 9]);
   expect(widened([6_240, 6_240])).toEqual([5_616, 6_864]);
   expect(widened([0, 0])).toEqual([0, 1]);

@@ -60,13 +60,13 @@ test.each([
   expect(view('smooth=77').smoothing).toBe(0.99);
 });
 
-test('compares a job with at most four others, each once, and never with itself', () => {
+test('compares a job with at most four different other jobs', () => {
   const params = new URLSearchParams('with=j_1,j_2,j_2,j_3,j_4,j_5');
   expect(parseView(params).others).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
   expect(parseView(params, otherJob).others).toEqual(['j_1', 'j_3', 'j_4']);
 });
 
-test('toggles single attempts and treats all or none as no choice', () => {
+test('toggles single attempts, and returns null when all or no attempts are chosen', () => {
   const all = [1, 2, 3];
   const withoutSecond = toggled(null, 2, all);
   expect(withoutSecond).toEqual(new Set([1, 3]));
@@ -90,7 +90,7 @@ const whole = curvesOf(
   [600_000, { loss: [bucket(99, 3)] }],
 );
 
-test('requests a step range once and a time range per attempt on its own clock', () => {
+test('requests a step range once, and a time range per attempt relative to the start of the attempt', () => {
   expect(queriesFor('step', [1.5, 9.2], whole)).toEqual([{ from_step: '1', to_step: '10' }]);
   expect(queriesFor('time', [70_000.5, 90_000], whole)).toEqual([
     { attempt: '1', from_ms: '70000', to_ms: '90000' },
@@ -98,7 +98,7 @@ test('requests a step range once and a time range per attempt on its own clock',
   ]);
 });
 
-/** Reads curves from a server that gives these answers in order. Null means that it is unreachable. */
+/** Reads curves from a server that gives the answers in order. For a null answer, the server is unreachable. */
 async function readWith(zoom: readonly [number, number] | null, answers: readonly (object | null)[]) {
   const queries: string[] = [];
   const remainingAnswers = [...answers];
@@ -127,7 +127,7 @@ test('requests the whole range once', async () => {
   expect(queries).toEqual(['?points=400']);
 });
 
-test('requests a zoomed range together with the whole range and keeps the positions of the other attempts', async () => {
+test('requests the zoomed and the whole range, and keeps the attempts outside the zoomed range as empty', async () => {
   const part = { ...whole, attempts: whole.attempts.slice(1, 2) };
   const { result, queries } = await readWith([5, 10], [whole, part]);
   expect(queries).toEqual(['?points=50', '?from_step=5&to_step=10&points=400']);
@@ -140,7 +140,7 @@ test('requests a zoomed range together with the whole range and keeps the positi
   ]);
 });
 
-test('returns a failure when one part cannot be read', async () => {
+test('returns a failure when the whole or the zoomed range cannot be read', async () => {
   expect((await readWith([5, 10], [whole, null])).result.ok).toBe(false);
   expect((await readWith(null, [null])).result.ok).toBe(false);
 });

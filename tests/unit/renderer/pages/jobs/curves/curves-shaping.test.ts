@@ -5,7 +5,7 @@ import { dot, lineOf } from '../../../curves-builders.ts';
 
 const plain = { smoothing: 0, isLog: false };
 
-test('smooths with an exponential mean without bias towards zero at the start', () => {
+test('smooths with an exponential mean that has no bias towards zero at the start', () => {
   const four: unknown = expect.closeTo(4, 9);
   expect(smooth([4, 4, 4], 0.9)).toEqual([four, four, four]);
   // The values have the weights 0.5 and 1, so the mean is (0.5 * 2 + 1 * 5) / 1.5.
@@ -14,7 +14,7 @@ test('smooths with an exponential mean without bias towards zero at the start', 
   expect(smooth([], 0.5)).toEqual([]);
 });
 
-test('leaves values unchanged without smoothing and keeps every mean within their bounds', () => {
+test('keeps the values unchanged without smoothing, and keeps every mean within the range of the values', () => {
   const values = [1, null, 3];
   expect(smooth(values, 0)).toBe(values);
   expect(smooth(values, -4)).toBe(values);
@@ -34,7 +34,7 @@ test('leaves values unchanged without smoothing and keeps every mean within thei
   );
 });
 
-test('aligns lines on one axis, without gaps at positions that only others have', () => {
+test('aligns lines on one axis, and breaks no line at positions that only another line has', () => {
   const { xs, columns, leftOut } = align(
     [lineOf([dot(1, 10), dot(3, null), dot(5, 30)]), lineOf([dot(2, 1), dot(3, 2)], { id: '2/loss' })],
     plain,
@@ -51,7 +51,7 @@ test('aligns lines on one axis, without gaps at positions that only others have'
   expect(leftOut).toBe(0);
 });
 
-test('draws a band for thinned points and the raw curve behind a smoothed curve', () => {
+test('returns a band for thinned points, and the raw values of a smoothed curve', () => {
   const thinned = lineOf([dot(1, 2, { count: 5, min: 1, max: 4 }), dot(2, 6)]);
   const { columns } = align([thinned], { smoothing: 0.5, isLog: false });
   expect(columns).toEqual([

@@ -18,7 +18,7 @@ const chartOf = (...keys: readonly string[]) => {
   return chart;
 };
 
-test('summarizes the latest value of the last attempt and the bounds of all points', () => {
+test('summarizes the latest value of the last attempt, and the minimum and maximum of all points', () => {
   const first = lineOf([dot(1, 9, { max: 40 }), dot(2, 5)]);
   const second = lineOf([dot(2, 4, { last: 3.5 }), dot(1_500, null)], { attempt: 2 });
   const summary = summarize([first, second]);
@@ -33,7 +33,7 @@ test('summarizes the latest value of the last attempt and the bounds of all poin
   expect(summarize([])).toBeNull();
 });
 
-test('names charts, lines and positions', () => {
+test('returns the names of charts and lines, and the texts of positions', () => {
   expect(['loss', 'gpu.0.memory_mb', 'clip/score'].map(key => chartTitle(chartOf(key), t))).toEqual([
     'Loss',
     'GPU memory (MiB)',
@@ -51,7 +51,7 @@ test('names charts, lines and positions', () => {
   expect(tickText(3_600_000, 'time', t)).toBe('1h');
 });
 
-test('lists every point up to the row limit, then samples each line including its ends', () => {
+test('lists all points up to the row limit, and above the limit a sample of each line with both ends', () => {
   const dots = (count: number) => Array.from({ length: count }, (_, step) => dot(step, step));
   const long = lineOf(dots(300));
   const short = lineOf(dots(100), { id: '2/loss', attempt: 2 });
@@ -63,7 +63,7 @@ test('lists every point up to the row limit, then samples each line including it
   expect([xsOf(long)[0], xsOf(long).at(-1)]).toEqual([0, 299]);
   expect([xsOf(short)[0], xsOf(short).at(-1)]).toEqual([0, 99]);
   expect(new Set(rows.map(({ id }) => id)).size).toBe(200);
-  // A line with a single point keeps it beside a line with many.
+  // The only point of a short line stays listed next to a long line.
   const alone = lineOf(dots(1), { id: '3/loss' });
   expect(rowsOf([lineOf(dots(1_000)), alone], 10).rows.some(({ line }) => line === alone)).toBe(true);
   expect(rowsOf([], 200)).toEqual({ rows: [], total: 0 });

@@ -30,7 +30,7 @@ test('translates a reason into the chosen language', () => {
   expect(checkTexts([reason('quarantined', null, 'disk')], ja)).toEqual(['隔離中：disk']);
 });
 
-test('does not call a worker that is offline still connecting, too', () => {
+test('does not also describe an offline worker as connecting', () => {
   const reasons = [reason('offline', null, 'goodbye'), reason('no_stream')];
   expect(checkTexts(reasons, en)).toEqual(['offline: shut down']);
 });

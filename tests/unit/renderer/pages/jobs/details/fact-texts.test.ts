@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 describe('assignedGpusText', () => {
-  it('names the GPU, because a bare 0 reads as a job without GPUs', () => {
+  it('writes "GPU 0", because "0" alone would mean a job without GPUs', () => {
     expect(assignedGpusText(jobView({ allocated_gpus: [0] }), t)).toBe('GPU 0');
   });
 
@@ -26,16 +26,16 @@ describe('assignedGpusText', () => {
 });
 
 describe('attemptText', () => {
-  it('gives an active attempt the state of its job', () => {
+  it('returns the state of the job for an active attempt', () => {
     for (const status of ['starting', 'running', 'recovering', 'cancelling'] as const)
       expect(attemptText(null, jobView({ status }), t)).toBe(status);
   });
 
-  it('returns the outcome of an attempt that ended, independent of the current job status', () => {
+  it('returns the outcome of an ended attempt, independent of the current job status', () => {
     expect(attemptText('given_up', jobView({ status: 'running' }), t)).toBe('lost');
   });
 
-  it('shows an unknown outcome of a newer server unchanged', () => {
+  it('returns an unknown outcome of a newer server unchanged', () => {
     expect(attemptText('paused', jobView({ status: 'running' }), t)).toBe('paused');
   });
 });

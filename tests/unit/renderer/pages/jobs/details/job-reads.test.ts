@@ -1,8 +1,8 @@
-/** Tests how often a page reads the data of a job. */
+/** Tests the throttle that limits how often a page reads the data of a job. */
 import { expect, test } from 'vitest';
 import { createThrottle } from '../../../../../../renderer/pages/jobs/details/job-reads.ts';
 
-/** Returns a throttle and a function that advances its clock. */
+/** Returns a throttle, a function that advances its clock, and the times of its runs. */
 function createTestThrottle() {
   let time = 0;
   const runs: number[] = [];
@@ -31,7 +31,7 @@ function createTestThrottle() {
   return { throttle, advance, runs };
 }
 
-test('runs a throttled action immediately, then at most once per interval, and once after the last request', () => {
+test('runs a throttled action immediately, at most once per interval, and again after the last request', () => {
   const { throttle, advance, runs } = createTestThrottle();
   advance(1_000);
   expect(runs).toEqual([]);
@@ -43,7 +43,7 @@ test('runs a throttled action immediately, then at most once per interval, and o
   expect(runs).toEqual([1_000, 6_000, 11_000, 16_000, 21_000]);
 });
 
-test('runs no throttled action after a stop until the next request', () => {
+test('runs a throttled action after a stop only when it is requested again', () => {
   const { throttle, advance, runs } = createTestThrottle();
   throttle.request();
   advance(0);

@@ -1,4 +1,4 @@
-/** Tests that the panel sorts all files of a job into samples by step, checkpoints and other files. */
+/** Tests how the panel sorts the files of a job into samples, checkpoints and other files. */
 import { describe, expect, test } from 'vitest';
 import { type ArtifactView, type CheckpointView, kindOf } from '../../../../../../protocol/artifact.ts';
 import { JobId } from '../../../../../../protocol/ids.ts';
@@ -36,7 +36,7 @@ const checkpoint = (name: string): CheckpointView => ({
 });
 const keysOf = (files: readonly { readonly key: string }[]) => files.map(({ key }) => key);
 
-test('sorts each file into samples, a listed checkpoint or other files', () => {
+test('sorts each file into samples, the files of a listed checkpoint, or other files', () => {
   const files = [
     'step_5.png',
     'checkpoint-5/model.bin',
@@ -49,7 +49,7 @@ test('sorts each file into samples, a listed checkpoint or other files', () => {
     [checkpoint('checkpoint-5')],
   );
   expect(samples.map(({ name }) => name)).toEqual(['step_5.png']);
-  // The server does not list this checkpoint, so its file belongs to the other files.
+  // The server does not list checkpoint-6, so its file belongs to the other files.
   expect(keysOf(others)).toEqual(['checkpoint-6.bin', 'model.safetensors', 'notes.svg']);
 });
 
@@ -60,9 +60,12 @@ test.each([
   ['cat_000500.webp', 'picture', 'image/webp', null],
   ['scan.tiff', null, '', null],
   ['stepfather.gif', 'picture', 'image/gif', null],
-])('recognises %s by its name as a sample or not', (key, kind, type, at) => {
-  expect(sampleOf(file(key))).toMatchObject({ kind, type, at });
-});
+])(
+  'recognises from the name of %s the kind %s with media type "%s" and position %j',
+  (key, kind, type, at) => {
+    expect(sampleOf(file(key))).toMatchObject({ kind, type, at });
+  },
+);
 
 test.each([
   ['digits', 'sample-000938.png', 'sample-001876.png', 'step', 938],
@@ -116,12 +119,15 @@ test.each([
     'step',
     250,
   ],
-])('places a sample of %s (%s) at its step and compares it with %s', (_trainer, key, later, unit, count) => {
-  const [first, second] = [sampleOf(file(key)), sampleOf(file(later))];
-  expect(first.at).toEqual({ unit, count });
-  expect(comparable(first, [first, second]).map(sample => sample.file.key)).toEqual([later]);
-  expect(groupsOf([first, second]).map(({ at }) => at?.count)).toEqual([second.at?.count, count]);
-});
+])(
+  'places a sample of %s (%s) at its step and compares the sample with %s',
+  (_trainer, key, later, unit, count) => {
+    const [first, second] = [sampleOf(file(key)), sampleOf(file(later))];
+    expect(first.at).toEqual({ unit, count });
+    expect(comparable(first, [first, second]).map(sample => sample.file.key)).toEqual([later]);
+    expect(groupsOf([first, second]).map(({ at }) => at?.count)).toEqual([second.at?.count, count]);
+  },
+);
 
 test.each([
   ['step_10/sample_0.png', 10],
@@ -139,7 +145,7 @@ test('assigns no media type to files other than known pictures and films', () =>
     expect(sampleOf(file(key))).toMatchObject({ kind: null, type: '' });
 });
 
-test('groups samples by step, newest first, with the prompts in the same order', () => {
+test('groups samples by step, newest first, and sorts each group by prompt', () => {
   const groups = groupsOf(
     [
       file('s/step_20_b10.png', 3),
@@ -159,12 +165,12 @@ test('groups samples by step, newest first, with the prompts in the same order',
   ]);
 });
 
-test('sorts samples of one upload by step, latest first', () => {
+test('sorts samples of the same upload time by step, latest first', () => {
   const groups = groupsOf(['step_10.png', 'step_30.png', 'step_20.png'].map(key => sampleOf(file(key))));
   expect(groups.map(({ at }) => at?.count)).toEqual([30, 20, 10]);
 });
 
-test('sorts samples of a later step first even when uploaded earlier', () => {
+test('sorts samples of an attempt by step, even when a later step was uploaded earlier', () => {
   const uploads = [
     file('step_600.png', 1),
     file('step_500.png', 2),
@@ -174,7 +180,7 @@ test('sorts samples of a later step first even when uploaded earlier', () => {
   expect(groupsOf(uploads.map(sampleOf)).map(({ at }) => at?.count)).toEqual([100, undefined, 600, 500]);
 });
 
-test('compares a sample with those of the same name at other steps', () => {
+test('compares a sample with the samples of the same name at other steps', () => {
   const samples = [
     's/step_20_cat.png',
     's/step_10_cat.png',
@@ -211,7 +217,7 @@ describe('sizeText', () => {
     [999_600, '1 MB'],
     [2_340_000_000, '2.34 GB'],
     [5e15, '5,000 TB'],
-  ])('formats %d bytes in the largest unit they fill', (bytes, text) => {
+  ])('formats %d bytes in the largest suitable unit', (bytes, text) => {
     expect(sizeText(bytes, 'en')).toBe(text);
   });
 });
@@ -227,7 +233,7 @@ test.each([
   expect(promptName(sampleOf(file(key)))).toBe(prompt);
 });
 
-test('returns an image of the newest step as the newest sample, and skips films and huge images', () => {
+test('newestPicture returns an image of the newest step, and skips films and huge images', () => {
   const huge = { ...file('step_300_rose.png', 3), bytes: 16_000_001 };
   const files = [
     huge,

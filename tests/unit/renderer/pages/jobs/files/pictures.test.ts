@@ -1,4 +1,4 @@
-/** Tests that each picture is read only once and while it is visible, and only a few at a time. */
+/** Tests that the panel reads each visible picture once, and only a few pictures at a time. */
 import { beforeEach, expect, test } from 'vitest';
 import { JobId } from '../../../../../../protocol/ids.ts';
 import {
@@ -56,7 +56,7 @@ function subscribe(requested: Picture): Subscription {
   const states: Shown[] = [];
   return { states, release: pictures.subscribe(requested, shown => states.push(shown)) };
 }
-/** Completes the read with this index, and waits until the pictures have handled it. */
+/** Completes the read with this index, and waits until its subscribers have been notified. */
 async function complete(
   index: number,
   bytes: Blob | Error = new Blob(['x'], { type: 'text/html' }),
@@ -68,7 +68,7 @@ async function complete(
 }
 const keysRead = (): readonly string[] => reads.map(({ picture: { key } }) => key);
 
-test('reads a requested picture and reports it with the media type of its file name', async () => {
+test('reads a subscribed picture and reports a URL with the media type of the file name', async () => {
   const { states } = subscribe(picture('a'));
   expect(states).toEqual([{ state: 'waiting' }]);
   await complete(0);
@@ -76,7 +76,7 @@ test('reads a requested picture and reports it with the media type of its file n
   expect(createdBlobs[0]?.type).toBe('image/png');
 });
 
-test('reads a limited number of pictures at a time and starts the next after a failure', async () => {
+test('reads two pictures at a time and starts the next read after a failure', async () => {
   const subscriptions = ['a', 'b', 'c', 'd'].map(key => subscribe(picture(key)));
   expect(keysRead()).toEqual(['a', 'b']);
   await complete(1, new Error('gone'));
@@ -86,7 +86,7 @@ test('reads a limited number of pictures at a time and starts the next after a f
   expect(keysRead()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('reads a picture with several subscribers once and reports it immediately to later subscribers', async () => {
+test('reads a picture with several subscribers once and immediately tells later subscribers the URL', async () => {
   const first = subscribe(picture('a'));
   subscribe(picture('a'));
   await complete(0);
@@ -95,7 +95,7 @@ test('reads a picture with several subscribers once and reports it immediately t
   expect(subscribe(picture('a')).states).toEqual([{ state: 'there', url: 'blob:1' }]);
 });
 
-test('reads a picture again when its name has another checksum', async () => {
+test('reads a picture again when its checksum has changed', async () => {
   subscribe(picture('a', 'old'));
   await complete(0);
   const { states } = subscribe(picture('a', 'new'));
@@ -103,7 +103,7 @@ test('reads a picture again when its name has another checksum', async () => {
   expect(reads).toHaveLength(2);
 });
 
-test('aborts the read of a released picture and starts the next', async () => {
+test('aborts the read of a released picture and starts the next read', async () => {
   const [a] = ['a', 'b', 'c'].map(key => subscribe(picture(key)));
   a?.release();
   expect(reads[0]?.signal.aborted).toBe(true);
@@ -133,7 +133,7 @@ test('retries a failed picture for the next subscriber', async () => {
   expect(reads).toHaveLength(2);
 });
 
-test('revokes every URL on close and creates none for late answers', async () => {
+test('revokes every URL on close and creates no URLs for late answers', async () => {
   subscribe(picture('a'));
   subscribe(picture('b'));
   await complete(0);

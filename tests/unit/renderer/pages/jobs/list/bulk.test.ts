@@ -13,15 +13,15 @@ const idsOf = (...permissions: readonly Permission[]): readonly string[] =>
   selectableJobs(rows, may(...permissions)).map(({ id }) => id);
 
 describe('selectableJobs', () => {
-  it('returns the active jobs while there are any that the user may cancel', () => {
+  it('returns the active jobs when the user may cancel at least one of them', () => {
     expect(idsOf('queue.cancel', 'queue.submit')).toEqual(['pending', 'running']);
   });
 
-  it('returns failed and cancelled jobs when none can be cancelled, because completed ones need no retry', () => {
+  it('returns the failed and cancelled jobs, which can be retried, when the user may cancel no job', () => {
     expect(idsOf('queue.submit')).toEqual(['failed', 'cancelled']);
   });
 
-  it('returns nothing without permission', () => {
+  it('returns no jobs when the user may neither cancel nor retry', () => {
     expect(idsOf('queue.view')).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** Tests that failed jobs are grouped by cause, without the parts of an error that differ between jobs. */
+/** Tests that failed jobs are grouped by cause, and that parts of an error that vary between jobs are ignored. */
 import { describe, expect, it } from 'vitest';
 import type { JobView } from '../../../../../../protocol/job.ts';
 import {
@@ -30,7 +30,7 @@ describe('normaliseError', () => {
     ['The trainer ended with exit code 3', 'The trainer ended with exit code #'],
     ['dtype float16 is not supported by layer3.', 'dtype float16 is not supported by layer3'],
     ['', ''],
-  ])('reduces %j', (error, text) => {
+  ])('reduces %j to %j', (error, text) => {
     expect(normaliseError(error)).toBe(text);
   });
 
@@ -40,7 +40,7 @@ describe('normaliseError', () => {
     expect(text.endsWith('…')).toBe(true);
   });
 
-  it('is fast for a line of one million slashes, digits or letters', () => {
+  it('reduces lines of a million slashes, digits or letters within two seconds', () => {
     const start = performance.now();
     for (const part of ['/', '1', 'a', '-', ' #', '/a'])
       normaliseError(`ValueError: ${part.repeat(1_000_000)} end`);
@@ -70,7 +70,7 @@ describe('groupFailures', () => {
     ]);
   });
 
-  it('uses the cause when the error only names a worker, or when there is none', () => {
+  it('groups by the cause when an error varies only by worker, or when a job has no error', () => {
     const jobs = [
       failed('rig-1 sent no heartbeat for 120 s', 'worker_lost'),
       failed('rig-2 sent no heartbeat for 140 s', 'worker_lost'),
@@ -84,7 +84,7 @@ describe('groupFailures', () => {
     ]);
   });
 
-  it('omits jobs that did not fail, and reads each job only once', () => {
+  it('omits jobs that did not fail, and reads the cause of each job only once', () => {
     const causes: string[] = [];
     const counting = createCauseReader(cause => {
       causes.push(cause);
@@ -96,7 +96,7 @@ describe('groupFailures', () => {
     expect(causes).toEqual(['timeout']);
   });
 
-  it('names the first jobs of each cause as examples', () => {
+  it('returns the first two jobs of each cause as examples', () => {
     const jobs = ['j_1', 'j_2', 'j_3'].map(id => jobView({ id, job_id: id, status: 'failed' }));
     const [group] = groupFailures(jobs, () => 'timeout');
     expect(group?.examples.map(({ id }) => id)).toEqual(['j_1', 'j_2']);

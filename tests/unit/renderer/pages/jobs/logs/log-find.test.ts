@@ -7,7 +7,7 @@ import {
 import { createLogPages, pageLines } from '../../../../../../renderer/pages/jobs/logs/log-pages.ts';
 import { logLine, logLines } from '../../../log-builders.ts';
 
-/** Searches like the server: only forwards, and returns at most 1,000 lines. */
+/** Searches like the server: only forwards, with at most 1,000 matches per call. Counts the calls. */
 function searchIn(lines: readonly number[]): { readonly search: SearchLines; readonly calls: () => number } {
   let calls = 0;
   return {
@@ -22,7 +22,7 @@ function searchIn(lines: readonly number[]): { readonly search: SearchLines; rea
 
 const million = 1_000_000;
 
-test('finds the next match and wraps to the first', async () => {
+test('finds the next match, and after the last match the first one', async () => {
   const { search } = searchIn([3, 700, 999_999]);
   expect(await findNext(search, 'x', -1)).toBe(3);
   expect(await findNext(search, 'x', 3)).toBe(700);
@@ -32,7 +32,7 @@ test('finds the next match and wraps to the first', async () => {
   expect(await findNext(async () => null, 'x', 12)).toBe('unread');
 });
 
-test('finds the previous match, near or far, and wraps to the last', async () => {
+test('finds the previous match, near or far, and before the first match the last one', async () => {
   const { search } = searchIn([3, 700, 999_990]);
   expect(await findPrevious(search, 'x', 999_991, million)).toBe(999_990);
   expect(await findPrevious(search, 'x', 999_990, million)).toBe(700);
@@ -42,7 +42,7 @@ test('finds the previous match, near or far, and wraps to the last', async () =>
   expect(await findPrevious(async () => null, 'x', 12, million)).toBe('unread');
 });
 
-test('finds the previous of many matches in a few requests', async () => {
+test('finds the previous of many matches with few requests', async () => {
   const everyLine = searchIn(Array.from({ length: 50_000 }, (_, line) => line));
   expect(await findPrevious(everyLine.search, 'x', 40_000, million)).toBe(39_999);
   expect(everyLine.calls()).toBe(1);
@@ -53,7 +53,7 @@ test('finds the previous of many matches in a few requests', async () => {
 
 const wholeLog = { first_line: 0, total_lines: million };
 
-test('requests the whole missing page or the rest of it', () => {
+test('requests a whole missing page, or the missing rest of a page', () => {
   const pages = createLogPages();
   expect(pages.missing(1_200, 1_300, wholeLog)).toBe(1_000);
   pages.put(logLines(1_000, 1_250), 1_000);
@@ -63,7 +63,7 @@ test('requests the whole missing page or the rest of it', () => {
   expect(pages.at(1_250)).toBeUndefined();
 });
 
-test('requests nothing outside the stored lines', () => {
+test('requests no lines before the first or after the last line of the log', () => {
   const pages = createLogPages();
   expect(pages.missing(0, 900, { first_line: 901, total_lines: 2_000 })).toBeNull();
   expect(pages.missing(2_000, 2_050, { first_line: 0, total_lines: 2_000 })).toBeNull();
@@ -79,7 +79,7 @@ test('keeps only the most recently requested pages', () => {
   pages.put(logLines(0, 10), null);
   for (let page = 1; page < 100; page += 1) {
     pages.put(logLines(page * pageLines, page * pageLines + 1), null);
-    // The first page is visible the whole time, so it is kept.
+    // This call also marks the first page as recently requested.
     expect(pages.missing(0, 9, wholeLog)).toBeNull();
   }
   expect(pages.at(50 * pageLines)).toBeUndefined();

@@ -10,7 +10,7 @@ type Query = Parameters<LogSource['read']>[0];
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Returns a test server whose log has this number of lines. */
+/** Returns a test server whose log has `total` lines. The overrides change its answers. */
 function createLogServer(total: number, overrides: Partial<PageRead> = {}) {
   const queries: Query[] = [];
   const followed: { readonly attempt: number; readonly line: number }[] = [];
@@ -65,7 +65,7 @@ const problem = (code: 'log_not_begun' | 'log_not_found'): CallFailure => ({
   problem: { type: 'about:blank', title: '', status: 404, code, detail: 'none' },
 });
 
-test('opens the log at its end and reads only the visible part of its middle', async () => {
+test('opens the log at its end and reads other parts only when they become visible', async () => {
   const server = createLogServer(1_000_000);
   const store = createLogStore(server.source);
   await settle();
@@ -74,7 +74,7 @@ test('opens the log at its end and reads only the visible part of its middle', a
   expect(store.lineAt(999_999)?.text).toBe('line 999999');
   store.want(500_010, 500_060);
   await settle();
-  // The store keeps reading its attempt even when a newer one exists.
+  // Later reads name the attempt, so that they continue in the same log when a newer attempt starts.
   expect(server.queries.slice(1)).toEqual([{ attempt: 2, line: 500_000, limit: 500 }]);
   expect(store.lineAt(500_060)?.text).toBe('line 500060');
   store.want(500_020, 500_070);
@@ -82,7 +82,7 @@ test('opens the log at its end and reads only the visible part of its middle', a
   expect(server.queries).toHaveLength(2);
 });
 
-test('reads no pages that the user scrolls past', async () => {
+test('reads no pages that the user only scrolls past', async () => {
   const server = createLogServer(1_000_000);
   const store = createLogStore(server.source);
   await settle();
@@ -91,7 +91,7 @@ test('reads no pages that the user scrolls past', async () => {
   expect(server.queries.slice(1).map(({ line }) => line)).toEqual([0, 890_000]);
 });
 
-test('follows the log from the known lines only while it is watched', async () => {
+test('follows the log after the last known line, and only while the log is watched', async () => {
   const server = createLogServer(10);
   const store = createLogStore(server.source);
   await settle();
@@ -113,7 +113,7 @@ test('follows the log from the known lines only while it is watched', async () =
   expect(store.snapshot()).toMatchObject({ tail: 'over', nextAttempt: 3, state: { is_complete: true } });
 });
 
-test('keeps streamed lines when an older response arrives', async () => {
+test('keeps streamed lines when a response with fewer lines arrives', async () => {
   const server = createLogServer(5_000);
   const store = createLogStore(server.source);
   store.watch(true);
@@ -135,7 +135,7 @@ test('does not follow a complete log', async () => {
   expect(store.snapshot().tail).toBe('over');
 });
 
-test('reports a failure and reads nothing more until a retry is requested', async () => {
+test('reports a failure and reads no more lines until a retry is requested', async () => {
   const server = createLogServer(10_000);
   const store = createLogStore(server.source);
   await settle();
@@ -170,7 +170,7 @@ test.each(['log_not_begun', 'log_not_found'] as const)(
   },
 );
 
-test('treats a page without attempts as a log that has not begun, and does not follow it', async () => {
+test('treats a log without attempts as not begun, and does not follow the log', async () => {
   const server = createLogServer(0, { attempts: [] });
   const store = createLogStore(server.source);
   store.watch(true);
@@ -179,7 +179,7 @@ test('treats a page without attempts as a log that has not begun, and does not f
   expect(server.isFollowed()).toBe(false);
 });
 
-test('notifies subscribers in batches and never after close', async () => {
+test('notifies subscribers once for many updates, and never after a close', async () => {
   const server = createLogServer(10);
   const store = createLogStore(server.source);
   let notifications = 0;

@@ -8,14 +8,14 @@ import {
 } from '../../../../../../renderer/pages/jobs/logs/find-line.ts';
 
 const esc = '\u001B';
-/** Writes each piece of a line as `text/style`. */
+/** Formats each piece of a line as `text/colour`, followed by its weights and `hit`. */
 const shown = (line: string, search = ''): readonly string[] =>
   piecesOf(line, search).map(({ text, hue, weights, isHit }) =>
     [text, hue ?? '-', ...weights, ...(isHit ? ['hit'] : [])].join('/'),
   );
 
 describe('terminal output', () => {
-  test('keeps colour and weight until they are reset', () => {
+  test('keeps a colour and a weight until a reset', () => {
     expect(shown(`a${esc}[31mb${esc}[1mc${esc}[22md${esc}[0me`)).toEqual([
       'a/-',
       'b/red',
@@ -36,12 +36,12 @@ describe('terminal output', () => {
     ['[38;5;46m', 'green'],
     ['[38;2;255;140;0m', 'yellow'],
     ['[38;2;20;20;220m', 'blue'],
-    // Black and white would be unreadable in one of the two themes.
+    // Black is unreadable in the dark theme, and white in the light theme.
     ['[30m', '-'],
     ['[97m', '-'],
-    // The text colour is unreadable, so the background colour is used.
+    // White text would be unreadable, so the text gets the background colour.
     ['[97;41m', 'red'],
-  ])('shows the sequence %s as %s', (code, hue) => {
+  ])('gives text after the sequence %s the colour %s', (code, hue) => {
     expect(shown(`${esc}${code}x`)).toEqual([`x/${hue}`]);
   });
 
@@ -54,16 +54,16 @@ describe('terminal output', () => {
     ['single-byte sequences', `a\u009B31mb${esc}(Bc${esc}7d`],
     ['overwritten text', `first\rsecond\rabcd`],
     ['a progress bar to be overwritten', `abcd\r`],
-  ])('removes %s', (_title, line) => {
+  ])('omits %s from the plain text', (_title, line) => {
     expect(plainText(line)).toBe('abcd');
   });
 
-  test('keeps the rest of the line after an unterminated string sequence', () => {
+  test('keeps the rest of a line after an unterminated string sequence', () => {
     expect(plainText(`a${esc}]0;title of a window`)).toBe('a0;title of a window');
     expect(plainText(`a${esc}`)).toBe('a');
   });
 
-  test('shows markup as text and makes bidirectional overrides visible', () => {
+  test('shows markup as text, and bidirectional overrides as code points', () => {
     expect(shown('<img src=x onerror=alert(1)> &lt;')).toEqual(['<img src=x onerror=alert(1)> &lt;/-']);
     expect(plainText('user\u202Egnp.exe\u2066')).toBe('user⟨U+202E⟩gnp.exe⟨U+2066⟩');
     expect(plainText('שלום 世界\tok')).toBe('שלום 世界\tok');
@@ -71,7 +71,7 @@ describe('terminal output', () => {
 });
 
 describe('search hits', () => {
-  test('highlights matches regardless of case, even across colours', () => {
+  test('are found regardless of case, even across colours', () => {
     expect(shown(`Loss ${esc}[31mlo${esc}[0mss`, 'loss')).toEqual([
       'Loss/-/hit',
       ' /-',
@@ -80,14 +80,14 @@ describe('search hits', () => {
     ]);
   });
 
-  test('matches plain text, not patterns', () => {
+  test('are found by plain text, not by a pattern', () => {
     expect(shown('a.b axb [1-2] a\\d', 'a.b')[0]).toBe('a.b/-/hit');
     expect(shown('axb', 'a.b')).toEqual(['axb/-']);
     for (const text of ['[1-2]', 'a\\d', '(', '*', '{2}', '^$|/'])
       expect(piecesOf(`x ${text} y`, text).filter(({ isHit }) => isHit)).toMatchObject([{ text, start: 2 }]);
   });
 
-  test('highlights the right characters when lower case is longer', () => {
+  test('have the right position when the lower-case text is longer', () => {
     expect(shown('İİ x', 'x')).toEqual(['İİ /-', 'x/-/hit']);
   });
 });
@@ -108,12 +108,12 @@ test.each([
   ['no exception was raised', false],
   ['on_error=continue', false],
   ['skilled workers', false],
-])('judges whether %s is an error: %s', (text, isError) => {
+])('looksLikeError(%j) is %s', (text, isError) => {
   expect(looksLikeError(text)).toBe(isError);
 });
 
 describe('the first error', () => {
-  /** Searches as the server does, with at most two lines per answer. */
+  /** Searches like the server, with at most two matches per call. */
   const searchIn =
     (texts: ReadonlyMap<number, string>, searches: string[] = []): SearchLines =>
     async (word, from) => {
@@ -125,7 +125,7 @@ describe('the first error', () => {
     };
   const plain = ({ text }: { readonly text: string }): string => text;
 
-  test('returns the earliest error line, whichever pattern matched it', async () => {
+  test('is the earliest error line, whichever search word found it', async () => {
     const texts = new Map([
       [7, 'mean error: 1'],
       [8, 'mean error: 2'],
@@ -137,7 +137,7 @@ describe('the first error', () => {
     expect(await firstError(searchIn(texts), plain)).toBe(35);
   });
 
-  test('searches no further than the earliest match so far', async () => {
+  test('ends the search for a word at the earliest error found so far', async () => {
     const searches: string[] = [];
     const texts = new Map(Array.from({ length: 100 }, (_, at) => [at + 5, 'mean error: 0.1']));
     texts.set(6, 'Traceback (most recent call last):');
@@ -145,7 +145,7 @@ describe('the first error', () => {
     expect(searches.filter(each => each.startsWith('error'))).toEqual(['error 0']);
   });
 
-  test("returns null when no line is an error, and ignores Trainyard's own notes", async () => {
+  test('is null when no line is an error, and ignores notes that Trainyard added to the log', async () => {
     expect(await firstError(searchIn(new Map([[3, '0 errors']])), plain)).toBeNull();
     const searchNote: SearchLines = async () => ({
       matches: [{ ...logLine(1, 'Error: 12 bytes'), note: 'lost' }],
@@ -154,7 +154,7 @@ describe('the first error', () => {
     expect(await firstError(searchNote, plain)).toBeNull();
   });
 
-  test('returns "unread" when the log could not be searched', async () => {
+  test('is "unread" when the log could not be searched', async () => {
     expect(await firstError(async () => null, plain)).toBe('unread');
   });
 });

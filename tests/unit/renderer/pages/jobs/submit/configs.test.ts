@@ -1,4 +1,4 @@
-/** Tests configs in the submit form: their differences, their secrets, and the form of a copied job. */
+/** Tests the configs of the submit form: their differences, their secrets, and the copy of an earlier job. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigView } from '../../../../../../protocol/configs-api.ts';
@@ -53,7 +53,7 @@ describe('differences', () => {
     ]);
   });
 
-  it('lists an array whole when its length changes', () => {
+  it('lists a whole array as one change when its length changes', () => {
     expect(differences({ a: [1, 2] }, { a: [1, 2, 3] })).toEqual([
       { path: 'a', before: '[1,2]', after: '[1,2,3]' },
     ]);
@@ -62,14 +62,14 @@ describe('differences', () => {
     ]);
   });
 
-  it('handles keys that every object inherits, such as constructor', () => {
+  it('compares keys such as constructor, which every object inherits', () => {
     expect(differences({}, JSON.parse('{"constructor": 1, "__proto__": 2}'))).toEqual([
       { path: '__proto__', before: null, after: '2' },
       { path: 'constructor', before: null, after: '1' },
     ]);
   });
 
-  it('reports two configs as the same exactly when they are equal', () => {
+  it('reports two configs as the same only when they are equal apart from the order of their keys', () => {
     const shuffled = fc.json().chain(text => {
       const value: unknown = JSON.parse(text);
       return fc.boolean().map(isReversed => [value, isReversed ? reversed(value) : value] as const);
@@ -102,7 +102,7 @@ const canonical = (value: unknown): string =>
       : part,
   );
 
-describe('isSecretName', () => {
+describe('secrets in a config', () => {
   it.each([
     'hub_token',
     '--hub_token',
@@ -111,13 +111,13 @@ describe('isSecretName', () => {
     'apiKey',
     'awsSecretKey',
     'aws_secret_access_key',
-  ])('treats the key %s as secret', name => expect(isSecretName(name)).toBe(true));
+  ])('include the key %s', name => expect(isSecretName(name)).toBe(true));
   it.each(['tokenizer_max_length', 'max_tokenizer', 'keyframes', 'secretary', 'lr', 'api', 'key'])(
-    'does not treat the key %s as secret',
+    'do not include the key %s',
     name => expect(isSecretName(name)).toBe(false),
   );
 
-  it('masks the values of secret keys at any depth and nothing else', () => {
+  it('are masked at any depth, and other values are not', () => {
     const config = {
       lr: 1,
       hub_token: 'hf_x',
@@ -158,14 +158,14 @@ describe('a duplicate', () => {
     toDraft(job(part), { own: null, inFolder: null, ...origins });
   const bodyOf = (draftToCheck: Draft) => checkDraft(draftToCheck, withPageTexts(t, submit));
 
-  it("uses the config name while it still means the job's config", () => {
+  it("sends only the config name while the folder still has the job's config under this name", () => {
     const copied = draft({ own, inFolder });
     expect(copied).toMatchObject({ config: '{"lr":1}', takesAnyGpu: false, base: { origin: 'folder' } });
     expect(bodyOf(copied)).toMatchObject({ body: { config_name: 'digits' } });
     expect(bodyOf(copied)).not.toHaveProperty('body.config');
   });
 
-  it('sends the text when it differs from the config in the folder', () => {
+  it('sends the config text when it differs from the config in the folder', () => {
     const copied = { ...draft({ own, inFolder }), config: 'lr: 2 # higher', format: 'yaml' as const };
     expect(bodyOf(copied)).toMatchObject({ body: { config: { lr: 2 }, config_name: 'digits' } });
     expect(bodyOf({ ...draft({ own, inFolder }), configName: 'other' })).toMatchObject({
@@ -173,14 +173,14 @@ describe('a duplicate', () => {
     });
   });
 
-  it('requests any GPUs again when the job did', () => {
+  it('requests any GPUs when the job requested any GPUs', () => {
     const pinned = folderOf({ lr: 1, '--accelerate_visible_devices': [2] });
     const copied = draft({ own, inFolder: pinned });
     expect(copied).toMatchObject({ takesAnyGpu: true });
     expect(bodyOf(copied)).not.toHaveProperty('body.config');
   });
 
-  it("copies the job's config with its files when the name now means another one", () => {
+  it("sends the job's config with its files when the folder has another config under the name", () => {
     const dataloader = [{ id: 'images' }];
     const files = { 'prompts.txt': 'a dog' };
     const copied = draft({ own: { ...own, dataloader, files }, inFolder: folderOf({ lr: 2 }) });
@@ -191,22 +191,22 @@ describe('a duplicate', () => {
     });
   });
 
-  it("copies the job's config when only the dataloader differs", () => {
+  it("sends the job's config when only the dataloader in the folder differs", () => {
     const copied = draft({ own, inFolder: { ...inFolder, dataloader: [] } });
     expect(bodyOf(copied)).toMatchObject({ body: { config: { lr: 1 } } });
   });
 
-  it("copies the job's config when the name no longer exists", () => {
+  it("sends the job's config when the folder no longer has a config with the name", () => {
     expect(bodyOf(draft({ own }))).toMatchObject({ body: { config: { lr: 1 }, config_name: 'digits' } });
     expect(draft({ own }, { config_name: 'inline' })).toMatchObject({ configName: '' });
   });
 
-  it("asks for a config when the job's config is unreadable", () => {
+  it("is invalid until the user enters a config when the job's config is unreadable", () => {
     expect(draft({})).toMatchObject({ configName: 'digits', config: '' });
     expect(bodyOf(draft({}, { config_name: 'inline' }))).toMatchObject({ ok: false });
   });
 
-  it('compares the config and dataloader and ignores pinned GPUs', () => {
+  it('compares config and dataloader with the folder, and reports pinned GPUs separately', () => {
     expect(compareWithFolder(own, inFolder)).toBe('same');
     expect(
       compareWithFolder(own, { config: { lr: 1, accelerate_visible_devices: [0] }, dataloader: null }),
@@ -214,7 +214,7 @@ describe('a duplicate', () => {
     expect(compareWithFolder(own, { ...own, dataloader: {} })).toBe('other');
   });
 
-  it('keeps a priority between two names', () => {
+  it('keeps a priority between two named priorities, and offers it as a choice', () => {
     expect(bodyOf(draft({ own, inFolder }, { priority: 15 }))).toMatchObject({
       body: { priority: 15 },
     });
@@ -222,13 +222,13 @@ describe('a duplicate', () => {
     expect(priorityChoices(10)).toEqual([40, 30, 20, 10, 0]);
   });
 
-  it('sends no dataloader when there is none', () => {
+  it('sends no dataloader when the form has none', () => {
     const checked = bodyOf({ ...emptyDraft, config: '{}' });
     expect(checked.ok && Object.hasOwn(checked.body, 'dataloader')).toBe(false);
   });
 });
 
-describe('a draft after a reload', () => {
+describe('a stored draft', () => {
   const storeOf = (entries: readonly (readonly [string, string])[] = []) => {
     const stored = new Map(entries);
     return {
@@ -244,7 +244,7 @@ describe('a draft after a reload', () => {
   };
   const filled: Draft = { ...emptyDraft, config: '{"lr": 1}', labels: [{ id: 1, key: 'a', pattern: 'b' }] };
 
-  it('is the same as before, for each job that it copies', () => {
+  it('is restored unchanged, separately for each copied job', () => {
     const store = storeOf();
     keepDraft(store, null, filled);
     keepDraft(store, 'j_1', { ...filled, gpus: '2' });
@@ -255,16 +255,16 @@ describe('a draft after a reload', () => {
   });
 
   it.each([
-    ['no JSON', '{'],
-    ['no object', '3'],
+    ['invalid JSON', '{'],
+    ['a number', '3'],
     ['a list', '[]'],
-    ['another shape', JSON.stringify({ ...filled, labels: 'a' })],
-    ['too few fields', '{"config": "{}"}'],
-  ])('starts empty when the browser has %s', (_title, text) => {
+    ['a draft with an invalid field', JSON.stringify({ ...filled, labels: 'a' })],
+    ['a draft with missing fields', '{"config": "{}"}'],
+  ])('is ignored when the stored text is %s', (_title, text) => {
     expect(keptDraft(storeOf([['trainyard.draft.new', text]]), null)).toBeNull();
   });
 
-  it('is deleted when the user signs out, and other entries are kept', () => {
+  it('is deleted by forgetDrafts, which keeps other entries of the storage', () => {
     const store = storeOf([['trainyard.reloaded', '1']]);
     keepDraft(store, null, filled);
     keepDraft(store, 'j_1', filled);
@@ -272,7 +272,7 @@ describe('a draft after a reload', () => {
     expect([...store.stored.keys()]).toEqual(['trainyard.reloaded']);
   });
 
-  it('is not kept when it is too large, or when the browser refuses', () => {
+  it('is not stored when it is too large, or when the storage throws', () => {
     const store = storeOf();
     keepDraft(store, null, { ...filled, config: 'x'.repeat(600_000) });
     expect(store.stored.size).toBe(0);
@@ -291,7 +291,7 @@ describe('the format of a pasted text', () => {
     ['{"a": 1}', 'yaml', 'yaml'],
     ['a = ', 'toml', 'toml'],
     ['', 'yaml', 'yaml'],
-  ] as const)('of %j after %s is %s', (text, previous, expected) => {
+  ] as const)('of the text %j in a field with the format %s is %s', (text, previous, expected) => {
     expect(formatOfText(text, previous)).toBe(expected);
   });
 });
@@ -316,7 +316,7 @@ describe('a config in the list', () => {
   };
   const now = '3 hr. ago';
 
-  it('shows what it trains, what it needs and when it changed', () => {
+  it('shows its model, its GPUs and the time of its last change', () => {
     expect(aboutConfig(view, now, t)).toBe('flux · lora · 2 GPUs · changed 3 hr. ago');
     expect(aboutConfig({ ...view, model_type: null, devices: [1, 3] }, now, t)).toBe(
       'flux · GPUs 1, 3 · changed 3 hr. ago',

@@ -1,0 +1,83 @@
+import { useEffect, useState } from 'react';
+import type { Client } from '../../../../protocol/client.ts';
+import type { JobId } from '../../../../protocol/ids.ts';
+import type { JobView } from '../../../../protocol/job.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import { usePanel } from '../../../app/context.ts';
+import { useRunT } from '../../compare/texts.tsx';
+
+interface Changes {
+  /** Number of keys in which the configs differ. */
+  readonly count: number;
+  /** Some of them, with the values of both jobs; undefined for a key that a config does not have. */
+  readonly shown: readonly {
+    readonly key: string;
+    readonly before: string | undefined;
+    readonly after: string | undefined;
+  }[];
+}
+
+/** More changes than this are only counted. A request can name up to 8 keys. */
+const maxShown = 4;
+
+/** Reads in which keys the config of a job differs from that of an earlier job. Null if they cannot be read. */
+async function readChanges(
+  client: Client,
+  before: JobId,
+  after: JobId,
+  signal: AbortSignal,
+): Promise<Changes | null> {
+  const jobs = `${before},${after}`;
+  const differing = await client.call(queueApi.configValues, { query: { jobs }, signal });
+  if (!differing.ok) return null;
+  const { keys } = differing.value;
+  if (keys.length === 0) return { count: 0, shown: [] };
+  const query = { jobs, keys: keys.slice(0, maxShown).join() };
+  const read = await client.call(queueApi.configValues, { query, signal });
+  if (!read.ok) return null;
+  const valueOf = (id: JobId, key: string): string | undefined => read.value.values[id]?.[key];
+  return {
+    count: keys.length,
+    shown: keys
+      .slice(0, maxShown)
+      .map(key => ({ key, before: valueOf(before, key), after: valueOf(after, key) })),
+  };
+}
+
+interface PreviousChangesProps {
+  readonly job: JobView;
+  readonly previous: JobId;
+}
+
+/** Says what has changed in the config of a job since its previous run. */
+export function PreviousChanges({ job: { id }, previous }: PreviousChangesProps) {
+  const t = useRunT();
+  const { client } = usePanel();
+  const [changes, setChanges] = useState<Changes | null>(null);
+  useEffect(() => {
+    const controller = new AbortController();
+    void readChanges(client, previous, id, controller.signal).then(read => {
+      if (!controller.signal.aborted) setChanges(read);
+    });
+    return () => controller.abort();
+  }, [client, previous, id]);
+  if (changes === null) return null;
+  if (changes.count === 0) return <p className="job-changes muted">{t('runs.unchanged')}</p>;
+  const { count, shown } = changes;
+  const absent = t('jobs.diff.absent');
+  return (
+    <div className="job-changes">
+      <span className="muted">{t('runs.changed')}</span>
+      <ul className="chips">
+        {shown.map(({ key, before = absent, after = absent }) => (
+          <li key={key} className="job-change" title={key}>
+            {t('runs.change', { key: key.slice(key.lastIndexOf('.') + 1), before, after })}
+          </li>
+        ))}
+      </ul>
+      {count > shown.length && (
+        <span className="muted">{t('jobs.diff.more', { count: count - shown.length })}</span>
+      )}
+    </div>
+  );
+}
