@@ -32,47 +32,47 @@ export interface Core extends EligibilityContext {
   readonly log: Log;
   readonly jobQueue: JobQueue;
   readonly feed: Feed;
-  /** Whether this process runs an agent on its own machine. No other agent takes jobs with target `local`. */
+  /** Whether this process runs an agent on its own machine. Only this agent takes jobs with target `local`. */
   readonly runsLocally: () => boolean;
   /** Returns an attempt's upload token; null when trainers cannot upload. */
   readonly uploadTokenOf: UploadTokenOf | null;
-  /** SHA-256 of the current admin token; null when nobody can sign in with one. */
+  /** Returns the SHA-256 of the current admin token; null if it cannot open a session. */
   readonly adminHash: () => string | null;
   readonly uploadWindows: UploadWindows;
   /** Called when artifact files may have become unused and can be removed. */
   readonly onFilesDropped: () => void;
   /** Removes the logs of deleted jobs. */
   readonly dropLogs: (jobs: readonly JobId[]) => void;
-  /** Clock for waiting times. It starts at the wall clock, and ignores adjustments of that while the process runs. */
+  /** Clock for waiting times. It starts at the wall clock, and ignores later adjustments of the wall clock. */
   readonly queueTime: () => WallMs;
-  /** Current time for spans that outlive the process, and for deletion by age. `clock.wall` is for display. */
+  /** Trusted time for spans that outlive the process, and for deletion by age. Use `clock.wall` only for display. */
   readonly time: TrustedTime;
   readonly repeats: AuditRepeats;
   readonly energy: EnergyBook;
   /** The current price of electricity. */
   readonly electricity: () => ElectricityPrice;
   readonly trainerKeys: TrainerKeyBook;
-  /** The worker programs that this server distributes, as last read. */
+  /** Returns the worker programs that this server distributes, as last read from the disk. */
   readonly offered: () => OfferedPrograms;
-  /** Runs a command without a result; logs a failure. */
+  /** Runs a command without waiting for it. Logs a failure. */
   readonly enqueue: (command: (tx: Tx) => void) => void;
   /** Like `clock.after`, but runs nothing after the orchestrator has stopped. */
   readonly after: (ms: number, run: () => void) => void;
-  /** After `ms`: runs the command, if any, and then dispatches. */
+  /** After `ms`, runs the command, if given, and then dispatches. */
   readonly later: (ms: number, command?: (tx: Tx) => void) => void;
-  /** Makes the health loop check again within this time, because there is a new deadline. */
+  /** Makes the health loop check again within this time. Call it when there is a new deadline. */
   readonly lookWithin: (ms: number) => void;
   /** Delivers new notifications immediately. */
   readonly deliverSoon: () => void;
-  /** Whether the engine of a pool answers. */
+  /** Returns the contact with the engine of a pool. */
   readonly contactOf: ContactOf;
 }
 
 type Details = Readonly<Record<string, unknown>>;
 
 /**
- * Stores the event and its audit row in the transaction of the change that they record. Subscribers get the event after
- * the commit.
+ * Stores an event of a worker, its audit row and its notifications, in the transaction of the change. Logs the event and
+ * publishes it after the commit.
  */
 export function recordWorkerEvent(
   core: Core,
@@ -95,7 +95,7 @@ export function recordWorkerEvent(
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** Like `recordWorkerEvent`, for a job. Updates such as progress are no transitions, and leave no audit row. */
+/** Like `recordWorkerEvent`, for a job. Frequent updates, such as progress, have no audit row and no notification. */
 export function recordJobEvent(
   core: Core,
   tx: Tx,
@@ -134,7 +134,7 @@ export function recordJobEvent(
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** Like `recordJobEvent`, for one of several workers that train the job together. Only its end leaves an audit row. */
+/** Like `recordJobEvent`, for a node of an attempt on several workers. Only the end of a node has an audit row. */
 export function recordNodeEvent(
   core: Core,
   tx: Tx,
@@ -169,7 +169,7 @@ export function recordQueueEvent(
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** Like `recordWorkerEvent`, for a job template. Values are not recorded. */
+/** Like `recordWorkerEvent`, for a job template. Records the keys of its parameters, but no values. */
 export function recordTemplateEvent(
   core: Core,
   tx: Tx,
@@ -203,7 +203,7 @@ export function recordPoolEvent(
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** Like `recordWorkerEvent`, for a launch. Reports of the engine that change no state leave no audit row. */
+/** Like `recordWorkerEvent`, for a launch. `launch.updated`, which changes no state, has no audit row. */
 export function recordLaunchEvent(
   core: Core,
   tx: Tx,
@@ -226,11 +226,11 @@ export function recordLaunchEvent(
 interface RefusedReport {
   readonly status: string;
   readonly code: ProblemCode;
-  /** The attempt that the reporter named; null for none. */
+  /** The attempt that the report named; null for none. */
   readonly attemptId: AttemptId | null;
 }
 
-/** Records a refused report in the audit trail only: it changed nothing. */
+/** Records a refused report in the audit trail. There is no event, because the report changed nothing. */
 export function noteRefusedReport(
   core: Core,
   tx: Tx,
@@ -254,8 +254,8 @@ export function noteRefusedReport(
 }
 
 /**
- * Logs one line per event after the commit. Only ids and fixed values: text from people and machines belongs in the
- * audit trail.
+ * Logs one line per event after the commit. `fields` must contain only ids and fixed values: text from users and workers
+ * belongs in the audit trail.
  */
 function noteInLog(core: Core, tx: Tx, event: AuditType, fields: Details): void {
   const loggedFields: Record<string, unknown> = {};
@@ -265,7 +265,7 @@ function noteInLog(core: Core, tx: Tx, event: AuditType, fields: Details): void 
 
 const nameOf = (actor: Actor): string => (actor.type === 'system' ? actor.type : actor.id);
 
-/** The time of the worker's last contact. While the worker is in contact, memory is newer than the stored row. */
+/** Returns the time of the worker's last contact, from memory while the worker is online, else from the store. */
 export function lastContact(core: Core, worker: Worker): WallMs | null {
   const presence = core.connections.of(worker.id);
   if (presence === null || worker.gone !== null || worker.agent === null) return worker.lastContactAt;

@@ -10,7 +10,7 @@ import {
 } from '../../protocol/events.ts';
 import type { WallMs, Actor } from './model.ts';
 
-/** A row of the event log, as stored. The views of its objects are added when it is sent. */
+/** A row of the event log, as stored. When it is sent to a subscriber, views of its job and worker are added. */
 export type EventFact =
   | { readonly kind: 'worker'; readonly type: WorkerEventType; readonly workerId: WorkerId }
   | {
@@ -20,7 +20,7 @@ export type EventFact =
       readonly workerId: WorkerId | null;
       readonly attempt: number;
       readonly cause: FailureCause | null;
-      /** The owner of a job that is deleted by this event, because the owner cannot be looked up afterwards. */
+      /** The owner of a deleted job, because the owner cannot be looked up afterwards. */
       readonly user?: string;
     }
   | { readonly kind: 'queue'; readonly type: QueueEventType }
@@ -32,7 +32,7 @@ export type EventFact =
     }
   | { readonly kind: 'template'; readonly type: TemplateEventType; readonly template: string };
 
-/** A row of the audit trail before it is sealed. Each action writes one in its own transaction. */
+/** A row of the audit trail before it is sealed. Each action writes its row in the same transaction. */
 export interface AuditFact {
   readonly at: WallMs;
   readonly type: AuditType;
@@ -61,7 +61,7 @@ export interface AuditFact {
 const settingsTypes = [
   'settings.network_changed',
   'settings.tls_changed',
-  // A new certificate for TLS: created, renewed, or read from other files.
+  // The server uses a new TLS certificate: it was created, renewed, or read from other files.
   'settings.certificate_changed',
   // Other machines connect without TLS. Also recorded at every start.
   'settings.exposed',
@@ -73,7 +73,7 @@ const settingsTypes = [
 ] as const;
 export type SettingsFactType = (typeof settingsTypes)[number];
 
-/** Audit types for which there is no event. */
+/** Audit types without an event. */
 const auditOnlyTypes = [
   ...settingsTypes,
   // A file of a job was uploaded or deleted.
@@ -110,12 +110,13 @@ const auditOnlyTypes = [
   'notification.rule_changed',
   'notification.rule_deleted',
   'notification.tested',
-  // The trail itself: old rows were removed, a backup replaced it, the head was missing, or an older database replaced it.
+  // The audit trail: old rows were removed, a backup was restored, the head was missing, or the database was replaced by an
+  // older one.
   'audit.trimmed',
   'audit.restored',
   'audit.head_lost',
   'audit.rolled_back',
-  // The number of rows of one type from one source that were not written, because there were too many.
+  // Further rows of one type from one source were not written, because there were too many. Contains their number.
   'audit.repeated',
 ] as const;
 

@@ -1,4 +1,4 @@
-/** The public interface of the orchestrator. Code outside imports only this and ports/index.ts, which declares what it must provide. */
+/** The public interface of the orchestrator. Other modules import only this file and ports/index.ts. */
 export type { PruneChoice } from './commands/files/datasets.ts';
 export type { DryRun } from './commands/jobs/dry-run.ts';
 export type { FleetFigures } from './views/fleet-figures.ts';

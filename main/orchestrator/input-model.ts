@@ -5,18 +5,18 @@ export interface WantedInput {
   readonly name: string;
   /** One of the job's parents. */
   readonly from: JobId;
-  /** Which file, in the words of the request (protocol/job-inputs). */
+  /** Describes the wanted file, in the syntax of the request (protocol/job-inputs). */
   readonly file: string;
 }
 
 /** A file, or a folder of files, of another job that an attempt takes as its input. */
 export interface AttemptInput {
   readonly name: string;
-  /** The job that has the files. */
+  /** The job that provides the files. */
   readonly jobId: JobId;
-  /** Key of the file or folder there. */
+  /** Key of the file or folder in that job. */
   readonly key: string;
-  /** Step of the checkpoint; null if it is none. */
+  /** Step of the checkpoint; null if the input is no checkpoint. */
   readonly step: number | null;
   readonly files: readonly InputContent[];
 }

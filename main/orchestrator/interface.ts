@@ -39,7 +39,7 @@ import { createTimeline } from './views/timeline.ts';
 import { createUsage } from './views/usage.ts';
 import { createWorkerList } from './views/worker-views.ts';
 
-/** Calls of workers, and calls of people about workers. */
+/** Calls of workers, and calls of users about workers. */
 export function workersOf(core: Core, progress: ProgressBook) {
   const agent = createWorkerCalls(core, progress);
   const admin = createWorkerAdmin(core);
@@ -55,14 +55,13 @@ export function workersOf(core: Core, progress: ProgressBook) {
     silenceOf: agent.silenceOf,
     disconnect: agent.disconnect,
     reportTrainerKeys: trainerKeys.reportTrainerKeys,
-    /** The worker whose token has this hash; null for none. */
+    /** Returns the id of the worker whose token has this hash; null for none. */
     byTokenHash: (hash: string): WorkerId | null => core.store.workerByTokenHash(hash)?.id ?? null,
 
     list: list.listWorkers,
     page: list.pageOfWorkers,
     get: admin.worker,
     create: admin.createWorker,
-    /** The worker on the orchestrator's own machine. */
     local: admin.localWorker,
     update: admin.updateWorker,
     drain: admin.drainWorker,
@@ -91,7 +90,7 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
     submit: submissions.submit,
     dryRun: submissions.dryRun,
     retry: submissions.retry,
-    /** The report of a worker about its attempt. */
+    /** Handles the report of a worker about its attempt. */
     report: createReports(core, progress),
 
     list: jobs.listJobs,
@@ -121,7 +120,7 @@ export function jobsOf(core: Core, configs: Configs, progress: ProgressBook) {
   };
 }
 
-/** Calls about the queue as a whole. */
+/** Calls about the whole queue, and figures of the fleet. */
 export function queueOf(core: Core) {
   const queue = createQueueCalls(core);
   const figures = createQueueFigures(core);
@@ -205,7 +204,7 @@ export function filesOf(core: Core, { storage, datasetsInAll = 0, logFiles }: Fi
   };
 }
 
-/** Tokens, sessions, and audit rows about access. */
+/** Calls about API tokens and sessions, and calls that write audit rows. */
 export function accessOf(core: Core) {
   const tokens = createTokenCalls(core);
   const sessions = createSessionCalls(core);
@@ -231,7 +230,7 @@ export function accessOf(core: Core) {
   };
 }
 
-/** Pools of machines that engines provide, and their launches. */
+/** Calls about pools and their launches. */
 export function poolsOf(deps: PoolCallsDeps) {
   const pools = createPoolCalls(deps);
   const launches = createLaunchRequests(deps);
@@ -252,7 +251,7 @@ export function poolsOf(deps: PoolCallsDeps) {
   };
 }
 
-/** Notification channels and rules, and the log of deliveries. */
+/** Calls about notification channels, rules, deliveries and push subscriptions. */
 export const notificationsOf = (core: Core, courier: Courier) => ({
   ...createChannelCalls({ core, courier }),
   ...createRuleCalls(core),

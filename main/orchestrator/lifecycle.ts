@@ -13,7 +13,7 @@ import type { Core } from './core.ts';
 import { grantGrace, type HealthLoop } from './loops/health.ts';
 import type { NotificationLoop } from './loops/notifications.ts';
 import type { PoolLoop } from './loops/pools.ts';
-import { recallLaunches } from './commands/pools/launches.ts';
+import { loadOpenLaunches } from './commands/pools/launches.ts';
 import type { Pace } from './memory/feed.ts';
 import type { SteadyClock } from './memory/clocks.ts';
 import { createHealthFacts } from './views/fleet-figures.ts';
@@ -38,7 +38,7 @@ interface LifecycleDeps {
   readonly gpuTroublePolicy: GpuTroublePolicy;
 }
 
-/** Start, stop and wake-up of the orchestrator, its health, its events, and settings that change at runtime. */
+/** Calls that start, stop and wake the orchestrator, report its health, follow events, and change settings at runtime. */
 export function createLifecycle({
   core,
   clock,
@@ -62,12 +62,12 @@ export function createLifecycle({
     runLocally,
     holdBackFor,
 
-    /** The number of the newest event. Read it before the state: the state then includes all events up to this one. */
+    /** Returns the number of the newest event. Callers must read it before the state, which then includes all of these events. */
     lastSeq: (): number => store.eventRange().last,
 
     /**
-     * Calls `reader` for events after `after` (null: from now on). Past events arrive at the reader's pace. Returns a
-     * function that stops it.
+     * Calls `reader` for each event after number `after`; with null, only for new events. Sends past events at the reader's
+     * pace. Returns a function that ends the subscription.
      */
     follow(after: number | null, reader: (event: UiEvent) => void, pace?: Pace): () => void {
       return feed.subscribe(after, {
@@ -77,7 +77,7 @@ export function createLifecycle({
       });
     },
 
-    /** Continues from the state of the last run. No worker is given up before a whole takeover time has passed since this start. */
+    /** Continues from the state of the last run. Each worker gets a whole takeover time to reconnect. */
     start(): void {
       clock.start();
       const live = core.store.liveJobs();
@@ -86,22 +86,22 @@ export function createLifecycle({
       core.store.onRecovery(() => catchUp(core));
       releaseMore(core, core.store.unreleasedParents());
       endSessionsOfReplacedToken(core);
-      recallLaunches(core);
+      loadOpenLaunches(core);
       core.lookWithin(0);
       pools.lookNow();
       notifications.start();
     },
 
     /**
-     * The machine woke up: every worker's grace period restarts. The steady clock detects a long sleep by itself. A short
-     * one may have cut streams without a sign, while the clock stood still.
+     * Called when the machine wakes up. Restarts every worker's grace period. The steady clock detects only a long sleep, but
+     * even a short sleep may have broken streams.
      */
     noteWake(): void {
       clock.noteLongPause();
       core.lookWithin(0);
     },
 
-    /** Notifies the workers, and ends streams and timers. Their trainers continue. */
+    /** Notifies the workers, and ends streams and timers. The trainers on the workers continue. */
     stop(): void {
       health.stop();
       pools.stop();
@@ -115,7 +115,7 @@ export function createLifecycle({
   };
 }
 
-/** Tells the workers that the orchestrator stops, and forgets their connections. */
+/** Tells the workers that the orchestrator stops, and ends their streams. */
 function notifyShutdown({ store, connections }: Core): void {
   for (const id of connections.streaming()) {
     if (knowsNewCommands(store.worker(id)))
@@ -124,7 +124,7 @@ function notifyShutdown({ store, connections }: Core): void {
   for (const id of connections.all()) connections.forget(id);
 }
 
-/** Repeats what failed while the disk refused changes: greetings of workers, and dispatch. */
+/** Called when the disk accepts writes again. Greets all connected workers again, dispatches, and releases children. */
 function catchUp(core: Core): void {
   enqueueCommand(core, tx => {
     for (const id of core.connections.streaming()) greet(core, tx, id);
@@ -133,7 +133,7 @@ function catchUp(core: Core): void {
   core.lookWithin(0);
 }
 
-/** Restores the deadlines and the queue that the last run of the orchestrator left. */
+/** Restores the deadlines and the job queue from the store, after a start. */
 function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const job of core.store.waitingJobs()) {
     resumeBackoff(core, job);
@@ -146,7 +146,7 @@ function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }
 
-/** Limits the wait to the length of the backoff, in case the clock was wrong when it started. */
+/** Restores the backoff of a job. Limits it to its full length, in case the clock was wrong when the backoff started. */
 function resumeBackoff(core: Core, job: PendingCandidate): void {
   const delayMs = Math.min(job.notBefore - core.time.now(), backoffMs(job.retriesUsed));
   if (delayMs <= 0) return;

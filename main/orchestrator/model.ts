@@ -23,7 +23,7 @@ import type { AttemptInput, WantedInput } from './input-model.ts';
 import { hasGuard, trainersOfPublishedAgent } from './v1-agent.ts';
 import type { Labels } from '../../protocol/text.ts';
 
-/** Milliseconds since 1970 by this machine's clock: for display, never for deadlines. */
+/** Milliseconds since 1970 on this machine's wall clock: for display, never for deadlines. */
 export type WallMs = number;
 
 /** Milliseconds on the monotonic clock; meaningless outside this process. */
@@ -32,7 +32,7 @@ export type MonoMs = number;
 /** A trainer on a rig; `any` is a program that takes every config. */
 export interface TrainerOffer {
   readonly name: string;
-  /** As the trainer reports it; null if it does not. */
+  /** The version that the trainer reports; null if it reports none. */
   readonly version: string | null;
 }
 
@@ -47,79 +47,80 @@ export interface AgentFacts {
   readonly instanceId: string | null;
   /** Changes with every start of the agent; null from agents that send none. */
   readonly startId: string | null;
-  /** Counts the registrations since that start. */
+  /** Number of this registration since the start of the agent; null from agents that send none. */
   readonly registrationNo: number | null;
-  /** The address that it registered from. */
+  /** The network address from which the agent registered. */
   readonly address: string | null;
   readonly agentVersion: string | null;
-  /** Heartbeats update it. Stored, so that a restarted orchestrator dispatches nothing to a broken GPU. */
+  /** Updated by heartbeats. Stored, so that a restarted orchestrator dispatches no job to a broken GPU. */
   readonly gpuTroubles: readonly GpuTrouble[];
-  /** Why the rig takes no job for now; null when it takes jobs, or when its agent does not know opening hours. Heartbeats update it. */
+  /** Why the rig currently takes no jobs; null when it takes jobs. Updated by heartbeats. */
   readonly closed?: Closed | null;
-  /** Whether it can train a job together with the agents of other machines; absent from agents of earlier versions. */
+  /** Whether the agent can train a job together with the agents of other machines; absent from agents of earlier versions. */
   readonly isMultiNode?: boolean;
-  /** Whether it fetches files of other jobs; absent from agents of earlier versions. */
+  /** Whether the agent fetches files of other jobs; absent from agents of earlier versions. */
   readonly fetchesInputs?: boolean;
   /** Restricted config keys that the rig's owner allows; null when the agent checks no config. */
   readonly allowedConfigKeys: readonly string[] | null;
   /** Trainers on the rig; null when the agent does not report them. */
   readonly trainers: readonly TrainerOffer[] | null;
-  /** Null when the agent does not report it. */
+  /** The kinds of output that the agent uploads; null when it does not report them. */
   readonly outputs: OutputFacts | null;
   /** Dataset versions on the rig; null when its agent cannot fetch data. */
   readonly datasets: readonly string[] | null;
-  /** Null from agents that the server cannot update; absent from those of earlier versions. */
+  /** Null from agents that the server cannot update; absent from agents of earlier versions. */
   readonly program?: ReportedProgram | null;
   readonly registeredAt: WallMs;
 }
 
-/** The program of an agent, as it reported it. */
+/** The program that an agent runs, according to its report. */
 type ReportedProgram = NonNullable<Registration['program']>;
 
-/** The admin's labels override those that the agent reports. */
+/** Returns the labels of a worker. The admin's labels override those that the agent reports. */
 export const labelsOf = (worker: Worker): Labels => ({ ...worker.agent?.labels, ...worker.labels });
 
-/** This label allows config keys on workers whose agents check no config themselves, such as SimpleTuner's own agent. */
+/** A label that lists the allowed config keys of a worker whose agent checks no config, such as SimpleTuner's own agent. */
 const allowLabel = 'allow-config-scripts';
 
 const allowedConfigKeysOf = (worker: Worker): readonly string[] =>
   worker.agent?.allowedConfigKeys ??
   (labelsOf(worker)[allowLabel] ?? '').split(',').map(key => key.trim().replaceAll('-', '_'));
 
-/** Null before the first registration, and when the agent does not report them. */
+/** Returns the trainers on the rig; null before the first registration, and when the agent does not report them. */
 const trainersOf = (worker: Worker): readonly string[] | null =>
   worker.agent?.trainers?.map(({ name }) => name) ?? trainersOfPublishedAgent(worker);
 
 /** The properties of a worker that matching uses. */
 export interface Offering {
-  /** The orchestrator's own machine; all others are remote. */
+  /** Whether the worker is the orchestrator's own machine. */
   readonly local: boolean;
-  /** Number of machines of this worker (a Slurm allocation can have several). It takes only jobs that need exactly this number. */
+  /** Number of machines of this worker: a Slurm allocation can have several. The worker takes only jobs for that number. */
   readonly nodes: number;
-  /** Whether it can be one of several workers that train a job together. */
+  /** Whether the worker can be one of several workers that train a job together. */
   readonly isMultiNode: boolean;
   /** GPUs of each machine. */
   readonly gpuCount: number;
-  /** Number of its GPUs that a job may use; null for all. */
+  /** Maximum number of GPUs that a job may use; null for all. */
   readonly gpuLimit: number | null;
   /** Memory of each GPU in GiB; 0 if unknown. */
   readonly vramGb: number;
   readonly accelerator: string | null;
+  /** Whether a guard can stop the trainer when contact is lost. */
   readonly guarded: boolean;
-  /** Restricted config keys that jobs may use there. */
+  /** Restricted config keys that jobs may use on this worker. */
   readonly configKeys: readonly string[];
-  /** Whether its agent replaces the output folders that configs for its trainers name. */
+  /** Whether the agent replaces output folders in the configs of its trainers. */
   readonly replacesOutputs: boolean;
   /** Trainers on the rig, with `any` for a program that takes every config; null if unknown. */
   readonly trainers: readonly string[] | null;
-  /** Whether its agent fetches datasets from the orchestrator. */
+  /** Whether the agent fetches datasets from the orchestrator. */
   readonly fetchesData: boolean;
-  /** Whether its agent fetches files of other jobs. */
+  /** Whether the agent fetches files of other jobs. */
   readonly fetchesInputs: boolean;
   readonly labels: Labels;
 }
 
-/** The properties that jobs are matched against. Before the first registration they are unknown, and have defaults. */
+/** Returns the properties that jobs are matched against. Before the first registration, unknown properties have defaults. */
 export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings, 'maxLocalGpus'>): Offering {
   const { nodes = 1, gpuCount = 0, gpuVramGb = null, accelerator = null } = worker.agent?.capabilities ?? {};
   return {
@@ -133,7 +134,7 @@ export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings,
     guarded: hasGuard(worker),
     configKeys: allowedConfigKeysOf(worker),
     trainers: trainersOf(worker),
-    // Agents that report their trainers rewrite the configs for those.
+    // Agents that report their trainers also rewrite the configs of these trainers.
     replacesOutputs: (worker.agent?.trainers ?? null) !== null,
     fetchesData: (worker.agent?.datasets ?? null) !== null,
     fetchesInputs: worker.agent?.fetchesInputs === true,
@@ -141,10 +142,10 @@ export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings,
   };
 }
 
-/** Whether the agent leaves after a job, as it reported. Also true if it reported nothing. */
+/** Whether the agent leaves after a job. Also true for an agent that has not reported whether it stays. */
 export const leavesAfterJob = (worker: Worker): boolean => worker.agent?.persistent !== true;
 
-/** Whether the worker is removed an hour after it went offline. Its agent's last registration decides; before that, its type. */
+/** Whether the worker is removed an hour after it went offline. Before the first registration, the worker's type decides. */
 export const isEphemeral = ({ type, agent }: Worker): boolean =>
   !(agent?.persistent ?? type === 'persistent');
 
@@ -152,50 +153,50 @@ export interface Drain {
   readonly reason: string | null;
   readonly by: string;
   readonly since: WallMs;
-  /** Counted from `since`. A job that still runs then is stopped and given to another worker. Null for no deadline. */
+  /** Time from `since` until a running job is stopped, to run on another worker; null for no deadline. */
   readonly deadlineMs: number | null;
 }
 
-/** Several jobs in a row could not start here. The worker gets no jobs until one job is tried on it, some minutes later. */
+/** Several jobs in a row could not start on the worker. It gets no jobs until a trial job, some minutes later. */
 export interface Quarantine {
   readonly reason: string;
   readonly since: WallMs;
 }
 
-/** The author of a change: a person or script (by the name of the token), a worker, or the orchestrator itself. */
+/** The author of a change. `admin`: a user or script, whose `id` is the name of the token. */
 export type Actor =
   | { readonly type: 'admin'; readonly id: string; readonly address: string | null }
   | { readonly type: 'worker'; readonly id: WorkerId; readonly address: string | null }
-  /** With an address: an unauthenticated client. */
+  /** The orchestrator itself, or an unauthenticated client if there is an address. */
   | { readonly type: 'system'; readonly address?: string };
 
 export const system: Actor = { type: 'system' };
 
-/** The name that people see. A job belongs to the name of the token that submitted it. */
+/** Returns the name of an actor for users. A job belongs to the name of the token that submitted it. */
 export const nameOf = (actor: Actor): string => (actor.type === 'system' ? 'system' : actor.id);
 
 export const asWorker = (id: WorkerId): Actor => ({ type: 'worker', id, address: null });
 
-/** Stored facts about a worker. Its status is derived from them (rules/worker-rules.ts). */
+/** Stored facts about a worker. Its status is derived from these and from facts in memory (rules/worker-rules.ts). */
 export interface Worker {
   readonly id: WorkerId;
   readonly name: string;
   readonly type: WorkerType;
-  /** The orchestrator's own machine. */
+  /** Whether the worker is the orchestrator's own machine. */
   readonly local: boolean;
   readonly labels: Labels;
   readonly createdAt: WallMs;
   readonly agent: AgentFacts | null;
   readonly drain: Drain | null;
   readonly lastContactAt: WallMs | null;
-  /** Why the worker counts as offline, until its next call. */
+  /** Why the worker counts as offline, until its next call; null while it is online. */
   readonly gone: 'goodbye' | 'silent' | null;
-  /** An attempt has ended here since the agent started. An agent that leaves after a job gets no other. */
+  /** Whether an attempt has ended here since the agent started. Then an agent that leaves after a job gets no other job. */
   readonly served: boolean;
-  /** Consecutive jobs that could not start here. */
+  /** Consecutive jobs that could not start on this worker. */
   readonly strikes: readonly JobId[];
   readonly quarantine: Quarantine | null;
-  /** The update of its program that is in progress, or that failed. */
+  /** The update of the worker's program that is in progress, or that failed or stopped. */
   readonly update?: ProgramUpdate | null;
 }
 
@@ -209,15 +210,15 @@ export interface ProgramUpdate {
   readonly when: UpdateTime;
   readonly by: string;
   readonly state: UpdateState;
-  /** When it reached this state. */
+  /** When the update reached this state. */
   readonly since: WallMs;
-  /** When the worker was told to start; null before. */
+  /** When the server sent the order to the worker; null before. */
   readonly startedAt: WallMs | null;
   readonly target: Omit<UpdateOrder, 'id'>;
   readonly reason: string | null;
 }
 
-/** The trainer's input, as it was at submission, even if the files change later. */
+/** The config and files of a job, as they were at submission. */
 export interface JobPayload extends Bundle {
   /** Datasets that the worker fetches before it starts the trainer; omitted if there are none. */
   readonly data?: readonly JobData[];
@@ -225,28 +226,28 @@ export interface JobPayload extends Bundle {
 
 export interface JobSpec {
   readonly configName: string;
-  /** The only part of a spec that people can change after the submission. */
+  /** Name, tags and group: the only part of a spec that users can change after the submission. */
   readonly about: JobAbout;
   readonly requirements: Requirements;
-  /** The GPUs that the config names, by their numbers on the worker; null when any will do. */
+  /** The GPU numbers in the config; null when the config names none. */
   readonly devices: readonly number[] | null;
   readonly maxRetries: number;
-  /** Causes to retry. Causes that lie outside the trainer are always retried. */
+  /** Causes to retry. Causes outside the trainer are always retried. */
   readonly retryOn: readonly FailureCause[];
   readonly onLostContact: OnLostContact;
-  /** Maximum run time of an attempt; null for none. */
+  /** Maximum run time of an attempt; null for no limit. */
   readonly timeoutMs: number | null;
-  /** The requests that its trainer supports. The config, or the agent's support for this trainer, defines how they are sent. */
+  /** The requests that the job's trainer supports, such as to save a checkpoint now. */
   readonly requests: readonly RequestKind[];
-  /** Equal for jobs that need about the same memory and time; absent for programs that Trainyard does not know. */
+  /** A key that is equal for jobs with similar memory and time per step; absent for programs that Trainyard does not know. */
   readonly likeness?: string;
 }
 
 /** The values that determine a job's position in the queue. */
 export interface Rank {
-  /** 0 to 50, as set by a person. */
+  /** From 0 to 50, set by a user. */
   readonly priority: number;
-  /** Number of times that the job was boosted because of a long wait. */
+  /** Number of boosts because of a long wait. */
   readonly boosts: number;
   /** When the next boost is due while the job waits; null when it cannot be boosted further. */
   readonly boostAt: WallMs | null;
@@ -254,11 +255,11 @@ export interface Rank {
   readonly top: number;
   /** Derived from priority, boosts and top. Higher goes first. */
   readonly level: number;
-  /** Lower goes first within a level. The number of the submission, until a user moves the job; then it can be a fraction. */
+  /** Lower goes first within a level. Initially the number of the submission. After a move, it can be a fraction. */
   readonly turn: number;
 }
 
-/** One dispatch of a job, the unit of authority: only the newest attempt may change its job. */
+/** One dispatch of a job to a worker. Only the newest attempt may change its job. */
 export interface Attempt {
   readonly id: AttemptId;
   readonly jobId: JobId;
@@ -268,13 +269,13 @@ export interface Attempt {
   readonly offeredAt: WallMs;
   readonly startedAt: WallMs | null;
   readonly end: AttemptEnd | null;
-  /** A report of its worker after another attempt had taken over. It is stored, but has no effect. */
+  /** A final report of its worker after another attempt had started. It is stored, but has no effect. */
   readonly late: LateResult | null;
-  /** The checkpoint to continue from, chosen at the offer. Null when there was none and no step had been done before. */
+  /** The checkpoint to continue from, chosen at the offer. Null without a checkpoint and without steps to repeat. */
   readonly resumed: Resumption | null;
-  /** Links to its run at experiment trackers, as its worker found them in the log; absent for none. */
+  /** Links to the run at experiment trackers, which the worker found in the log; absent for none. */
   readonly links?: readonly RunLink[];
-  /** The files of other jobs that it takes, chosen when it was offered; absent for none. */
+  /** The input files from other jobs, chosen at the offer; absent for none. */
   readonly inputs?: readonly AttemptInput[];
 }
 
@@ -296,11 +297,11 @@ export interface LateResult {
 export interface AttemptEnd {
   readonly at: WallMs;
   /**
-   * `requeued`: it ended, and the job is retried. `given_up`: its worker was silent for too long, and may still run it.
-   * `withdrawn`: the worker did not acknowledge the offer.
+   * `requeued`: the attempt ended, and the job was queued again. `given_up`: the server stopped waiting for the worker, which
+   * may still run the attempt. `withdrawn`: the worker did not acknowledge the offer.
    */
   readonly outcome: FinalStatus | 'requeued' | 'given_up' | 'withdrawn';
-  /** Whether its end used one of the job's retries. */
+  /** Whether the end used one of the job's retries. */
   readonly charged: boolean;
   readonly cause: FailureCause | null;
   readonly error: string | null;
@@ -308,16 +309,16 @@ export interface AttemptEnd {
   readonly signal: string | null;
 }
 
-/** A job that another one waits for. */
+/** A job that another job waits for. */
 export interface Parent {
   readonly id: JobId;
-  /** The first job of the parent's chain of retries. Any of them can complete the work that the child waits for. */
+  /** The first job of the parent's chain of retries. Any job of this chain can complete the work for the child. */
   readonly root: JobId;
-  /** Whether it has ended as required, with all files that the job takes. Stored, so that the parent may be deleted afterwards. */
+  /** Whether the parent has ended as required, with all files that the child takes. The parent may then be deleted. */
   readonly isDone: boolean;
 }
 
-/** The jobs that have to end before a job starts. */
+/** The jobs that must end before a job starts. */
 export interface Dependencies {
   readonly on: AfterOn;
   readonly parents: readonly Parent[];
@@ -352,7 +353,7 @@ interface JobBase {
 
 export interface PendingJob extends JobBase {
   readonly status: 'pending';
-  /** Not dispatched before this: the backoff of a retry. */
+  /** Time before which the job is not dispatched again: the backoff of a retry. */
   readonly notBefore: WallMs;
 }
 
@@ -360,11 +361,11 @@ export interface PendingJob extends JobBase {
 export interface StopOrder {
   readonly why: 'cancel' | 'timeout' | 'drain' | 'node';
   readonly since: WallMs;
-  /** For `node`: how another worker of the attempt failed. Null or absent when no trainer had started yet; then the job loses no retry. */
+  /** For `node`: how a worker of the attempt failed. Null or absent if it had started no trainer; then the job loses no retry. */
   readonly end?: StopCause | null;
 }
 
-/** Why an attempt has to end. */
+/** Why an attempt must end. */
 export interface StopCause {
   readonly cause: FailureCause;
   readonly error: string | null;
@@ -372,7 +373,7 @@ export interface StopCause {
   readonly signal: string | null;
 }
 
-/** A live job that nobody has ordered to stop. */
+/** A live job without a stop order. */
 export interface AssignedJob extends JobBase {
   readonly status: Exclude<LiveStatus, 'cancelling'>;
   readonly attempt: Attempt;
@@ -386,11 +387,11 @@ export interface StoppingJob extends JobBase {
 
 export type LiveJob = AssignedJob | StoppingJob;
 
-/** The uploads that a worker still owes after the end of its attempt. */
+/** The files that a worker still has to upload after the end of its attempt. */
 export interface Outstanding {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
-  /** Null until the worker reports it. */
+  /** Number of these files; null until the worker reports it. */
   readonly files: number | null;
   readonly bytes: number | null;
   readonly reason: string | null;
@@ -408,26 +409,26 @@ export interface EndedJob extends JobBase {
 
 export type Job = PendingJob | LiveJob | EndedJob;
 
-/** A token of a person or a script. Only the hash of its secret is stored. */
+/** A token of a user or script. Only its hash is stored. */
 export interface ApiToken {
   readonly id: TokenId;
-  /** Unique. Jobs belong to this name. */
+  /** Unique. The owner of the jobs that are submitted with this token. */
   readonly name: string;
-  /** The team of its jobs; null for none. */
+  /** The team of these jobs; null for none. */
   readonly team: string | null;
   readonly permissions: readonly Permission[];
   readonly createdAt: WallMs;
   readonly createdBy: string;
   readonly expiresAt: WallMs | null;
-  /** Not updated with every call. */
+  /** Last use, accurate to minutes. */
   readonly usedAt: WallMs | null;
 }
 
-/** Turns a machine into a worker, once. Only the hash of its secret is stored. */
+/** A token that turns a machine into a worker, once. Only its hash is stored. */
 export interface JoinToken {
   readonly workerId: WorkerId;
   readonly expiresAt: WallMs;
-  /** The hash of the worker token that it was used for; null while it is unused. */
+  /** The hash of the worker token for which the join token was used; null while it is unused. */
   readonly usedFor: string | null;
 }
 
@@ -442,39 +443,39 @@ export interface Principal {
 /** The principal of the admin token in the data folder. */
 export const adminPrincipal: Principal = { user: 'admin', permissions, tokenId: null };
 
-/** A signed-in browser, bound to the token that it signed in with. */
+/** The session of a signed-in browser. It depends on the token with which the user signed in. */
 export interface Session {
   readonly id: SessionId;
   /** The name of that token. */
   readonly user: string;
   /** Null for the admin token. */
   readonly tokenId: TokenId | null;
-  /** SHA-256 of the admin token; null for an API token. A session ends when either is no longer valid. */
+  /** SHA-256 of the admin token; null for an API token. The session ends when its token is no longer valid. */
   readonly adminHash: string | null;
   /** Browser and operating system, parsed from `User-Agent`. */
   readonly device: string | null;
   readonly address: string | null;
   readonly since: WallMs;
-  /** Not updated with every call. */
+  /** Last use, accurate to minutes. */
   readonly usedAt: WallMs;
   readonly until: WallMs;
 }
 
-/** Settings of the queue, as set by people. */
+/** Settings of the queue, which users can change. */
 export interface QueueSettings {
   readonly pause: { readonly note: string | null; readonly by: string; readonly since: WallMs } | null;
   /** Maximum number of jobs that run at the same time; null for no limit. */
   readonly maxRunning: number | null;
-  /** The same per user. */
+  /** Maximum number of running jobs per user; null for no limit. */
   readonly maxRunningPerUser: number | null;
-  /** The same per team, unless `teamLimits` has an entry for it. */
+  /** Maximum number of running jobs per team, unless `teamLimits` has an entry for it; null for no limit. */
   readonly maxRunningPerTeam: number | null;
   readonly teamLimits: Readonly<Record<string, number | null>>;
   /** Whether teams have limits, and take turns at equal priority. */
   readonly fairShare: boolean;
   /** Users whose new jobs need approval; `*` for all users who may not manage the queue. */
   readonly approvalFor: readonly string[];
-  /** GPUs that a job may use on the orchestrator's own machine; null for all. */
+  /** Maximum number of GPUs that a job may use on the orchestrator's own machine; null for all. */
   readonly maxLocalGpus: number | null;
   /** Maximum number of jobs at the same time on the orchestrator's own machine; null for no limit. */
   readonly maxLocalJobs: number | null;
@@ -482,6 +483,6 @@ export interface QueueSettings {
 
 export const isLive = (job: Job): job is LiveJob => job.status !== 'pending' && !('endedAt' in job);
 
-/** A job's GPUs by their positions in the worker's list: those that the config names, else the first ones. */
+/** Returns a job's GPUs as positions in the worker's list: those in the config, or else the first ones. */
 export const gpusFor = ({ devices, requirements }: JobSpec): number[] =>
   devices === null ? Array.from({ length: requirements.gpuCount }, (_, n) => n) : [...devices];

@@ -4,12 +4,15 @@ import type { WallMs } from './model.ts';
 
 /** Where the processes of a training on several machines connect to each other. */
 export interface Rendezvous {
-  /** Null when its worker does not know the address at which others reach it. */
+  /** The address of the worker of rank 0; null when this worker does not know its address. */
   readonly address: string | null;
   readonly port: number;
 }
 
-/** The end of a node. `stopped`: because the attempt ended. `lost`: its worker was lost. `withdrawn`: its worker never acknowledged the offer. */
+/**
+ * The end of a node. `stopped`: the attempt ended. `lost`: the worker was lost. `withdrawn`: the worker never acknowledged
+ * the offer.
+ */
 export interface NodeEnd {
   readonly at: WallMs;
   readonly outcome: 'completed' | 'failed' | 'stopped' | 'lost' | 'withdrawn';
@@ -20,8 +23,8 @@ export interface NodeEnd {
 }
 
 /**
- * One worker of an attempt on several workers. Rank 0 is the attempt's own worker: its reports decide about the job, and its state
- * here only says whether it is ready. The other nodes share the fate of the attempt.
+ * One worker of an attempt on several workers. Rank 0 is the attempt's worker: its reports decide about the job, and its
+ * node only tracks whether it is ready. The other nodes end together with the attempt.
  */
 export interface AttemptNode {
   readonly attemptId: AttemptId;
@@ -33,6 +36,6 @@ export interface AttemptNode {
   /** Reported together with `ready`; null before. */
   readonly rendezvous: Rendezvous | null;
   readonly end: NodeEnd | null;
-  /** Whether the worker takes no other job, because something may still run there. Always false for rank 0. */
+  /** Whether the worker takes no other job, because its trainer may still run. Always false for rank 0. */
   readonly isHeld: boolean;
 }

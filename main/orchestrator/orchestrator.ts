@@ -44,42 +44,42 @@ export interface OrchestratorDeps {
   readonly store: Store;
   readonly configs: Configs;
   readonly clock: Clock;
-  /** If omitted, a time that covers this run only. */
+  /** If omitted, a time that trusts the wall clock at the start. */
   readonly time?: TrustedTime;
   readonly ids: Ids;
   readonly log: Log;
   /** T: silence after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
-  /** The same for agents of protocol 1, if that is longer. */
+  /** Silence after which agents of protocol 1 are offline, if it is longer than T. */
   readonly v1SilenceMs?: number;
-  /** Whether an agent runs on the orchestrator's own machine. If not, jobs with target `local` are refused. See `runLocally`. */
+  /** Whether an agent runs on the orchestrator's machine. If not, jobs with target `local` are refused. See `runLocally`. */
   readonly runsLocally?: boolean;
   /** Which GPU troubles keep jobs from a worker; all by default. See `holdBackFor`. */
   readonly holdingBack?: HoldingBack;
-  /** Without it, trainers cannot upload. */
+  /** Returns upload tokens. Without this function, trainers cannot upload. */
   readonly uploadTokenOf?: UploadTokenOf;
-  /** SHA-256 of the current admin token, in lower-case hex. Without it, the admin token cannot open a session. */
+  /** Returns the SHA-256 of the current admin token in lower-case hex. If omitted, the admin token cannot open a session. */
   readonly adminHash?: () => string;
   readonly storage?: StorageLimits;
   /** Maximum size of all dataset contents, in bytes; 0 for no limit. */
   readonly datasetsInAll?: number;
   /** Called when artifact files have become unused and can be removed. */
   readonly onFilesDropped?: () => void;
-  /** Stores logs. Without it, logs are accepted and discarded. */
+  /** Stores logs. If omitted, logs are accepted and discarded. */
   readonly logFiles?: LogFiles;
-  /** Makes the engine of a pool. Without it, pools order nothing. */
+  /** Creates the engine of a pool. If omitted, pools order nothing. */
   readonly engineOf?: EngineOf;
   /** The current price of electricity; unknown if omitted. */
   readonly electricity?: () => ElectricityPrice;
-  /** The worker programs that this server distributes. Without it, there are none. */
+  /** Returns the worker programs that this server distributes. If omitted, there are none. */
   readonly offered?: () => OfferedPrograms;
-  /** Sends notifications. Without it, they wait in the outbox. */
+  /** Sends notifications. If omitted, they wait in the outbox. */
   readonly courier?: Courier;
 }
 
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
 
-/** Makes all decisions and does no I/O: it gets everything else through its ports. */
+/** Creates the orchestrator. It makes all decisions, and does all I/O through its ports. */
 export function createOrchestrator(deps: OrchestratorDeps) {
   const { log } = deps;
   const jobQueue = createJobQueue();
@@ -154,13 +154,13 @@ export function createOrchestrator(deps: OrchestratorDeps) {
   };
 }
 
-/** The wall clock at creation plus the time since, in whole milliseconds. Later adjustments of the wall clock have no effect. */
+/** Returns a clock that starts at the wall clock and ignores its later adjustments, in whole milliseconds. */
 function steadyWall(clock: Clock): () => number {
   const start = { wall: clock.wall(), mono: clock.mono() };
   return () => start.wall + Math.floor(clock.mono() - start.mono);
 }
 
-/** Not stored: a restart trusts the wall clock. */
+/** Creates a trusted time that is not stored, so that a restart trusts the wall clock. */
 const timeOfThisRun = (clock: Clock): TrustedTime =>
   createTrustedTime(() => ({ wall: clock.wall(), sinceBoot: clock.mono(), bootId: null }), null);
 
@@ -184,7 +184,7 @@ function createTimers(clock: Clock) {
   };
 }
 
-/** Stands in where no engines were given, as in most tests. */
+/** Used if no engines were given, as in most tests. */
 const noEngine: Engine = {
   check: () => Promise.resolve({ ok: false, version: null, detail: 'There are no engines here', queues: [] }),
   launch: () => Promise.resolve({ kind: 'unknown', message: 'There are no engines here' }),
@@ -192,7 +192,7 @@ const noEngine: Engine = {
   end: () => Promise.reject(new Error('There are no engines here')),
 };
 
-/** Stands in where no courier was given, as in most tests. */
+/** Used if no courier was given, as in most tests. */
 const noCourier: Courier = {
   check: () => Promise.resolve(accept(null)),
   deliver: () =>

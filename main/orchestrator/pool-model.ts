@@ -8,7 +8,7 @@ import type {
 } from '../../protocol/pool.ts';
 import type { WallMs } from './model.ts';
 
-/** The pool orders nothing, because a user or the pool itself has paused it. */
+/** A pause of a pool, by a user or by the pool itself. A paused pool orders nothing. */
 export interface PoolPause {
   readonly reason: string;
   readonly by: string;
@@ -16,8 +16,7 @@ export interface PoolPause {
 }
 
 /**
- * A kind of machine that the engine refused permanently. It is not ordered again until a user changes the pool or presses "Try
- * again".
+ * A kind of machine that the engine refused permanently. It is not ordered again until a user changes or resumes the pool.
  */
 export interface ImpossibleOrder {
   readonly nodes: number;
@@ -41,7 +40,7 @@ export interface Pool {
   readonly backoff: { readonly refusals: number; readonly until: WallMs } | null;
 }
 
-/** The reason for ending a launch. It determines the outcome, unless the engine or the worker reports another one. */
+/** The reason for ending a launch. It determines the outcome, unless the engine took the machine away first. */
 export type EndReason = 'not_needed' | 'idle' | 'left' | 'cancelled' | 'never_joined' | 'test_over';
 
 /** An ordered worker, as stored. `state` determines which other fields are set (see rules/launch-lifecycle.ts). */
@@ -49,7 +48,7 @@ export interface Launch {
   readonly id: LaunchId;
   readonly poolId: PoolId;
   readonly workerId: WorkerId;
-  /** The job because of which the worker was ordered. Its worker takes the first job that fits, which may be another one. */
+  /** The job for which the worker was ordered. The worker takes the first job that fits, which may be another job. */
   readonly jobId: JobId | null;
   readonly isTest: boolean;
   readonly nodes: number;
@@ -66,7 +65,7 @@ export interface Launch {
   readonly expectedStart: WallMs | null;
   readonly machines: readonly string[];
   readonly orderedAt: WallMs;
-  /** Time of the last order or the last failed answer; null if the engine certainly has no such launch. */
+  /** When the order was last sent, or its answer failed; null if the engine certainly has no such launch. */
   readonly submittedAt: WallMs | null;
   readonly acceptedAt: WallMs | null;
   readonly startedAt: WallMs | null;
@@ -79,9 +78,9 @@ export interface Launch {
 
 /** Facts about the contact with a pool's engine. They are only in memory. */
 export interface PoolContact {
-  /** The failure of the engine's last list; null if that succeeded. */
+  /** The failure of the last list request; null if it succeeded. */
   readonly failure: { readonly since: WallMs; readonly detail: string } | null;
-  /** True if the engine has answered since the start of the orchestrator. */
+  /** Whether the engine has answered since the start of the orchestrator. */
   readonly isKnown: boolean;
 }
 

@@ -1,7 +1,6 @@
 /**
- * Everything in which SimpleTuner's own published agent (protocol 1) differs from Trainyard's agent (protocol 2), as
- * questions that the rest of the orchestrator asks. "It" in the comments is SimpleTuner's agent.
- * docs/internals/worker-contract.md, section 3, describes the behaviour behind each.
+ * The differences in behaviour between v1 (SimpleTuner's own published agent, protocol 1) and v2 (Trainyard's agent,
+ * protocol 2), as functions of a worker. docs/internals/worker-contract.md, section 3, describes the behaviour of v1.
  */
 
 interface Worker {
@@ -14,58 +13,61 @@ interface SettleTimes {
   readonly settleAfterStopMs: number;
 }
 
-/** Whether the worker runs SimpleTuner's own agent. */
+/** Whether the worker runs v1. */
 const isPublishedAgent = (worker: Worker | null): boolean => worker?.agent?.protocol === 1;
 
-/** Whether the worker runs Trainyard's agent. False before its first registration. */
+/** Whether the worker runs v2. False before the worker's first registration. */
 const isOwnAgent = (worker: Worker | null): boolean => worker?.agent?.protocol === 2;
 
-/** It reports no trainers, and starts SimpleTuner with any config. */
+/** Returns the trainers of a v1 worker, which reports none and starts SimpleTuner with any config. Null for v2. */
 export const trainersOfPublishedAgent = (worker: Worker): readonly string[] | null =>
   isPublishedAgent(worker) ? ['simpletuner', 'command'] : null;
 
-/** Whether a guard keeps the trainer alive without the agent. It has none, so its trainer ends with it. */
+/** Whether a guard keeps the trainer running without the agent. v1 has no guard, so its trainer ends with the agent. */
 export const hasGuard = (worker: Worker | null): boolean => isOwnAgent(worker);
 
-/** It uploads no files, and sends neither logs nor points of curves. */
+/** Whether the agent uploads files, logs and metrics. v1 uploads none of them. */
 export const sendsOutputs = (worker: Worker | null): boolean => !isPublishedAgent(worker);
 
-/** It cannot pass a request such as "save now" to its trainer. */
+/** Whether the agent can pass a request such as "save now" to its trainer. v1 cannot. */
 export const takesTrainerActions = (worker: Worker | null): boolean => isOwnAgent(worker);
 
-/** Whether it resumes from uploaded files. Its trainer finds the checkpoints on its own rig instead. */
+/** Whether the agent resumes from uploaded files. With v1, the trainer finds the checkpoints on its own rig instead. */
 export const resumesFromUploads = (worker: Worker | null): boolean => isOwnAgent(worker);
 
-/** It sends nothing while its trainer prints nothing, so it may get more time than other agents. */
+/**
+ * Returns the silence in ms after which the worker is offline. v1 sends nothing while its trainer prints nothing, so it can
+ * have a longer limit.
+ */
 export const silenceLimitOf = (
   worker: Worker,
   times: { readonly offlineAfterMs: number; readonly v1SilenceMs: number },
 ): number =>
   isPublishedAgent(worker) ? Math.max(times.offlineAfterMs, times.v1SilenceMs) : times.offlineAfterMs;
 
-/** It needs a cooldown after each final report, even a refused one. */
+/** Whether the agent needs a cooldown after each final report, even after a refused one. */
 export const needsCooldown = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
 /**
- * It drops a job that arrives too early after the response to a final report, or after a stop. Returns how long to wait,
- * in ms (items 4 and 7).
+ * Returns the cooldown in ms after the end of a trainer; 0 for v2. v1 drops a job that arrives too early after a stop, or
+ * after the response to a final report (items 4 and 7).
  */
 export function cooldownOf(worker: Worker, times: SettleTimes, wasStopped: boolean): number {
   if (!isPublishedAgent(worker)) return 0;
   return wasStopped ? times.settleAfterStopMs : times.settleAfterReportMs;
 }
 
-/** It starts its trainer whatever the response to `starting` is, so an attempt that was given up resumes. */
+/** Whether a report of `starting` resumes an attempt that was given up. v1 starts its trainer even if the report is refused. */
 export const resumesGivenUpAttempts = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
-/** Only a clean end of its stream makes it register again immediately, and report its job. */
+/** Whether the agent registers again and reports its job when its stream ends cleanly. For v1, there is no faster way. */
 export const registersWhenStreamEnds = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
-/** It reports the end of an abandoned job as the end of its next job. Therefore, the next job must wait. */
+/** Whether the next job must wait after an abandoned one. v1 reports the end of an abandoned job as the end of its next job. */
 export const reportsAbandonedEndLate = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
-/** A cancel that it may have missed can be repeated only as `abandon_job` in the response to its registration. */
+/** Whether a missed cancel can be repeated only as `abandon_job` in the response to a registration. */
 export const repeatsCancelAsAbandon = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
-/** It does not know the commands that only Trainyard has: `stopping`, and a cancel for a job that it does not run. */
+/** Whether the agent knows the commands of Trainyard: `stopping`, and a cancel for a job that the agent does not run. */
 export const knowsNewCommands = (worker: Worker | null): boolean => isOwnAgent(worker);

@@ -12,13 +12,13 @@ import { applyEvent } from './transitions.ts';
 import { resumesFromUploads } from '../v1-agent.ts';
 
 /**
- * Runs a command that may make a job or a worker available: acts in one transaction, and dispatches pending jobs in it.
- * Resolves when the transaction is on disk, with what `act` has returned.
+ * Runs a command that may make a job or a worker available. Calls `act` and dispatches pending jobs in one transaction.
+ * Resolves with the result of `act` when the transaction is on disk.
  */
 export const command = <T>(core: Core, act: (tx: Tx) => T): Promise<T> =>
   commandWithAnswer(core, act, (_tx, done) => done);
 
-/** Like `command`. Resolves with an answer that is computed after the dispatch. */
+/** Like `command`, but resolves with an answer that is computed after the dispatch. */
 export const commandWithAnswer = <T, A>(
   core: Core,
   act: (tx: Tx) => T,
@@ -30,14 +30,14 @@ export const commandWithAnswer = <T, A>(
     return answer(tx, done);
   });
 
-/** Like `command`, if nobody waits for the result. Logs a failure. */
+/** Like `command`, for callers that do not wait for the result. Logs a failure. */
 export const enqueueCommand = (core: Core, act: (tx: Tx) => void): void =>
   core.enqueue(tx => {
     act(tx);
     dispatch(core, tx);
   });
 
-/** Dispatches now. Returns the number of jobs dispatched. It should be 0, because every command dispatches. */
+/** Dispatches now. Returns the number of jobs dispatched, which should be 0, because every command dispatches. */
 export const dispatchNow = (core: Core): Promise<number> => core.store.write(tx => dispatch(core, tx));
 
 /**
@@ -48,7 +48,7 @@ function dispatch(core: Core, tx: Tx): number {
   let dispatched = 0;
   for (let next = core.jobQueue.next(core, tx); next !== null; next = core.jobQueue.next(core, tx)) {
     const job = tx.job(next.jobId);
-    // Time has passed since the queue evaluated them, so check again.
+    // Time has passed since the queue evaluated the workers, so check them again.
     const workers = [next.workerId, ...next.others];
     if (job?.status === 'pending' && workers.every(id => isFree(core, tx, id))) {
       offer(core, tx, job, workers);
@@ -61,13 +61,16 @@ function dispatch(core: Core, tx: Tx): number {
   return dispatched;
 }
 
-/** Whether a worker would take a new job immediately. Dispatches first, because the jobs that already wait go first. */
+/** Whether a worker would take a new job immediately. First dispatches the pending jobs, which go first. */
 export function isTakenAtOnce(core: Core, tx: Tx, createJob: () => PendingJob): boolean {
   dispatch(core, tx);
   return core.jobQueue.takerFor(core, tx, createJob()) !== null;
 }
 
-/** Offers the job to one or several workers. The attempt belongs to the first of them, and the others share its fate. */
+/**
+ * Offers the job to one or several workers. The attempt belongs to the first worker; the others are its nodes. Fails the
+ * job if its input files no longer exist.
+ */
 function offer(core: Core, tx: Tx, job: PendingJob, workers: readonly WorkerId[]): void {
   const [workerId] = workers;
   if (workerId === undefined) return;

@@ -11,8 +11,8 @@ import { pathIn } from '../rules/input-rules.ts';
 import { generationOf } from './files/outstanding.ts';
 
 /**
- * Repeats an offer. During the worker's cooldown, waits for its end, and then repeats the offer only if it was neither
- * accepted nor sent meanwhile.
+ * Repeats an offer. If the worker has a cooldown, repeats the offer after it, unless the offer was accepted or sent in
+ * between.
  */
 export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;
@@ -96,7 +96,10 @@ function commandFor(
   };
 }
 
-/** Sends a cancel only on a stream that is open now, because SimpleTuner's agent stops whatever it runs when a cancel arrives. */
+/**
+ * Sends a cancel after the commit, only on a stream that is already open. A later delivery could stop another job,
+ * because SimpleTuner's agent stops any job that it runs when a cancel arrives.
+ */
 export function sendCancel(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;
   tx.afterCommit(() => {
@@ -104,6 +107,7 @@ export function sendCancel(core: Core, tx: Tx, job: LiveJob): void {
   });
 }
 
+/** Sends a cancel to the worker of a node after the commit. */
 export function sendNodeCancel(core: Core, tx: Tx, { workerId, jobId, attemptId }: AttemptNode): void {
   tx.afterCommit(() => {
     // Another command of the same commit may have freed the worker.
@@ -112,15 +116,18 @@ export function sendNodeCancel(core: Core, tx: Tx, { workerId, jobId, attemptId 
   });
 }
 
-/** The address and port at which the processes of the job meet, once all of its workers are ready; null before. */
+/** Returns the address and port to which the job's processes connect; null unless all of its workers are ready. */
 export function rendezvousFor(tx: Pick<Tx, 'nodesOf' | 'worker'>, job: LiveJob) {
   if (!wantsNodes(job)) return null;
   const address = tx.worker(job.attempt.workerId)?.agent?.address ?? null;
-  const meeting = rendezvousOf(tx.nodesOf(job.attempt.id), address);
-  return meeting && { job_id: job.id, attempt_id: job.attempt.id, ...meeting };
+  const rendezvous = rendezvousOf(tx.nodesOf(job.attempt.id), address);
+  return rendezvous && { job_id: job.id, attempt_id: job.attempt.id, ...rendezvous };
 }
 
-/** Tells all workers of the attempt to start their trainers, once all of them are ready. Heartbeats repeat it. */
+/**
+ * Tells all workers of the attempt to start their trainers, if all of them are ready. Replies to heartbeats repeat this
+ * order.
+ */
 export function sendRendezvous(core: Core, tx: Tx, job: LiveJob): void {
   const rendezvous = rendezvousFor(tx, job);
   if (rendezvous === null) return;

@@ -25,15 +25,15 @@ import { cooldownOf } from '../v1-agent.ts';
 import { elapsedPart, workerIsHeld } from '../memory/eligibility.ts';
 
 /**
- * Applies one event to a job. The decision, the guarded write, the event and the audit row happen in the caller's
- * transaction; commands to workers follow after its commit. Every status change goes through here.
+ * Applies one event to a job. Every status change of a job goes through this function. It decides, stores the job, and
+ * writes the event and the audit row in the caller's transaction. Commands to workers follow after the commit.
  */
 export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor: Actor): Advance {
   const step = advance(job, event, core.time.now());
   if (step.kind !== 'moved') return step;
-  // A new waiting time is measured with `queueTime`, which ignores adjustments of the wall clock.
-  const waitsAnew = step.job.rank !== job.rank;
-  const next = waitsAnew ? { ...step.job, rank: startWaiting(job.rank, core.queueTime()) } : step.job;
+  // Waiting times use `queueTime`, which ignores adjustments of the wall clock.
+  const restartsWait = step.job.rank !== job.rank;
+  const next = restartsWait ? { ...step.job, rank: startWaiting(job.rank, core.queueTime()) } : step.job;
   if (!tx.replaceJob(job, next)) {
     throw new Error(`job ${job.id} changed under its own transaction`);
   }
@@ -58,14 +58,17 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   return { ...step, job: next };
 }
 
-/** A warning for the job's history about the worker that it is offered to. */
+/** Returns a warning about the worker of an offer, for the audit row. */
 function offerWarning(tx: Tx, job: Job): { readonly warning?: string } {
   if (job.status !== 'dispatched') return {};
   const [warning] = warningsAbout(tx, job.attempt.workerId, job);
   return warning === undefined ? {} : { warning: warning.message };
 }
 
-/** When the job's attempt started, as far as known; null if it has not. */
+/**
+ * Returns when the job's attempt started; null if it has not started. After a restart of the server, this is an estimate
+ * from the stored wall-clock time.
+ */
 export function beginningOf(core: Core, job: LiveJob): MonoMs | null {
   const { startedAt } = job.attempt;
   if (startedAt === null) return null;
@@ -73,7 +76,7 @@ export function beginningOf(core: Core, job: LiveJob): MonoMs | null {
   return core.deadlines.attemptStart.get(job.id) ?? core.clock.mono() - ranMs;
 }
 
-/** Deadlines use the monotonic clock. The stored times are for display and for the next start. */
+/** Sets the job's deadlines, on the monotonic clock. The stored times are for display and for the next start. */
 function noteDeadlines(core: Core, tx: Tx, job: Job): void {
   const { backoff, attemptStart, unconfirmed } = core.deadlines;
   if (isLive(job)) {
@@ -91,7 +94,7 @@ function noteDeadlines(core: Core, tx: Tx, job: Job): void {
   // An attempt that was given up may still run, and return.
   if (job.attempt?.end?.outcome !== 'given_up') tx.afterCommit(() => attemptStart.delete(job.id));
   const delayMs = job.status === 'pending' ? job.notBefore - core.time.now() : 0;
-  // Now, not after the commit: a dispatch in this transaction must see it.
+  // Set the backoff before the commit: a dispatch in this transaction must see it.
   if (delayMs <= 0) backoff.delete(job.id);
   else {
     backoff.set(job.id, core.clock.mono() + delayMs);
@@ -121,12 +124,12 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
   });
 }
 
-/** Why a worker is free again. */
+/** The end of the attempt that has freed a worker. */
 interface FreedBy {
   readonly jobId: Job['id'];
   readonly cause: FailureCause | null;
   readonly error: string | null;
-  /** The offer was withdrawn, because the worker did not acknowledge it. */
+  /** Whether the offer was withdrawn, because the worker did not acknowledge it. */
   readonly wasWithdrawn: boolean;
   readonly wasStopped: boolean;
   /** Null when no trainer was started, or when its run time does not count. */
@@ -136,7 +139,7 @@ interface FreedBy {
 function free(core: Core, tx: Tx, id: Worker['id'], by: FreedBy): void {
   const worker = tx.worker(id);
   if (worker === null) return;
-  // Now, not after the commit: no other command of this transaction may send an offer on a stream that is about to end.
+  // End the stream before the commit: a dispatch in this transaction must not send an offer on it.
   if (tx.dropOldToken(worker.id)) core.connections.hangUp(worker.id);
   if (!by.wasWithdrawn) {
     forgetMissed(core, tx, worker.id);
@@ -145,7 +148,7 @@ function free(core: Core, tx: Tx, id: Worker['id'], by: FreedBy): void {
   startCooldown(core, tx, worker, by.wasStopped);
 }
 
-/** Tells the other workers of an attempt to stop. Each stays held until it confirms that, or is lost. */
+/** Tells the other workers of an attempt to stop. Each worker stays held until it confirms the stop, or is lost. */
 function stopNodes(core: Core, tx: Tx, job: LiveJob): void {
   if (!wantsNodes(job)) return;
   const end = {
@@ -182,12 +185,12 @@ export function freeNode(core: Core, tx: Tx, { jobId, workerId, end }: AttemptNo
 }
 
 /**
- * Starts the cooldown after a trainer has ended, or after its end was acknowledged again. The next job follows when the
- * agent is ready.
+ * Starts the worker's cooldown after the end of a trainer, or after a repeated report of that end. The worker gets its next
+ * job after the cooldown.
  */
 export function startCooldown(core: Core, tx: Tx, worker: Worker, wasStopped: boolean): void {
   const settleMs = cooldownOf(worker, core.times, wasStopped);
-  // Now, not after the commit: no other command of this transaction may send an offer to this worker.
+  // Start the cooldown before the commit: a dispatch in this transaction must not send an offer to this worker.
   core.connections.settle(worker.id, core.clock.mono() + settleMs);
   if (settleMs > 0) {
     tx.afterCommit(() => core.later(settleMs, later => release(core, later, worker.id)));
@@ -221,14 +224,14 @@ const forgetMissed = (core: Core, tx: Tx, id: Worker['id']): void =>
   tx.afterCommit(() => core.connections.noteMissed(id, 0));
 
 /**
- * Counts an offer that is withdrawn because the worker did not acknowledge it. Too many in a row put the worker in
- * quarantine. Returns the number of such offers in a row; 0 if this one does not count.
+ * Counts an offer that the worker did not acknowledge. Too many in a row put the worker in quarantine. Returns the number
+ * of such offers in a row; 0 if this offer does not count.
  */
 export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
   const offer = core.connections.offerOf(worker.id);
   const presence = core.connections.of(worker.id);
   if (offer === null || offer.sent === 0 || presence === null) return 0;
-  // A worker that was not heard since the offer is cut off, and will be offline soon.
+  // A worker without contact since the offer is disconnected, and will be offline soon.
   if (presence.contactAt <= offer.firstSentAt) return 0;
   const missed = core.connections.missedOf(worker.id) + 1;
   const isTooMany = isQuarantinedForSilence(
@@ -243,7 +246,10 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
   return missed;
 }
 
-/** Sends a shutdown to a worker that has nothing more to do here; never while it has a job. */
+/**
+ * Shuts down an agent that leaves after a job. Does nothing while the worker has a job, or if it has neither run a job nor
+ * been drained.
+ */
 export function release(core: Core, tx: Tx, id: Worker['id']): void {
   const worker = tx.worker(id);
   if (worker?.update) tx.afterCommit(() => core.lookWithin(0));
@@ -251,7 +257,7 @@ export function release(core: Core, tx: Tx, id: Worker['id']): void {
   if (!worker.served && worker.drain === null) return;
   const reason = worker.drain === null ? 'job_done' : 'drained';
   tx.afterCommit(() => {
-    // In the same transaction, the worker may have resumed an earlier job.
+    // The worker may have resumed an earlier job in the same transaction.
     if (!workerIsHeld(core.store, id)) core.connections.send(id, { type: 'shutdown', reason });
   });
 }

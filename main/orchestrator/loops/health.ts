@@ -22,17 +22,17 @@ import { registersWhenStreamEnds } from '../v1-agent.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 
 export interface HealthLoop {
-  /** Checks again within this time, or earlier. */
+  /** Checks again within this time. */
   lookWithin(ms: number): void;
-  /** Time since the last check, or since the creation. Much more than `maxMs` means that the loop has stopped. */
+  /** Returns the time since the last check, or since the creation. If it is much longer than `maxMs`, the loop has stopped. */
   pace(): { readonly sinceMs: number; readonly maxMs: number };
   stop(): void;
 }
 
 /**
- * Wakes at the next deadline, and at least once in T, because a contact that happens now cannot expire earlier. Contact
- * only postpones deadlines, so an early alarm finds nothing to do and is set again. If a full disk prevented an overdue
- * action, the next check finds it again.
+ * Creates the loop that acts on deadlines. It wakes at the next deadline, and at least once per `maxMs`. A contact can only
+ * postpone deadlines, so an early alarm finds nothing to do and is set again. If a full disk prevents an overdue action, the
+ * next check repeats the action.
  */
 export function createHealthLoop(core: Core, takeLongPause: () => boolean): HealthLoop {
   const maxMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
@@ -71,8 +71,8 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
 }
 
 /**
- * Restarts every worker's grace period after a start or a long pause of the orchestrator: its own absence must count
- * against no worker.
+ * Restarts every worker's grace period, after a start or a long pause of the orchestrator. The pause must not count as
+ * silence of the workers.
  */
 export function grantGrace(core: Core, live = core.store.liveJobs()): void {
   const now = core.clock.mono();
@@ -113,7 +113,10 @@ function watched(core: Core): readonly WatchedWorker[] {
   });
 }
 
-/** Nodes have no state like `recovering`: a node is lost as soon as the takeover time of its worker is over. */
+/**
+ * Describes a node as an attempt, for the recovery plan. A node is lost when the takeover time of its worker is over. Nodes
+ * have no state like `recovering`, so other statuses with this deadline represent them.
+ */
 function watchedNode(core: Core, { id, drain }: Worker, node: AttemptNode | null): WatchedAttempt | null {
   if (node === null) return null;
   const offer = core.connections.offerOf(id);
@@ -140,8 +143,8 @@ function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttem
 }
 
 /**
- * Carries out one action if it is still due, because the plan was made outside of the transaction. It must compute due
- * times exactly as the plan does: a rounding difference would postpone the action to a much later check.
+ * Executes an action if it is still due, because the plan was made outside of the transaction. Due times must be computed
+ * exactly as in the plan. Otherwise, a rounding difference could postpone the action to a much later check.
  */
 function act(core: Core, tx: Tx, action: RecoveryAction): void {
   const worker = tx.worker(action.workerId);
@@ -224,8 +227,8 @@ function actOnOffer(
   }
   const missed = countMissedOffer(core, tx, worker);
   applyEvent(core, tx, job, { type: 'withdraw' }, system);
-  // SimpleTuner's agent cannot be told, but a clean close of its stream makes it register again and report what it
-  // runs. For any other agent, two missed offers suggest a dead stream. Close it immediately, so that the next offer in
-  // this transaction does not use it.
+  // SimpleTuner's agent knows no command to drop an offer. But when its stream closes cleanly, it registers again and
+  // reports its job. For any other agent, two missed offers suggest a dead stream. Close the stream before the commit, so
+  // that the next offer in this transaction does not use it.
   if (registersWhenStreamEnds(worker) || missed > 1) core.connections.hangUp(worker.id);
 }

@@ -8,27 +8,27 @@ import type { LaunchEvent } from '../rules/launch-lifecycle.ts';
 import { noticeMsOf } from '../rules/pool-rules.ts';
 import { maySubmit } from '../views/demand-facts.ts';
 
-/** The time after its notice in which a worker must leave. Then its machine is ended. */
+/** Time in ms after the notice period in which a worker must leave. After that, the orchestrator ends its machine. */
 const leaveMs = 60_000;
-/** Minimum time between two calls to end the same launch. */
+/** Minimum time in ms between two calls to end the same launch. */
 const endAgainMs = 30_000;
-/** Maximum lifetime of a join token. */
+/** Time in ms for which the join token of a launch is valid. */
 const maxTokenMs = 7 * 86_400_000;
 
-/** Makes the calls to engines that the rows of launches require. */
+/** Returns a function that calls engines and notifies workers, according to the stored states of launches. */
 export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: ContactOf) {
-  /** Launches whose order waits for the engine. A launch in state `submitting` that is not here was ordered before a restart. */
+  /** Launches whose order waits for the engine. Any other launch in state `submitting` was ordered before a restart. */
   const submitting = new Set<LaunchId>();
   const notified = new Set<LaunchId>();
 
   const apply: Apply = (id, event) =>
     core.store
       .write(tx => void applyLaunchEvent(core, tx, id, event))
-      // The row keeps its state. The next list of the engine corrects it.
+      // The launch keeps its stored state. The next list of the engine corrects it.
       .catch((cause: unknown) => core.log.error('launch.event_not_stored', { launch_id: id, cause }));
   const endCalls = createEndCalls(core, engineOf, apply);
 
-  /** Creates a new token for each try, because the text of an earlier one is not stored. */
+  /** Sends an order to the engine. Each try gets a new join token, because only hashes of tokens are stored. */
   async function submit({ id, workerId, nodes, gpus, poolId }: Launch): Promise<void> {
     submitting.add(id);
     try {
@@ -84,7 +84,7 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
           void submit(launch);
         if (launch.state === 'submitting') void apply(launch.id, { type: 'unanswered', message: restarted });
       }
-      // The engine may not know a launch yet whose order it has not answered.
+      // While an order is unanswered, the engine may not know the launch yet.
       endCalls.end(
         pool,
         launchesOfPool.filter(({ id, state }) => state === 'ending' && !submitting.has(id)),
@@ -96,13 +96,13 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
 interface Ending {
   /** When the launch was first seen as ending. */
   readonly since: MonoMs;
-  /** When the engine was last asked to end it; null before the first call. */
+  /** When the engine was last asked to end the launch; null before the first call. */
   readonly askedAt: MonoMs | null;
 }
 
 type Apply = (id: LaunchId, event: LaunchEvent) => Promise<void>;
 
-/** Ends launches in their engine: first with a notice to the worker, then by force. Repeats calls that have no effect. */
+/** Ends launches in their engine: first asks the worker to leave, later ends its machine. Repeats calls without effect. */
 function createEndCalls(core: Core, engineOf: EngineOf, apply: Apply) {
   const endings = new Map<LaunchId, Ending>();
 
@@ -139,6 +139,7 @@ function createEndCalls(core: Core, engineOf: EngineOf, apply: Apply) {
 
 const restarted = 'The orchestrator stopped while it waited for the answer of the engine';
 
+/** Removes the entries of launches that are no longer open. */
 function forgetOthers(
   open: readonly Launch[],
   ...books: readonly { keys(): Iterable<LaunchId>; delete(id: LaunchId): boolean }[]

@@ -16,16 +16,16 @@ import {
 } from '../rules/notification-rules.ts';
 import { startOfDay } from '../views/demand-facts.ts';
 
-/** Limits of the time until the next look at the outbox, while it holds something. The clock may be adjusted meanwhile. */
+/** Limits of the time until the next check of an outbox that is not empty. The clock may be adjusted in between. */
 const minLookMs = 1_000;
 const maxLookMs = 60_000;
-/** Interval of the check for conditions that no event reports. */
+/** Interval in ms of the check for conditions that no event reports. */
 const inspectMs = 30_000;
 const keptDeliveries = 1_000;
 const hourMs = 3_600_000;
 /** Larger images are not attached: Discord refuses requests above 8 MiB, and mail servers often do above 10 MB. */
 const maxSampleBytes = 4 * 2 ** 20;
-/** Number of newest files among which to look for a sample. */
+/** Number of newest files that are searched for a sample. */
 const searchedFiles = 50;
 
 export interface NotificationLoop {
@@ -35,7 +35,7 @@ export interface NotificationLoop {
   stop(): void;
 }
 
-/** Delivers what the outbox holds, and watches for what no event reports: stalled jobs, a full disk, a used budget. */
+/** Delivers the notifications in the outbox. Checks for stalled jobs, a full disk and used budgets, which no event reports. */
 export function createNotificationLoop(core: Core, courier: Courier): NotificationLoop {
   const deliveries = createDeliveries(core, courier);
   const inspections = createInspections(core, courier);
@@ -52,7 +52,7 @@ export function createNotificationLoop(core: Core, courier: Courier): Notificati
   };
 }
 
-/** Delivers what the outbox holds when it is due. */
+/** Delivers the due notifications in the outbox. */
 function createDeliveries(core: Core, courier: Courier): NotificationLoop {
   const busy = new Set<ChannelId>();
   let cancelDelivery = (): void => {};
@@ -67,7 +67,7 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
     cancelDelivery = core.clock.after(inMs, deliver);
   }
 
-  /** A read may fail, for instance because of a faulty disk. That must not end the orchestrator. */
+  /** Reads the store, and tries again later if the read fails. A faulty disk must not end the process. */
   function tryToRead(read: () => void): void {
     try {
       read();
@@ -85,7 +85,7 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
     });
   }
 
-  /** Delivers everything that is due for one channel, one after another. A slow receiver delays no other channel. */
+  /** Delivers the due notifications of one channel, one after another. Other channels do not wait for a slow receiver. */
   async function deliverAll(id: ChannelId): Promise<void> {
     busy.add(id);
     try {
@@ -96,7 +96,7 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
         const answer =
           answerWithoutTry(core, channel) ??
           (await courier.deliver(channel.target, delivery, sampleOf(core, delivery)));
-        // After a crash before this write, the receiver gets the same id again.
+        // After a crash before this write, the receiver gets the same delivery id again.
         await core.store.write(tx => {
           if (answer.kind === 'gone') return removeGone(core, tx, id, answer.detail);
           const next = afterTry(delivery, answer, core.time.now());
@@ -117,7 +117,7 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
 
   return {
     start() {
-      // Not immediately: links need the address of the server, which does not listen yet.
+      // Wait, because links need the address of the server, which does not listen yet.
       cancelDelivery = core.clock.after(minLookMs, deliver);
     },
     deliverNow: deliver,
@@ -128,7 +128,7 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
   };
 }
 
-/** Looks at regular intervals for conditions that no event reports. */
+/** Checks regularly for conditions that no event reports. */
 function createInspections(core: Core, courier: Courier): Pick<NotificationLoop, 'start' | 'stop'> {
   let steps: ReadonlyMap<AttemptId, StepSeen> = new Map();
   let cancel = (): void => {};
@@ -152,7 +152,7 @@ function createInspections(core: Core, courier: Courier): Pick<NotificationLoop,
   return { start: inspect, stop: () => cancel() };
 }
 
-/** Returns the answer for a channel that must not get its pending deliveries any more; null for any other channel. */
+/** Returns the result for a channel that is disabled or whose user has no valid token; null to try the delivery. */
 function answerWithoutTry({ store, clock }: Core, { enabled, subscriber }: Channel): DeliveryAnswer | null {
   if (!enabled) return { kind: 'permanent', detail: 'the channel is disabled' };
   if (subscriber === null || subscriber.tokenId === null) return null;
@@ -167,7 +167,7 @@ function sampleOf({ store }: Core, { notification: { job } }: Delivery): Artifac
   return files.find(({ kind, bytes }) => kind === 'sample_image' && bytes <= maxSampleBytes) ?? null;
 }
 
-/** Each rule has its own number of minutes. A channel is notified once of each stall. */
+/** Notifies the channels of rules about a stalled job. Each rule has its own number of minutes. Each stall is reported once. */
 function noteStall(
   core: Core,
   tx: Tx,
@@ -183,7 +183,7 @@ function noteStall(
   }
 }
 
-/** Each channel is notified once a day of a used budget, and of a full disk. */
+/** Notifies channels about pools that have used their daily budget, once a day. */
 function noteBudgets(core: Core, tx: Tx): void {
   const pools = tx.pools().filter(({ settings }) => settings.gpu_hours_per_day !== null);
   if (pools.length === 0) return;
@@ -196,6 +196,7 @@ function noteBudgets(core: Core, tx: Tx): void {
   }
 }
 
+/** Notifies channels about a disk that is almost full, once a day. */
 async function inspectDisk(core: Core, courier: Courier): Promise<void> {
   try {
     const { free, reserve } = await courier.disk();

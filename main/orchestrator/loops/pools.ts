@@ -9,10 +9,11 @@ import type { EngineOf, Sighting, Tx } from '../ports/index.ts';
 import { grantGrace } from './health.ts';
 import { createLaunchCalls } from './launch-calls.ts';
 
-/** Interval of the loop while there are pools, and interval of the lists from an engine that has none of our launches. */
+/** Interval of the loop in ms. */
 const lookMs = 5_000;
+/** Interval in ms at which an engine is listed for a pool without open launches. */
 const calmListMs = 60_000;
-/** Launches of this fleet's name that it does not know are ended when this many lists in a row have them. */
+/** After this many lists in a row with an unknown launch of this fleet, the orchestrator ends that launch. */
 const maxOrphanSightings = 2;
 
 export interface PoolLoop {
@@ -31,8 +32,9 @@ interface Watch {
 }
 
 /**
- * Keeps launches and engines in agreement: applies what each engine lists, orders what jobs need, and ends what nothing needs. Each
- * pool has a list of its own in flight, so a slow engine delays no other.
+ * Creates the loop that synchronizes launches with engines. It applies the list of each engine, orders the machines that
+ * jobs need, and ends launches that are not needed. Each pool has its own list request, so a slow engine delays no other
+ * pool.
  */
 export function createPoolLoop(core: Core, engineOf: EngineOf, takeLongPause: () => boolean): PoolLoop {
   const watches = new Map<PoolId, Watch>();
@@ -52,7 +54,7 @@ export function createPoolLoop(core: Core, engineOf: EngineOf, takeLongPause: ()
 
   function look(): void {
     if (stopped) return;
-    // The health loop may look later than this one.
+    // The health loop may notice the pause later than this loop.
     if (takeLongPause()) grantGrace(core);
     cancelAlarm();
     cancelAlarm = core.clock.after(lookMs, look);
@@ -65,7 +67,7 @@ export function createPoolLoop(core: Core, engineOf: EngineOf, takeLongPause: ()
     plan();
   }
 
-  /** Decides in a transaction; the engines are asked after its commit. */
+  /** Plans launches in a transaction. The engines are called after the commit. */
   function plan(): void {
     if (stopped || !core.store.acceptsWrites()) return;
     enqueueCommand(core, tx => {
@@ -87,7 +89,7 @@ export function createPoolLoop(core: Core, engineOf: EngineOf, takeLongPause: ()
       endOrphans(core, engineOf, pool, watch, sightings);
       plan();
     } catch (cause) {
-      // A failed list changes no launch: those that it omits may still run.
+      // A failed list changes no launch, because all launches may still run.
       if (watch.failure === null) core.log.warn('pool.unreachable', { pool: pool.name, cause });
       const detail = cause instanceof Error ? cause.message : 'the engine did not answer';
       watch.failure = { since: watch.failure?.since ?? core.time.now(), detail };
@@ -110,7 +112,7 @@ const isDue = (core: Core, { isListing, listedAt, failure }: Watch, isOpen: bool
   !isListing &&
   (isOpen || listedAt === null || failure !== null || core.clock.mono() - listedAt >= calmListMs);
 
-/** Applies a complete list, which was requested at `listedAt`. */
+/** Applies a complete list of the engine. `listedAt`: when the list was requested. */
 function reconcile(
   core: Core,
   tx: Tx,
@@ -127,7 +129,7 @@ function reconcile(
   }
 }
 
-/** Ends launches of this fleet's name that have no open row, such as one whose order was lost with a backup. */
+/** Ends launches of this fleet that are not stored as open. For example, a restored backup may not contain them. */
 function endOrphans(
   core: Core,
   engineOf: EngineOf,

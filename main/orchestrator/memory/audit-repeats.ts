@@ -1,11 +1,11 @@
 import type { AuditFact } from '../events.ts';
 import type { Clock, Tx } from '../ports/index.ts';
 
-/** Length of a window in milliseconds. Rows of one type from one source are counted within a window. */
+/** Length of a window in ms. A window counts the rows of one type from one source. */
 const windowMs = 600_000;
-/** Rows per window. They are enough to find out why a worker reconnects constantly. */
+/** Maximum number of rows per window. They are enough to find out why a worker reconnects constantly. */
 const maxRows = 30;
-/** If more windows are open, new sources share one window per type. */
+/** Maximum number of windows for single sources. Beyond that, new sources share one window per type. */
 const maxWindows = 10_000;
 
 interface Window {
@@ -28,8 +28,8 @@ interface RepeatsDeps {
 }
 
 /**
- * Appends an audit row that a client can cause repeatedly. Each source gets `max` rows of a type per window. Further rows are
- * only counted, and one `audit.repeated` row reports their number. Otherwise a client could make the trail grow without limit.
+ * Appends an audit row that a client can cause repeatedly. Each source gets `max` rows of a type per window. Further rows
+ * are only counted, and one `audit.repeated` row reports their number. So a client cannot make the trail grow without limit.
  */
 export function appendBounded(
   deps: RepeatsDeps,
@@ -52,7 +52,7 @@ export function appendBounded(
 function openWindow(deps: RepeatsDeps, fact: AuditFact, source: string): Window {
   const countedAs = deps.repeats.size < maxWindows ? source : 'others';
   const key = `${fact.type} ${countedAs}`;
-  // A source that already has a window keeps it, also when the limit is reached.
+  // A source that already has a window keeps it, even at the limit.
   const open = deps.repeats.get(`${fact.type} ${source}`) ?? deps.repeats.get(key);
   if (open !== undefined) return open;
   const window = { fact, source: countedAs, written: 0, repeats: 0 };

@@ -3,22 +3,23 @@ import type { Clock } from '../ports/index.ts';
 import type { SteadyTimes } from '../rules/times.ts';
 import type { ClockMark, ClockReading, TrustedTime } from '../ports/system.ts';
 
-/** If a time server corrects the wall clock, the correction is smaller than this. */
+/** Maximum correction of the wall clock by a time server. A larger jump is not trusted. */
 const toleranceMs = 60_000;
-/** A clock gains or loses less than this share of the elapsed time. */
+/** Maximum drift of a clock, as a share of the elapsed time. */
 const driftShare = 0.001;
-/** Only the wall clock measures the time in which the machine was off. More than this is not trusted. */
+/** Maximum time for which the machine may have been off. Only the wall clock measures this time. */
 const maxPoweredOffMs = 30 * 86_400_000;
 
-/** Two readings of the time since boot may be in the wrong order by less than this. */
+/** Maximum error of the time since boot. A later reading may be smaller than an earlier one by less than this. */
 const bootPrecisionMs = 1_000;
 
 const agrees = (wall: WallMs, expected: WallMs, passedMs: number): boolean =>
   Math.abs(wall - expected) <= toleranceMs + passedMs * driftShare;
 
 /**
- * Returns the trusted time at a start. Within one boot of the machine, the elapsed time is known exactly. After another boot, at
- * least the time since that boot has elapsed. The wall clock is trusted if it shows at least that, and at most 30 days more.
+ * Returns the trusted time at a start. If the machine was not rebooted since the mark, the time since boot measures the
+ * elapsed time. After a reboot, at least the time since that boot has elapsed. Then the wall clock is trusted if it shows at
+ * least this time, and at most 30 days more.
  */
 function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
   if (mark === null) return now.wall;
@@ -33,8 +34,8 @@ function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
 }
 
 /**
- * Creates the trusted time. Each query calls `read`. `mark` is the mark that the previous run stored; with null, the wall clock
- * is trusted.
+ * Creates the trusted time. Each query calls `read`. `mark`: the mark that the previous run stored. With null, the current
+ * wall clock is trusted.
  */
 export function createTrustedTime(read: () => ClockReading, mark: ClockMark | null): TrustedTime {
   const start = read();
@@ -65,24 +66,24 @@ export function createTrustedTime(read: () => ClockReading, mark: ClockMark | nu
   };
 }
 
-/** A clock that stops while this process is paused, so that no worker seems silent because of the pause. */
+/** A clock that stops while this process is paused. So the pause does not count as silence of workers. */
 export interface SteadyClock extends Clock {
   start(): void;
   stop(): void;
   /** Records that the machine has slept. Call it only if that is known. */
   noteLongPause(): void;
-  /** Returns true if there was a long pause since the last call. */
+  /** Whether there was a long pause since the last call. */
   takeLongPause(): boolean;
 }
 
 /**
- * Creates the steady clock. It ticks, and when a tick is late, at most one tick of the elapsed time counts
- * (docs/internals/semantics.md, section 3). The first read after a pause detects the pause, so that no decision uses a time that
- * includes it.
+ * Creates the steady clock (docs/internals/semantics.md, section 3). It ticks regularly. A late tick means that the process
+ * was paused. Then at most one tick of the elapsed time counts. A read before the late tick also detects the pause, so that
+ * no decision uses a time that includes the pause.
  */
 export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock {
   let pausedMs = 0;
-  /** The last time that was returned. Later times are never earlier. */
+  /** The last returned time. The clock never goes back behind it. */
   let lastReturned = clock.mono();
   let tickedAt = clock.mono();
   let wallTickedAt = clock.wall();
@@ -115,7 +116,7 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
     wallTickedAt = clock.wall();
     cancelTick = clock.after(times.tickMs, tick);
   };
-  /** Node's timers continue during a pause. If a timer fires too early, it waits for the rest. */
+  /** Node's timers continue during a pause. A timer that fires too early on this clock waits for the remaining time. */
   const after = (ms: number, run: () => void): (() => void) => {
     const due = steady() + ms;
     let cancel: () => void;

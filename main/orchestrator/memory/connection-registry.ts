@@ -16,8 +16,8 @@ export interface OpenOffer {
 }
 
 /**
- * The load in a worker's last heartbeat: GPU utilization in percent, used GPU memory in GiB, the figures of each GPU, and whether
- * the heartbeat contained a job.
+ * The load in a worker's last heartbeat: GPU utilization in percent, used GPU memory in GiB, and the figures of each GPU.
+ * `namesJob`: whether the heartbeat named a job.
  */
 export interface Load {
   readonly gpuUtilization: number | null;
@@ -42,9 +42,9 @@ interface Entry {
   settledAt: MonoMs;
   stream: WorkerStream | null;
   offer: OpenOffer | null;
-  /** Time of the first of the consecutive heartbeats that did not contain the worker's job. */
+  /** Time of the first consecutive heartbeat that did not name the worker's job; null if the last one did. */
   absentSince: MonoMs | null;
-  /** True if `contactAt` is a contact with the worker, and not the start of the orchestrator. */
+  /** True if `contactAt` is a contact with the worker. False if it is the start of a grace period. */
   met: boolean;
   duplicate: DuplicateInstance | null;
   doubted: ReadonlySet<string>;
@@ -55,8 +55,8 @@ interface Entry {
 }
 
 /**
- * Contacts and streams of workers. They are only in memory: a heartbeat must not cause a write, and after a restart they would be
- * outdated.
+ * Contacts and streams of workers. They are only in memory, because a heartbeat must not cause a write. After a restart,
+ * stored values would be outdated.
  */
 export interface ConnectionRegistry {
   of(worker: WorkerId): Presence | null;
@@ -65,30 +65,32 @@ export interface ConnectionRegistry {
   noteLoad(worker: WorkerId, load: Load): void;
   all(): readonly WorkerId[];
   streaming(): readonly WorkerId[];
+  /** Records a contact with the worker. */
   heard(worker: WorkerId, now: MonoMs): void;
-  /** Restarts the worker's timeout, as if it had made contact now. */
+  /** Restarts the worker's grace period, as if the worker had made contact now. */
   grant(worker: WorkerId, now: MonoMs): void;
-  /** Time of the last contact with this process; null if there was none. */
+  /** Returns the time of the worker's last contact with this process; null if there was none. */
   metAt(worker: WorkerId): MonoMs | null;
   /** Registers a stream. If an older one is open, ends it. */
   open(worker: WorkerId, stream: WorkerStream, now: MonoMs): void;
   /** Removes a closed stream. Returns false and changes nothing if a newer stream has replaced it. */
   closed(worker: WorkerId, stream: WorkerStream, now: MonoMs): boolean;
-  /** Time at which the stream broke; null if another one was opened since. */
+  /** Returns when the worker's stream broke; null if a stream is open, and after a clean end. */
   lostStreamAt(worker: WorkerId): MonoMs | null;
   /** Ends the stream cleanly. Returns true if there was one. */
   hangUp(worker: WorkerId): boolean;
   /**
-   * Removes what is known about the worker's machine, because its token is no longer valid. The worker then counts as never
-   * connected, but not as silent.
+   * Forgets which machine the worker is, because the machine's token is no longer valid. The next machine is then no
+   * duplicate. The time of the last contact stays.
    */
   unmeet(worker: WorkerId): void;
+  /** Starts a cooldown: the worker gets no job before `until`. */
   settle(worker: WorkerId, until: MonoMs): void;
-  /** Sends the command if a stream is open. Returns false if none is. */
+  /** Sends the command if the worker's stream is open. Returns false if no stream is open. */
   send(worker: WorkerId, command: WorkerCommand): boolean;
   /**
-   * Tracks an offer. It is withdrawn at `giveUpAt` unless the worker acknowledges it. If the offer is tracked already, changes
-   * nothing.
+   * Tracks an offer that was not sent by this process. The health loop withdraws it at `giveUpAt` unless the worker
+   * acknowledges it. Changes nothing if the offer is already tracked.
    */
   openOffer(
     worker: WorkerId,
@@ -96,23 +98,24 @@ export interface ConnectionRegistry {
     now: MonoMs,
     giveUpAt: MonoMs,
   ): void;
-  /** Sends an offer and records the time, so that the offer can be repeated. A repetition counts even if no stream is open. */
+  /** Sends and tracks an offer, or a repetition of it. A repetition counts as sent even if no stream is open. */
   sendOffer(
     worker: WorkerId,
     command: WorkerCommand & { type: 'job_submit' },
     now: MonoMs,
     giveUpAt: MonoMs,
   ): void;
+  /** Stops tracking the worker's offer of this job: it was acknowledged, or the attempt has ended. */
   offerSettled(worker: WorkerId, job: JobId): void;
   /** Returns the number of consecutive offers that the worker has not acknowledged. */
   missedOf(worker: WorkerId): number;
   noteMissed(worker: WorkerId, missed: number): void;
-  /** Records a heartbeat that does not contain the job. Returns the time of the first of these consecutive heartbeats. */
+  /** Records a heartbeat that does not name the worker's job. Returns the time of the first such consecutive heartbeat. */
   noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
   noteDuplicate(worker: WorkerId, duplicate: DuplicateInstance): void;
-  /** Called when the worker has reported its job. Earlier heartbeats without the job no longer count. */
+  /** Called when the worker has named its job. Earlier heartbeats without the job no longer count. */
   clearAbsence(worker: WorkerId): void;
-  /** Returns the known GPU troubles that the worker's last report did not contain. */
+  /** Returns the keys of the known GPU troubles that the worker's last report did not name. */
   doubtedOf(worker: WorkerId): ReadonlySet<string>;
   noteDoubted(worker: WorkerId, doubted: ReadonlySet<string>): void;
   duplicateOf(worker: WorkerId): DuplicateInstance | null;

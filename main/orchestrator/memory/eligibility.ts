@@ -26,25 +26,25 @@ import { silenceLimitOf } from '../v1-agent.ts';
 
 /** Deadlines on the monotonic clock. The matching stored times are for display and for the next start. */
 interface Deadlines {
-  /** A job is not dispatched again before this. */
+  /** Time before which a job is not dispatched again. */
   readonly backoff: Map<JobId, MonoMs>;
-  /** When the job's attempt started, if it runs, or if it was given up and may still run. */
+  /** When the job's attempt started. Also set for an attempt that was given up, because it may still run. */
   readonly attemptStart: Map<JobId, MonoMs>;
-  /** After this, a person may stop waiting for an unconfirmed stop. */
+  /** Time after which a user may stop waiting for an unconfirmed stop. */
   readonly unconfirmed: Map<JobId, MonoMs>;
   /** When the job of a draining worker is stopped. */
   readonly drain: Map<WorkerId, MonoMs>;
-  /** When a quarantined worker gets one job on trial. */
+  /** When a quarantined worker gets a trial job. */
   readonly trial: Map<WorkerId, MonoMs>;
-  /** Until when a worker that never registered counts as connecting. */
+  /** Time until which a worker that never registered counts as connecting. */
   readonly firstContact: Map<WorkerId, MonoMs>;
   /** When an offline ephemeral worker is removed. */
   readonly removal: Map<WorkerId, MonoMs>;
 }
 
 /**
- * Returns the elapsed part of a span by the wall clock, the only clock that outlives the process. The result is between 0
- * and `spanMs`, because the clock may have been set meanwhile.
+ * Returns the elapsed part of a span that started before this process, so only wall-clock times are known. Limits the result
+ * to 0 to `spanMs`, because the clock may have been set in between.
  */
 export const elapsedPart = (since: WallMs, spanMs: number, wall: WallMs): number =>
   Math.min(Math.max(wall - since, 0), spanMs);
@@ -59,9 +59,9 @@ export const createDeadlines = (): Deadlines => ({
   removal: new Map(),
 });
 
-/** Facts that determine a worker's status, besides the stored ones. */
+/** The facts that determine a worker's status, in addition to the stored facts. */
 export interface EligibilityContext {
-  /** Stands still while this process is paused. */
+  /** The steady clock. It stops while this process is paused. */
   readonly clock: Clock;
   readonly times: Times;
   /** Current time for spans that outlive the process. */
@@ -70,11 +70,11 @@ export interface EligibilityContext {
   readonly deadlines: Deadlines;
   /** Open launches of pools, by their workers. */
   readonly launches: LaunchBook;
-  /** Which GPU troubles keep jobs from a worker. Can change at runtime. */
+  /** Returns which GPU troubles keep jobs from a worker. Users can change this setting at runtime. */
   readonly holdingBack: () => HoldingBack;
 }
 
-/** Returns the silence after which a worker is offline, and after which its attempt ends. */
+/** Returns the silence in ms after which a worker is offline, and after which another worker takes over its job. */
 export function patienceOf(
   { times }: EligibilityContext,
   worker: Worker,
@@ -83,11 +83,11 @@ export function patienceOf(
   return { offlineMs, takeoverMs: offlineMs + times.takeoverMs - times.offlineAfterMs };
 }
 
-/** The job that the worker trains, alone or as one of several workers; null for none. */
+/** Returns the job that the worker trains, alone or as one of several workers; null for none. */
 export const jobIdAt = (read: Pick<Read, 'liveJobOf' | 'heldNodeOf'>, worker: WorkerId): JobId | null =>
   read.liveJobOf(worker)?.id ?? read.heldNodeOf(worker)?.jobId ?? null;
 
-/** The live job that the worker trains, alone or as one of several workers; null for none. */
+/** Returns the live job that the worker trains, alone or as one of several workers; null for none. */
 export function liveJobAt(
   read: Pick<Read, 'liveJobOf' | 'heldNodeOf' | 'job'>,
   worker: WorkerId,
@@ -96,13 +96,13 @@ export function liveJobAt(
   return node === null ? read.liveJobOf(worker) : liveJobOfNode(read, node);
 }
 
-/** The job whose live attempt the node belongs to; null when that attempt has ended. */
+/** Returns the job of a node; null when the node's attempt has ended. */
 export function liveJobOfNode(read: Pick<Read, 'job'>, node: AttemptNode): LiveJob | null {
   const job = read.job(node.jobId);
   return job !== null && isLive(job) && job.attempt.id === node.attemptId ? job : null;
 }
 
-/** Whether the worker trains a job, or may still run one of an ended attempt on several workers. */
+/** Whether the worker trains a job, or is the node of an ended attempt and may still run its trainer. */
 export const workerIsHeld = (read: Pick<Read, 'liveJobOf' | 'heldNodeOf'>, worker: WorkerId): boolean =>
   jobIdAt(read, worker) !== null;
 
@@ -147,13 +147,14 @@ export function candidacyOf(context: EligibilityContext, read: Read, worker: Wor
   };
 }
 
-/** The properties that jobs are matched against. Only the limits of the orchestrator's own machine require a read of the settings. */
+/** Returns the properties of a worker that jobs are matched against. Reads the settings only for the local worker. */
 export const offeringIn = (read: Read, worker: Worker): Offering =>
   offeringOf(worker, worker.local ? settingsOf(read) : defaultQueueSettings);
 
 const canTakeJob = (context: EligibilityContext, read: Read, worker: Worker): boolean =>
   candidacyOf(context, read, worker).ineligibilityReasons.length === 0;
 
+/** Whether the worker exists and can take a job now. */
 export function isFree(context: EligibilityContext, read: Read, id: WorkerId): boolean {
   const worker = read.worker(id);
   return worker !== null && canTakeJob(context, read, worker);
@@ -171,7 +172,7 @@ const defaultQueueSettings: QueueSettings = {
   maxLocalJobs: 1,
 };
 
-/** Adds defaults for settings that an earlier version did not store. */
+/** Returns the settings of the queue. Adds defaults for settings that an earlier version did not store. */
 export const settingsOf = (read: Read): QueueSettings => ({
   ...defaultQueueSettings,
   ...read.queueSettings(),

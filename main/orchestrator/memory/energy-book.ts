@@ -15,32 +15,36 @@ import type {
 import type { LaunchBook } from './launch-book.ts';
 import { dayOf, energyBetween, type PowerReading } from '../rules/energy.ts';
 
-/** Energy is stored this long after the first of it was measured. A crash loses at most this much. */
+/** Time in ms from the first unsaved measurement until the energy is stored. A crash loses the energy of at most this time. */
 export const energyFlushMs = 300_000;
 /** The number of days for which the energy of workers is stored. */
 const keptDays = 60;
 
-/** A heartbeat with the power of a worker's GPUs. */
+/** The power of a worker's GPUs, from a heartbeat. */
 interface PowerReport extends PowerReading {
   readonly workerId: WorkerId;
   readonly wall: WallMs;
+  /** False for the worker of a pool. */
   readonly isOwn: boolean;
   /** The attempt that uses these GPUs; null for none. */
   readonly attempt: (Omit<AttemptEnergy, 'joules'> & { readonly gpus: readonly number[] }) | null;
 }
 
-/** Sums the energy of workers and attempts in memory, because a heartbeat must not cause a write. */
+/** Accumulates the energy of workers and attempts in memory, because a heartbeat must not cause a write. */
 export interface EnergyBook {
   note(report: PowerReport): void;
-  /** Energy that is not stored yet. */
+  /** Returns the energy that is not stored yet. */
   waiting(): EnergyPortion;
-  /** Returns the energy that is not stored yet, and forgets it. Forgets old readings, too. */
+  /** Returns and removes the energy that is not stored yet. Also removes old readings. */
   take(now: MonoMs): EnergyPortion;
   /** Adds energy that could not be stored. */
   putBack(portion: EnergyPortion): void;
 }
 
-/** Readings further apart than `maxGapMs` are not connected. Calls `onFirst` when there is something to store again. */
+/**
+ * Readings of a worker that are more than `maxGapMs` apart add no energy. Calls `onFirst` when the first energy arrives that
+ * is not stored.
+ */
 export function createEnergyBook(maxGapMs: number, onFirst: () => void): EnergyBook {
   const readings = new Map<WorkerId, PowerReading>();
   let workers = new Map<string, WorkerEnergy>();
@@ -101,7 +105,7 @@ export interface RunningWork {
   readonly node: AttemptNode | null;
 }
 
-/** Notes the power in a heartbeat, for the worker and for the attempt that it runs. */
+/** Adds the power in a heartbeat to the energy of the worker and of its attempt. */
 export function notePower(
   core: EnergyDeps,
   { id: workerId, agent }: Worker,
@@ -115,7 +119,7 @@ export function notePower(
   const jobId = live?.id ?? node?.jobId ?? null;
   const attemptId = live?.attempt.id ?? node?.attemptId ?? null;
   const spec = live?.spec ?? (jobId === null ? undefined : core.store.job(jobId)?.spec);
-  // A job numbers the GPUs by their positions in the worker's list. One that does not say how many it needs may use all.
+  // Jobs number GPUs by their positions in the worker's list. A job that requires no number of GPUs may use all.
   const listed = agent?.capabilities.gpus ?? [];
   const positions = spec === undefined ? [] : gpusFor(spec);
   const gpus =
@@ -132,7 +136,7 @@ export function notePower(
   });
 }
 
-/** Stores the measured energy. It stays in memory while the disk refuses changes. */
+/** Stores the accumulated energy. While the disk refuses writes, the energy stays in memory. */
 export function storeEnergy(core: EnergyDeps): void {
   const portion = core.energy.take(core.clock.mono());
   if (portion.workers.length === 0) return;

@@ -9,7 +9,10 @@ export interface Pace {
   onRoom(run: () => void): void;
 }
 
-/** Receives events in the order of their numbers. `reset` means that some events before `seq` are no longer stored. */
+/**
+ * Receives events in the order of their numbers. `reset`: the reader must read the whole state again, because events up to
+ * `seq` are missing.
+ */
 export interface FeedReader {
   event(event: StoredEvent): void;
   reset(seq: number): void;
@@ -20,9 +23,8 @@ export interface FeedReader {
 export interface Feed {
   publish(event: StoredEvent): void;
   /**
-   * Sends all events after the number `after`; with null, starts with the next event. There are no gaps or repetitions, even if
-   * an event is published during the call. Past events are sent as fast as the reader receives them. Returns a function that ends
-   * the subscription.
+   * Sends all events after number `after`; with null, only new events. Sends each event once, even if it is published during
+   * the call. Past events are sent at the reader's pace. Returns a function that ends the subscription.
    */
   subscribe(after: number | null, reader: FeedReader): () => void;
 }
@@ -33,7 +35,7 @@ export function createFeed(read: Pick<Read, 'eventsAfter' | 'eventRange'>, log: 
   /** Readers that have received all past events. */
   const readers = new Set<FeedReader>();
 
-  /** Sends past events until the reader has received all of them, or is full. */
+  /** Sends past events until the reader has received all of them, or cannot receive more now. */
   const readOn = (after: number, reader: FeedReader, isOver: () => boolean): void => {
     const { first, last } = read.eventRange();
     if (after > last || after < first - 1) {
@@ -41,7 +43,7 @@ export function createFeed(read: Pick<Read, 'eventsAfter' | 'eventRange'>, log: 
       readers.add(reader);
       return;
     }
-    // The loop does not yield to the event loop, so that nothing is committed between the last page and `readers.add`.
+    // This loop is synchronous, so that nothing is committed between the last page and `readers.add`.
     let seq = after;
     for (;;) {
       const page = read.eventsAfter(seq, pageSize);

@@ -18,8 +18,8 @@ import { candidacyOf, isFree, offeringIn, type EligibilityContext } from './elig
 import type { PendingCandidate } from '../ports/jobs.ts';
 
 /**
- * The job queue: pending jobs and idle workers, updated incrementally, so that dispatch examines only what has changed.
- * A change is only noted at first. `next` and `takerFor` evaluate it from the stored facts.
+ * The job queue: pending jobs and idle workers. It is updated incrementally, so that dispatch examines only changes. The
+ * `note` methods only mark a job or worker as changed. `next`, `takerFor` and `waiting` then evaluate the changes.
  */
 export interface JobQueue {
   /** Adds a pending job at the orchestrator's start. */
@@ -30,18 +30,18 @@ export interface JobQueue {
   noteWorker(id: WorkerId): void;
   /** Notes that the queue settings have changed. */
   noteQueue(): void;
-  /**
-   * The next placement that this transaction sees. Null when there is none, or when the queue is paused or at its
-   * limit.
-   */
+  /** Returns the next placement. Null when there is none, or when the queue is paused or at its limit. */
   next(context: EligibilityContext, read: Read): Placement | null;
-  /** The worker that would get this job immediately if it were queued now, behind the jobs already placed; null for none. */
+  /** Returns the worker that would get this job immediately if it were queued now; null for none. Place all others first. */
   takerFor(context: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
-  /** Jobs that only wait for a worker, in the order of the queue, at most `limit` of each shape. Empty while the queue is paused. */
+  /**
+   * Returns jobs that only wait for a worker, in dispatch order, at most `limit` of each shape. Empty while the queue is
+   * paused or at its limit.
+   */
   waiting(context: EligibilityContext, read: Read, limit: number): readonly QueuedJob[];
 }
 
-/** When to check again workers that become available without a notification. */
+/** Interval in ms at which workers are checked that can become available without a notification. */
 const lookAgainMs = 1_000;
 
 export function createJobQueue(): JobQueue {
@@ -50,15 +50,15 @@ export function createJobQueue(): JobQueue {
   const jobs = createAgenda<JobId>();
   const workers = createAgenda<WorkerId>();
   /**
-   * Jobs that only the worker that lost them could take, but not yet. They wait for another worker or for the end of
-   * the backoff.
+   * Jobs that only one worker could take, but this worker lost them and is barred by the backoff. They wait for another
+   * worker, or for the end of the backoff.
    */
   const barred = new Set<JobId>();
   const addPending = (context: EligibilityContext, job: PendingCandidate): void => {
     if (job.team !== null) loads.noteTeam(job.team);
     const ready = readyAt(context, job.id);
     if (blockersOf(job, ready, context.clock.mono()).length === 0) return index.addJob(job);
-    // The end of the backoff is not notified; everything else that blocks a job is.
+    // Check again at the end of the backoff. The end of any other blocker causes a notification.
     if (job.approval !== 'wanted' && job.unmet === 0) jobs.addAt(job.id, ready);
     index.removeJob(job.id);
   };
@@ -79,7 +79,7 @@ export function createJobQueue(): JobQueue {
     const againAt = placeWorker(context, read, id, index);
     if (againAt !== null) workers.addAt(id, againAt);
   };
-  /** Evaluates the noted changes. Returns false while the queue dispatches nothing. */
+  /** Evaluates the noted changes. Returns false while the queue is paused or at its limit. */
   const evaluateChanges = (context: EligibilityContext, read: Read): boolean => {
     const now = context.clock.mono();
     const changed = [...workers.take(now)];
@@ -129,8 +129,8 @@ function isBarred(context: EligibilityContext, read: Read, { jobId, workerId, ot
 }
 
 /**
- * Whether the workers that are idle now or busy would be enough for a job on several workers. The count looks at every worker, so it is
- * repeated only after a while.
+ * Returns a function that decides whether the idle and busy workers would be enough for a job on several workers. It
+ * evaluates every worker, so its results are cached for `lookAgainMs`.
  */
 function createGathering() {
   const results = new Map<string, { readonly at: MonoMs; readonly isEnough: boolean }>();
@@ -167,8 +167,8 @@ export const toCandidate = (job: PendingJob): PendingCandidate => ({
 });
 
 /**
- * Adds the worker to the index if it is available. Otherwise returns when to evaluate it again; null if a notification
- * will follow.
+ * Adds the worker to the index if it is available. Otherwise returns when to evaluate it again. Returns null if it was
+ * added, or if a notification will follow.
  */
 function placeWorker(
   context: EligibilityContext,
@@ -189,7 +189,7 @@ function placeWorker(
     });
     return null;
   }
-  // After the trial time, something else blocks the worker, and a change of that notifies the queue.
+  // If the trial time is over, another reason blocks the worker. The end of that reason notifies the queue.
   if (status === 'idle') return trialAt !== null && trialAt > context.clock.mono() ? trialAt : null;
   if (reason === 'settling') return context.connections.of(id)?.settledAt ?? null;
   return reason === 'silent' ? context.clock.mono() + lookAgainMs : null;

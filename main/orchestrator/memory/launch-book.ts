@@ -3,32 +3,37 @@ import type { Notice } from '../../../protocol/worker-api.ts';
 import type { MonoMs, WallMs } from '../model.ts';
 import type { Launch } from '../pool-model.ts';
 
-/** The remaining time in which a worker has its machine, in seconds from now. */
+/** The remaining time for which a worker has its machine. */
 interface Allocation {
+  /** Seconds until the machine ends. */
   readonly ends_in_s: number;
+  /** Seconds before that end at which the worker saves and leaves. */
   readonly notice_s: number;
 }
 
 /**
- * The open launches by worker. It is in memory, because every heartbeat needs it and must not read the store. Filled again at
- * each start.
+ * The open launches by worker. They are in memory, because each heartbeat needs them and must not read the store. Each start
+ * of the server loads them again.
  */
 export interface LaunchBook {
   set(launch: Launch, noticeMs: number): void;
   drop(worker: WorkerId): void;
   launchOf(worker: WorkerId): Launch | null;
-  /** Returns true if the worker's launch is open and the worker has not registered yet. */
+  /** Whether the worker has an open launch and has not registered yet. */
   isAwaited(worker: WorkerId): boolean;
   /** Returns null for a worker without a launch, and while the end is unknown. */
   allocationOf(worker: WorkerId, now: WallMs): Allocation | null;
   /** Returns the notice if the worker has to save and leave now; null otherwise. */
   noticeFor(worker: WorkerId, now: WallMs): Notice | null;
-  /** The orchestrator starts, or was away: every started machine has its whole time to register again. */
+  /** Restarts the time in which started machines must register. Called after a start or a long pause of the orchestrator. */
   grant(now: MonoMs): void;
-  /** Returns the time in which a machine that started `startedMs` ago could register: without the times in which the orchestrator was away. */
+  /**
+   * Returns for how many ms the worker could have registered. `startedMs`: the time since its machine started. Times in
+   * which the orchestrator was not running do not count.
+   */
   joinMs(worker: WorkerId, startedMs: number, now: MonoMs): number;
   noteIdle(worker: WorkerId, isIdle: boolean, now: MonoMs): void;
-  /** Returns the time in milliseconds for which the worker has been idle; 0 when it is not idle. */
+  /** Returns for how many ms the worker has been idle; 0 when it is not idle. */
   idleMs(worker: WorkerId, now: MonoMs): number;
 }
 
@@ -37,13 +42,13 @@ interface Entry {
   readonly noticeMs: number;
 }
 
-/** Minimum time to save for a worker that must leave. */
+/** Minimum time in ms that a worker gets to save before it must leave. */
 const minLeaveMs = 30_000;
 
 export function createLaunchBook(): LaunchBook {
   const entries = new Map<WorkerId, Entry>();
   const idle = new Map<WorkerId, MonoMs>();
-  /** From when on each started machine could have registered. */
+  /** The times since which started machines could have registered. */
   const joinSince = new Map<WorkerId, MonoMs>();
   let presentSince: MonoMs = Number.NEGATIVE_INFINITY;
   const dueAt = ({ launch, noticeMs }: Entry): WallMs | null =>

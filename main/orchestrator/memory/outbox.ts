@@ -3,7 +3,7 @@ import type { Notification } from '../ports/notifications.ts';
 import type { Ids, TrustedTime, Tx } from '../ports/index.ts';
 import { channelsFor } from '../rules/notification-rules.ts';
 
-/** More deliveries of one channel do not wait: its receiver has been away for long. */
+/** Maximum number of pending deliveries of a channel. Further deliveries fail, because its receiver is probably gone. */
 const maxPending = 1_000;
 
 interface OutboxDeps {
@@ -14,8 +14,8 @@ interface OutboxDeps {
 }
 
 /**
- * Stores a delivery for each channel that a rule names, in the transaction of the change that caused it. So a crash loses
- * neither the change nor its notification (ADR 37). `occasion` identifies what happened.
+ * Stores a delivery for each channel whose rules match. Uses the transaction of the change that caused the notification, so
+ * that a crash cannot lose only one of them (ADR 37). `occasion`: identifies the cause; each channel gets it once.
  */
 export function notify(deps: OutboxDeps, tx: Tx, notification: Notification | null, occasion: string): void {
   if (notification === null) return;

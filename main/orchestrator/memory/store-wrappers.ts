@@ -1,7 +1,7 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Store, Tx, LiveJob, Read } from '../ports/index.ts';
 
-/** Is notified of each job and worker that a command changes, and again if the command is rolled back. */
+/** Gets notified of each job and worker that a command changes, and again if the command is rolled back. */
 export interface ChangeListener {
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
@@ -59,8 +59,8 @@ function watchTx(tx: Tx, { noteJob, noteWorker, noteQueue }: ChangeListener): Tx
 }
 
 /**
- * Returns the same store, but reads the live jobs of all workers in one query, for callers that look at every worker.
- * Use it only within this turn of the event loop: later, its jobs are outdated.
+ * Returns a wrapper that reads the live jobs of all workers in one query, for callers that evaluate every worker. Use the
+ * wrapper only in the current turn of the event loop, because it keeps the result of the query.
  */
 export function withBatchedReads(read: Read): Read {
   let liveJobs: ReadonlyMap<WorkerId, LiveJob> | null = null;

@@ -4,13 +4,13 @@ import type { Worker } from '../model.ts';
 import type { Store } from '../ports/index.ts';
 
 /**
- * The config keys that the fleet's trainers accept. They are only in memory, because only warnings use them. After a restart, the
- * orchestrator requests them from the next worker that registers.
+ * The config keys that the fleet's trainers accept. They are only in memory, because only warnings use them. After a
+ * restart, the orchestrator requests the keys from the next worker that registers.
  */
 export interface TrainerKeyBook {
   /**
-   * Returns those trainers whose keys the worker should report. Each is requested at most once a minute, until a worker has
-   * reported its keys.
+   * Returns the trainers whose keys the worker should report. Until a worker has reported the keys of a trainer version,
+   * they are requested at most once a minute.
    */
   keysToRequest(offers: readonly Offer[], now: number): readonly string[];
   keep(offer: Offer, keys: readonly string[]): void;
@@ -24,9 +24,9 @@ export interface Offer {
   readonly version: string | null;
 }
 
-/** Maximum number of versions per trainer. A fleet has few versions, but a worker could register any number. */
+/** Maximum number of versions to remember per trainer. A worker could register any number of versions. */
 const maxVersions = 8;
-const askAgainMs = 60_000;
+const requestAgainMs = 60_000;
 /** Trainers that can list their keys. */
 const withKeys: ReadonlySet<string> = new Set(['simpletuner', 'ai-toolkit', 'kohya', 'onetrainer']);
 
@@ -34,7 +34,7 @@ interface Book {
   /** Keys by version. The newest report is the last entry. */
   readonly lists: Map<string, readonly string[]>;
   /** Time of the last request by version, in ms. */
-  readonly askedAt: Map<string, number>;
+  readonly requestedAt: Map<string, number>;
   /** The keys of all versions; null before the first report. */
   all: ReadonlySet<string> | null;
 }
@@ -42,7 +42,7 @@ interface Book {
 export function createTrainerKeyBook(): TrainerKeyBook {
   const books = new Map<string, Book>();
   const bookOf = (name: string): Book => {
-    const book = books.get(name) ?? { lists: new Map(), askedAt: new Map(), all: null };
+    const book = books.get(name) ?? { lists: new Map(), requestedAt: new Map(), all: null };
     books.set(name, book);
     return book;
   };
@@ -52,10 +52,10 @@ export function createTrainerKeyBook(): TrainerKeyBook {
       for (const { name, version: reported } of offers) {
         if (!withKeys.has(name)) continue;
         const version = reported ?? '';
-        const { lists, askedAt } = bookOf(name);
-        const lastAskedAt = askedAt.get(version) ?? Number.NEGATIVE_INFINITY;
-        if (lists.has(version) || now - lastAskedAt < askAgainMs) continue;
-        putLast(askedAt, version, now);
+        const { lists, requestedAt } = bookOf(name);
+        const lastRequestAt = requestedAt.get(version) ?? Number.NEGATIVE_INFINITY;
+        if (lists.has(version) || now - lastRequestAt < requestAgainMs) continue;
+        putLast(requestedAt, version, now);
         names.push(name);
       }
       return names;
@@ -81,7 +81,7 @@ interface TrainerKeyDeps {
   readonly trainerKeys: TrainerKeyBook;
 }
 
-/** Calls of workers that report their trainers' keys. */
+/** Calls of workers that report the keys of their trainers. */
 export const createTrainerKeyCalls = ({ store, trainerKeys }: TrainerKeyDeps) => ({
   reportTrainerKeys(id: Worker['id'], { trainer, keys }: Reported): Outcome<{ readonly success: true }> {
     const offer = store.worker(id)?.agent?.trainers?.find(({ name }) => name === trainer);

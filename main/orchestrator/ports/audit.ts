@@ -1,7 +1,7 @@
 import type { WallMs } from '../model.ts';
 import type { AuditFact } from '../events.ts';
 
-/** A stored row of the audit trail. `details` is JSON text. `hash` seals the row and all rows before it. */
+/** A stored row of the audit trail. `details`: JSON text. `hash`: the seal of this row, which covers all rows before it. */
 export interface AuditRow {
   readonly seq: number;
   readonly at: number;
@@ -15,10 +15,10 @@ export interface AuditRow {
   readonly hash: string;
 }
 
-/** Computes the hash of a row. `before` is the hash of the previous row, null for the first row. */
+/** Computes the hash of a row. `before`: the hash of the previous row; null for the first row. */
 export type AuditSeal = (before: string | null, row: Omit<AuditRow, 'hash'>) => string;
 
-/** A row of the trail that is also recorded outside of the trail. `at` is the time of that record. */
+/** A reference to a row of the trail, stored outside of the trail. `at`: the time when it was stored. */
 export interface AuditMark {
   readonly seq: number;
   readonly hash: string;
@@ -68,7 +68,7 @@ export interface AuditFigures {
 
 /** Read access to the audit trail. */
 export interface AuditTrail {
-  /** Sorted from newest to oldest. `total` is the number of all matching rows. */
+  /** Returns rows, newest first. `total`: the number of all matching rows. */
   list(filter: AuditPage): { readonly rows: readonly AuditRow[]; readonly total: number };
   /** Returns the rows after `seq`, oldest first. */
   after(seq: number, limit: number): readonly AuditRow[];

@@ -3,26 +3,26 @@ import type { EngineCheck, WaitingReason } from '../../../protocol/pool.ts';
 import type { Pool } from '../pool-model.ts';
 import type { WallMs } from '../model.ts';
 
-/** An order of one worker from an engine. */
+/** An order to an engine, to launch one worker. */
 export interface LaunchOrder {
   readonly launchId: LaunchId;
   /** Number of machines. Several machines are one allocation. */
   readonly nodes: number;
   /** GPUs of each machine; 0 for a machine without GPUs. */
   readonly gpus: number;
-  /** Time in seconds from the start, after which the engine ends the launch. */
+  /** Seconds from the start of the launch after which the engine ends it. */
   readonly wallTimeS: number;
   /** The engine signals the worker this many seconds before the end of the wall time. */
   readonly noticeS: number;
   /** Name of the worker that will register. */
   readonly workerName: string;
-  /** In clear text. It must not appear in any argument list, log or file that others can read. */
+  /** The join token in clear text. It must not appear in an argument list, log or file that other users can read. */
   readonly joinToken: string;
 }
 
 /**
- * The engine's answer to an order. `permanent` means that this pool can never provide such a machine. `unknown` means that no
- * answer arrived, so the launch may exist.
+ * The engine's answer to an order. `permanent`: this pool can never provide such a machine. `unknown`: no answer arrived, so
+ * the launch may exist.
  */
 export type LaunchAnswer =
   | { readonly kind: 'accepted'; readonly engineId: string }
@@ -40,34 +40,34 @@ export interface Sighting {
   /** The id in the engine, such as a Slurm job id. */
   readonly engineId: string;
   readonly state: 'waiting' | 'running' | 'ended';
-  /** The reason why the launch waits; null when it does not wait, or the engine gives no reason. */
+  /** Why the launch waits; null when it does not wait, or when the engine reports no reason. */
   readonly reason: WaitingReason | null;
   /** The expected start according to the engine; null when unknown. */
   readonly expectedStart: WallMs | null;
   readonly startedAt: WallMs | null;
-  /** The time at which the engine will end the launch; null when unknown. */
+  /** When the engine will end the launch; null when unknown. */
   readonly endsAt: WallMs | null;
   /** Names of the machines; empty while the launch waits. */
   readonly nodes: readonly string[];
-  /** The way in which the launch ended; null while it is open, or when the engine does not report it. */
+  /** The end of the launch; null while it is open, or when the engine does not report its end. */
   readonly exit: 'completed' | 'failed' | 'cancelled' | 'preempted' | 'timeout' | 'node_failed' | null;
 }
 
 /**
- * A source of machines. It has no state: everything is stored in the row of the launch or in the engine. There, a launch has the
- * name `trainyard-FLEET-LAUNCH`, which is its idempotency key. Calls run in child processes with time limits, so an engine that
- * does not respond delays nothing else.
+ * A source of machines. The object has no state: the store and the engine itself contain all facts. In the engine, a launch
+ * has the name `trainyard-FLEET-LAUNCH`, which is its idempotency key. Calls run in child processes with time limits, so an
+ * engine that does not respond delays nothing else.
  */
 export interface Engine {
-  /** Checks that the engine is reachable and accepts orders. Never throws. */
+  /** Checks whether the engine is reachable and accepts orders. Never throws. */
   check(): Promise<EngineCheck>;
   /** Orders a launch. Never throws. Returns `unknown` after a failure, unless the launch certainly does not exist. */
   launch(order: LaunchOrder): Promise<LaunchAnswer>;
   /** Returns all launches of this fleet. Throws when the list is incomplete. */
   list(): Promise<ReadonlyMap<LaunchId, Sighting>>;
   /**
-   * Ends launches. `ask` signals the worker, which saves and leaves; `now` ends the launch immediately. Ignores launches that do
-   * not exist. Throws when the engine did not accept the request.
+   * Ends launches. `ask` signals the worker, which then saves and leaves. `now` ends the launch immediately. Ignores launches
+   * that do not exist. Throws when the engine did not accept the request.
    */
   end(ids: readonly LaunchId[], how: 'ask' | 'now'): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The interfaces that the orchestrator needs. Store, audit, HTTP and host implement or call them. */
+/** The interfaces that other modules implement for the orchestrator, and their types. */
 export type {
   Actor,
   ApiToken,

@@ -9,7 +9,7 @@ export interface Configs {
   load(name: string): Promise<Outcome<Bundle>>;
 }
 
-/** A config in the folder. It may be invalid. */
+/** A config in the folder of configs. It may be invalid. */
 export interface FoundConfig {
   readonly name: string;
   /** Path relative to the folder, with slashes. */
@@ -27,10 +27,10 @@ export interface FoundConfig {
   readonly bundle: Outcome<Bundle>;
 }
 
-/** The precondition of a change. `something`: the config exists. A list of tags: the config exists with one of these contents. */
+/** The precondition of a change. `something`: the config exists. A list: the config exists, and its tag is in the list. */
 export type ExpectedConfig = 'anything' | 'nothing' | 'something' | readonly string[];
 
-/** A change of the folder, before it is made. */
+/** A planned change of the folder of configs. */
 export interface ConfigChange {
   readonly what: 'created' | 'replaced' | 'deleted';
   readonly name: string;
@@ -47,9 +47,9 @@ export type RecordChange = (change: ConfigChange) => Promise<void>;
 export interface ConfigFolder extends Configs {
   /** Path of the folder, for display. */
   readonly folder: string;
-  /** Sorted by name. `next` is the value of `after` for the next page; null on the last page. */
+  /** Returns a page of configs, sorted by name. `next`: the value of `after` for the next page; null on the last page. */
   list(page: {
-    /** A part of the name; case does not matter. Empty for all. */
+    /** Selects configs whose name contains this text, in any case. Empty for all. */
     readonly text: string;
     readonly after: string | null;
     readonly limit: number;
@@ -60,13 +60,13 @@ export interface ConfigFolder extends Configs {
     newConfig: {
       readonly name: string;
       readonly config: TrainerConfig;
-      /** The texts of files that the config names, by their paths in the config. A config with files gets its own folder. */
+      /** The texts of files, by their paths in the config. A config with files gets its own folder. */
       readonly files?: Readonly<Record<string, string>>;
       readonly expected: ExpectedConfig;
     },
     record: RecordChange,
   ): Promise<Outcome<ConfigChange>>;
-  /** Removes only this file. */
+  /** Removes the file of a config, but no other files that the config names. */
   remove(
     wanted: { readonly name: string; readonly expected: ExpectedConfig },
     record: RecordChange,
@@ -81,10 +81,10 @@ export interface DatasetVersion {
   readonly owner: string;
   /** Unique among the datasets of the owner. */
   readonly name: string;
-  /** SHA-256 of the manifest. Equal files have equal manifests. */
+  /** SHA-256 of the manifest. Versions with the same files have the same digest. */
   readonly digest: string;
   readonly files: number;
-  /** Total size of all files in bytes. A content that several files share counts for each of them. */
+  /** Total size of all files in bytes. A content that several files share counts once per file. */
   readonly bytes: number;
   readonly createdAt: WallMs;
   /** A pinned version stays even if no job uses it. */
@@ -95,11 +95,11 @@ export interface DatasetVersion {
 export interface StoredVersion extends DatasetVersion {
   /** Number of jobs that use the version. */
   readonly jobs: number;
-  /** True if no newer version has the same name and owner. */
+  /** Whether no newer version has the same name and owner. */
   readonly isNewest: boolean;
 }
 
-/** A stored file of a dataset, or a stored manifest. Only manifests contain the names of files. */
+/** A stored file or manifest of a dataset, identified by its hash. Only manifests contain the names of files. */
 export interface StoredContent {
   /** In lower-case hex. */
   readonly sha256: string;
@@ -113,33 +113,33 @@ export interface DatasetFilter {
 }
 
 export interface DatasetReads {
-  /** Sorted from newest to oldest. */
+  /** Returns versions, newest first. */
   datasetVersions(filter: DatasetFilter): readonly StoredVersion[];
   datasetVersion(id: number): StoredVersion | null;
   /** Returns the newest version with this digest; null when there is none. */
   datasetWith(digest: string, filter: DatasetFilter): StoredVersion | null;
-  /** Returns those of the given contents that are stored. */
+  /** Returns the given contents that are stored. */
   storedContents(sha256s: readonly string[]): readonly StoredContent[];
   /** Returns null unless the content is a file or the manifest of one of the job's datasets. */
   contentOfJob(job: string, sha256: string): StoredContent | null;
   /** Returns the total size in bytes of all contents, each counted once. */
   contentBytes(): number;
-  /** Returns the total size in bytes of the contents that no other version has, each counted once. */
+  /** Returns the total size in bytes of the contents that only these versions have, each counted once. */
   bytesOnlyIn(versions: readonly number[]): number;
   /** Returns the data with which a job was submitted. */
   jobData(job: string): readonly JobData[];
-  /** Returns contents that no version refers to. */
+  /** Returns the hashes of contents that no version uses any more. */
   droppedContents(limit: number): readonly string[];
 }
 
 export interface DatasetWrites {
-  /** Returns the id of the new version. Reads do not return the version until it is complete. */
+  /** Stores a version, and returns its id. Reads do not return the version until it is complete. */
   insertDatasetVersion(version: Omit<DatasetVersion, 'id'>): number;
   /** Adds stored contents to a version. Returns how many of the given contents are stored. */
   addDatasetContents(version: number, sha256s: readonly string[]): number;
   completeDatasetVersion(version: number): void;
   setDatasetPin(version: number, isPinned: boolean): void;
-  /** Removes a version. Contents that no other version has can then be removed immediately. */
+  /** Removes a version. Contents that only this version had can then be removed immediately. */
   removeDatasetVersion(version: number): void;
   /** Removes a version that could not be completed. Its contents stay for a while. */
   dropDatasetVersion(version: number): void;
@@ -147,8 +147,8 @@ export interface DatasetWrites {
   removeIncompleteVersions(before: WallMs): void;
   putContent(content: StoredContent, at: WallMs): void;
   /**
-   * Removes the rows of contents without a version, if they were stored before `before` or their last version was removed.
-   * Returns their number.
+   * Removes the rows of contents that no version uses. They must be stored before `before`, or their last version must have
+   * been removed. Returns the number of removed rows.
    */
   removeUnlistedContents(before: WallMs, limit: number): number;
   /** Removes the rows of contents that were removed from the disk. */

@@ -23,12 +23,13 @@ import type {
   QueueSettings,
 } from '../model.ts';
 
+/** A pending job, with the fields that placement needs. */
 export interface WaitingJob {
   readonly id: JobId;
   readonly requirements: Requirements;
-  /** Limits per user count the jobs of this owner. */
+  /** The owner, for the limits per user. */
   readonly user: string;
-  /** At equal priority, teams take turns; null for no team. */
+  /** The team, for fair share and the limits per team; null for no team. */
   readonly team: string | null;
   /** Jobs with a higher level are dispatched first. */
   readonly level: number;
@@ -41,7 +42,7 @@ export interface WaitingJob {
 /** A job with the fields that may delay its placement. */
 export interface PendingCandidate extends WaitingJob {
   readonly approval: Approval | null;
-  /** Number of jobs that it still waits for. */
+  /** Number of parents that the job still waits for. */
   readonly unmet: number;
   readonly notBefore: WallMs;
   /** Cause of the last attempt's end; null if there is none. */
@@ -63,7 +64,7 @@ export interface JobFilter {
   readonly statuses: readonly ShownStatus[];
   readonly includeFinal: boolean;
   readonly user: string | null;
-  /** Worker of any attempt. */
+  /** Only jobs that had an attempt on this worker; null for all. */
   readonly workerId: WorkerId | null;
   readonly search: JobSearch;
   /** If true, selects only jobs that wait for approval. */
@@ -102,8 +103,8 @@ export interface JobTimes {
   readonly failed: number;
   readonly cancelled: number;
   /**
-   * The wait lasts from the submission to the start of the newest attempt, and the run from there to the end. Null when no
-   * attempt had started.
+   * The wait lasts from the submission to the start of the newest attempt. The run lasts from that start to the end. Both are
+   * null when no attempt had started.
    */
   readonly averageWaitMs: number | null;
   readonly averageRunMs: number | null;
@@ -117,13 +118,13 @@ export interface KeyedSubmission {
   readonly at: WallMs;
 }
 
-/** A completed job, for an estimate about a similar one. */
+/** A completed job, for estimates of similar jobs. */
 export interface AlikeJob {
   readonly id: JobId;
   readonly attemptId: AttemptId;
-  /** Run time of its last attempt. */
+  /** Run time of the last attempt. */
   readonly ranMs: number | null;
-  /** Steps of the whole training, as its trainer reported them. */
+  /** Steps of the whole training, according to the trainer. */
   readonly steps: number | null;
   /** Whether one attempt did the whole training. */
   readonly isWhole: boolean;
@@ -141,54 +142,54 @@ export interface JobReads {
   liveJobs(): readonly LiveJob[];
   liveJobOf(worker: WorkerId): LiveJob | null;
   payload(job: JobId): JobPayload | null;
-  /** Returns the notes of people about a job; null for none. */
+  /** Returns the users' notes about a job; null for none. */
   notesOf(job: JobId): string | null;
-  /** Sorted from oldest to newest. */
+  /** Returns the attempts of a job, oldest first. */
   attempts(job: JobId): readonly Attempt[];
   countJobs(): readonly JobCount[];
   jobTimes(since: WallMs): JobTimes;
   /** Returns the total GPU time of all jobs from `since` until `now`, in milliseconds. Deleted jobs are not included. */
   gpuMs(since: WallMs, now: WallMs): number;
-  /** Returns the newest completed jobs with this likeness, of one user or of all. Looks at a limited number of jobs. */
+  /** Returns the newest completed jobs with this likeness, up to a limit. `user`: only jobs of this user; null for all. */
   alikeJobs(likeness: string, user: string | null): readonly AlikeJob[];
   /** Returns jobs that ended before this time, the earliest first. Excludes jobs that pending jobs wait for. */
   endedJobs(before: WallMs, limit: number): readonly JobId[];
-  /** Returns the newest retry in a chain, one that has not failed if possible, else the root; null when none is stored. */
+  /** Returns the newest retry of a chain, preferably one that has not failed, else the root; null when none is stored. */
   newestRetry(root: JobId): Job | null;
   /** Returns the completed jobs in a chain of retries, newest first, at most 20. */
   completedIn(root: JobId): readonly JobId[];
-  /** Whether a job of a chain of retries has completed. */
+  /** Whether any job of a chain of retries has completed. */
   hasCompleted(root: JobId): boolean;
   submissionOf(user: string, key: string): KeyedSubmission | null;
 }
 
-/** Pending jobs that still wait for a job or for its retries. */
+/** Selects pending jobs that still wait for a job, or for any job of its chain of retries. */
 export interface OpenChildren {
   /** The first job of the chain of retries. */
   readonly root: JobId;
   readonly on: AfterOn;
-  /** Only children that named this job; null for those that named any of its retries. */
+  /** Only children that named this job as their parent; null for children that named any job of the chain. */
   readonly parent: JobId | null;
-  /** Only links behind this one, for the next batch; null or absent for the first. */
+  /** Only links after this link, for the next batch; null or absent for the first batch. */
   readonly after?: OpenLink | null;
 }
 
-/** A job that a pending job named as its parent, and still waits for. */
+/** A pending job, and a parent for which it still waits. */
 export interface OpenLink {
   readonly parent: JobId;
   readonly child: JobId;
 }
 
-/** Which jobs wait for which. */
+/** Reads of the dependencies between jobs. */
 export interface DependencyReads {
-  /** Sorted by parent, then by child. A child can be in it twice, if it named two jobs of the chain. */
+  /** Returns links, sorted by parent, then by child. A child that named two jobs of the chain has two links. */
   openChildren(which: OpenChildren, limit: number): readonly OpenLink[];
   /** Returns the roots of all chains that pending jobs still wait for. */
   openRoots(): readonly JobId[];
-  /** Returns the jobs that named this one as a parent, the oldest first. */
+  /** Returns the jobs that named this job as a parent, oldest first. */
   children(parent: JobId, limit: number): readonly JobId[];
   countChildren(parent: JobId): number;
-  /** Whether a pending job still waits for this one, which must have ended. */
+  /** Whether a pending job still waits for this ended job. */
   isAwaited(job: JobId): boolean;
   /** Returns ended jobs whose children were not released, because the process stopped before that. */
   unreleasedParents(): readonly JobId[];
@@ -197,12 +198,12 @@ export interface DependencyReads {
 export interface JobWrites {
   insertJob(job: PendingJob, payload: JobPayload): void;
   /**
-   * Replaces `was` by `next`, including the newest attempt, if the stored job still has the status and attempt of `was`.
+   * Replaces `was` with `next`, including the newest attempt, if the stored job still has the status and attempt of `was`.
    * Otherwise changes nothing and returns false.
    */
   replaceJob(was: Job, next: Job): boolean;
   setProgress(job: JobId, progress: JobProgress): void;
-  /** Replaces the notes of people about a job; null removes them. */
+  /** Replaces the users' notes about a job; null removes them. */
   setNotes(job: JobId, notes: string | null): void;
   setLateResult(attempt: AttemptId, late: LateResult): void;
   /** Replaces the links of an attempt. */
@@ -221,37 +222,34 @@ export interface WaitingKind {
   readonly count: number;
 }
 
-/** The pending jobs in their order, and the settings of the queue. */
+/** Reads of pending jobs and of the queue settings. A queued job is a pending job that waits for no approval or parent. */
 export interface QueueReads {
-  /** In dispatch order: by level, then by turn. Includes jobs that wait for approval or for other jobs. */
+  /** Returns all pending jobs in dispatch order: by level, then by turn. */
   pendingJobs(): readonly PendingJob[];
   /** Returns jobs that wait for other jobs and not for approval, in the order in which they would be dispatched. */
   dependentJobs(limit: number): readonly JobId[];
-  /** Returns the same jobs as `pendingJobs` in any order, with only the fields that placement needs. */
+  /** Returns all pending jobs in any order, with only the fields that placement needs. */
   waitingJobs(): readonly PendingCandidate[];
-  /** Returns the jobs that are dispatched before this one, in dispatch order. Excludes jobs that wait for approval or for other jobs. */
+  /** Returns the queued jobs that are dispatched before this job, in dispatch order. */
   pendingAhead(job: PendingJob, limit: number): readonly PendingJob[];
-  /**
-   * Returns jobs of the same level on one side of this job, the nearest first. Excludes jobs that wait for approval or for other
-   * jobs.
-   */
+  /** Returns the queued jobs of the same level on one side of this job, nearest first. */
   neighbours(job: PendingJob, side: 'before' | 'after', limit: number): readonly PendingJob[];
   /** Returns the job's config without its files; null if it is longer than this many characters, or if there is no such job. */
   configOf(job: JobId, maxLength: number): TrainerConfig | null;
-  /** Returns 1 for the next job. Jobs that wait for approval or for other jobs do not count. */
+  /** Returns the position among the queued jobs; the next job has position 1. */
   position(job: PendingJob): number;
-  /** Returns the jobs that `position` counts, the next one first. */
+  /** Returns the queued jobs in dispatch order. */
   queuedJobs(limit: number): readonly JobId[];
-  /** Returns the same jobs grouped by requirements, each group with its first job. */
+  /** Returns the queued jobs, grouped by requirements, each group with its first job. `user`: null for all users. */
   waitingKinds(limit: number, user: string | null): readonly WaitingKind[];
-  /** Returns the number of pending jobs with target `local`, without those that wait for approval or for other jobs. */
+  /** Returns the number of queued jobs with target `local`. */
   pendingLocally(): number;
   jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
-  /** Returns the time at which the oldest pending job started to wait; null for none. Excludes jobs that wait for approval or for other jobs. */
+  /** Returns when the oldest queued job was queued; null for none. */
   oldestPending(): WallMs | null;
-  /** Returns jobs whose boost is due, the longest overdue first. */
+  /** Returns pending jobs whose boost is due, the longest overdue first. */
   starvingJobs(now: WallMs, limit: number): readonly PendingJob[];
-  /** Returns the highest `rank.top` of pending and live jobs; 0 when none was moved to the top. */
+  /** Returns the highest `rank.top` of pending and live jobs; 0 when no job was moved to the top. */
   highestTop(): number;
   /** Returns the stored settings; null if they were never set. */
   queueSettings(): QueueSettings | null;

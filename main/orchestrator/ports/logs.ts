@@ -23,7 +23,7 @@ export interface LogFacts {
   readonly bytes: number;
   /** Time at which the last output arrived. */
   readonly lastAt: WallMs;
-  /** True if the end of the log has arrived. */
+  /** Whether the end of the log has arrived. */
   readonly isEnded: boolean;
   /** The incomplete last line so far; null for none. */
   readonly openLine: string | null;
@@ -35,9 +35,9 @@ export interface StoredLine {
   /** Time at which the end of the line arrived. */
   readonly at: WallMs;
   readonly text: string;
-  /** True if `text` is only the start of a longer line. */
+  /** Whether `text` is only the start of a longer line. */
   readonly isCut: boolean;
-  /** True for a note about lost output, which the trainer did not print. */
+  /** Whether this is a note about lost output, which the trainer did not print. */
   readonly isNote: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface LogSearch {
   readonly isOver: () => boolean;
 }
 
-/** For each log without a job, the time at which this was first noticed. The times are stored and survive restarts. */
+/** Marks logs whose job no longer exists, with the time when this was first noticed. The marks survive restarts. */
 export interface OrphanMarks {
   /** Returns null if the job has no mark, or its mark cannot be read. */
   at(job: JobId): Promise<WallMs | null>;
@@ -63,12 +63,12 @@ export interface OrphanMarks {
 export interface LogFiles {
   /** Returns the numbers of the attempts that have a log, oldest first. */
   attempts(job: JobId): Promise<readonly number[]>;
-  /** Appends the piece if it continues the stored log. Returns the offset at which the log now ends, once that is on disk. */
+  /** Appends the piece if it continues the stored log. Resolves with the new end offset when the piece is on the disk. */
   append(job: JobId, attempt: number, piece: LogPiece): Promise<Outcome<number>>;
   /** Returns null when there is no log. */
   facts(job: JobId, attempt: number): Promise<LogFacts | null>;
   /**
-   * Yields batches of the complete lines that exist now, from the line `from` or the first stored line. Truncates longer lines to
+   * Yields batches of the complete lines that exist now, from line `from` or the first stored line. Truncates lines to
    * `maxBytes`.
    */
   lines(
@@ -77,7 +77,7 @@ export interface LogFiles {
     from: number,
     maxBytes: number,
   ): AsyncGenerator<readonly StoredLine[], void>;
-  /** Returns null when the search was cancelled. */
+  /** Returns the matching lines, and the number of all matches; null when the search was cancelled. */
   search(
     job: JobId,
     attempt: number,

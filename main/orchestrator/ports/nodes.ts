@@ -3,11 +3,11 @@ import type { AttemptNode } from '../node-model.ts';
 
 /** The workers of attempts on several workers. */
 export interface NodeReads {
-  /** By rank; empty for an attempt on one worker. */
+  /** Returns the nodes of an attempt, sorted by rank; empty for an attempt on one worker. */
   nodesOf(attempt: AttemptId): readonly AttemptNode[];
-  /** The node for which this worker is held; null for none. Never one of rank 0, which `liveJobOf` finds. */
+  /** Returns the node for which this worker is held; null for none. Never a node of rank 0: use `liveJobOf` for these. */
   heldNodeOf(worker: WorkerId): AttemptNode | null;
-  /** All nodes of the job's attempts for which workers are held. */
+  /** Returns the nodes of all attempts of the job for which workers are held. */
   heldNodesOf(job: JobId): readonly AttemptNode[];
 }
 

@@ -10,7 +10,7 @@ import type { Outcome } from '../../../protocol/problem.ts';
 import type { WallMs } from '../model.ts';
 import type { Artifact } from './outputs.ts';
 
-/** The person whose browser a channel is. The subscription ends with the token of that person. */
+/** The user of a browser that is a channel. The subscription ends when the user's token is no longer valid. */
 export interface Subscriber {
   readonly user: string;
   /** Null for the admin token. */
@@ -21,7 +21,7 @@ export interface Subscriber {
 
 export type StoredTarget = ChannelTarget | PushTarget;
 
-/** The key pair by which push services recognize this server, in base64url. The private key is secret. */
+/** The key pair that identifies this server to push services, in base64url. The private key is secret. */
 export interface PushKeys {
   readonly publicKey: string;
   readonly privateKey: string;
@@ -32,9 +32,9 @@ export interface Channel {
   readonly id: ChannelId;
   readonly name: string;
   readonly target: StoredTarget;
-  /** A disabled channel gets nothing but tests. */
+  /** A disabled channel gets only test notifications. */
   readonly enabled: boolean;
-  /** Null for all kinds but web push. */
+  /** The user of a web push channel; null for any other kind. */
   readonly subscriber: Subscriber | null;
   readonly createdAt: WallMs;
 }
@@ -50,7 +50,7 @@ export interface Rule {
   readonly enabled: boolean;
 }
 
-/** A message about an event, with the facts of that moment. */
+/** A message about an event, with the facts at the time of the event. */
 export interface Notification {
   readonly event: NotificationEvent;
   readonly title: string;
@@ -63,15 +63,15 @@ export interface Notification {
   } | null;
   /** Name of the worker; null for none. */
   readonly worker: string | null;
-  /** Path of the panel's page about it. */
+  /** Path of the panel's page about the event. */
   readonly page: string;
 }
 
-/** A notification on its way to one channel. */
+/** The delivery of a notification to one channel. */
 export interface Delivery {
   readonly id: DeliveryId;
   readonly channelId: ChannelId;
-  /** Identifies what happened. A channel gets it once, even if several rules match. */
+  /** Identifies the event. A channel gets one delivery per occasion, even if several rules match. */
   readonly occasion: string;
   /** Deliveries of one channel with the same subject keep their order. */
   readonly subject: string;
@@ -86,19 +86,19 @@ export interface Delivery {
 }
 
 export interface NotificationReads {
-  /** In order of creation. */
+  /** Returns all channels in order of creation. */
   channels(): readonly Channel[];
   channel(id: ChannelId): Channel | null;
-  /** In order of creation. */
+  /** Returns all rules in order of creation. */
   notificationRules(): readonly Rule[];
-  /** Newest first. */
+  /** Returns deliveries, newest first. `state`: null for any state. */
   deliveries(state: DeliveryState | null, limit: number): readonly Delivery[];
-  /** Null until the first browser asks for the key. */
+  /** Returns null until the keys were created. */
   pushKeys(): PushKeys | null;
   pendingDeliveries(channel: ChannelId): number;
   /** Returns the earliest time of a pending delivery; null when none is pending. */
   nextDueAt(): WallMs | null;
-  /** Returns the oldest due delivery of the channel that no earlier delivery about the same subject blocks. */
+  /** Returns the oldest due delivery of the channel without an earlier pending delivery about the same subject. */
   nextDelivery(channel: ChannelId, now: WallMs): Delivery | null;
 }
 
@@ -112,11 +112,11 @@ export interface NotificationWrites {
   /** Does nothing when the channel already has a delivery for this occasion. */
   insertDelivery(delivery: Delivery): void;
   updateDelivery(delivery: Delivery): void;
-  /** Keeps the newest ended deliveries, and removes all others that have ended. */
+  /** Removes ended deliveries except the newest `maxDeliveries`. */
   trimDeliveries(maxDeliveries: number): void;
 }
 
-/** The result of one try. `temporary` failures are worth another try; after `gone`, the receiver gets nothing any more. */
+/** The result of one try. `temporary`: try again later. `gone`: the receiver no longer exists, so its channel is removed. */
 export type DeliveryAnswer =
   | { readonly kind: 'delivered'; readonly detail: string }
   | { readonly kind: 'temporary'; readonly detail: string; readonly retryAfterMs: number | null }
@@ -126,11 +126,11 @@ export type DeliveryAnswer =
 export interface Courier {
   /** Refuses a target whose address is forbidden. A name that cannot be resolved now is accepted. */
   check(target: StoredTarget): Promise<Outcome<null>>;
-  /** Makes one try. Never throws. `sample` is the newest image of the job; null for none. */
+  /** Tries a delivery once. Never throws. `sample`: an image of the job to attach; null for none. */
   deliver(target: StoredTarget, delivery: Delivery, sample: Artifact | null): Promise<DeliveryAnswer>;
   createPushKeys(): PushKeys;
   /** Returns the SHA-256 of an address in hex. */
   fingerprint(url: string): string;
-  /** Free bytes of the data folder's disk, and how many uploads must leave free. */
+  /** Returns the free bytes on the disk of the data folder, and the bytes that uploads must leave free. */
   disk(): Promise<{ readonly free: number; readonly reserve: number }>;
 }

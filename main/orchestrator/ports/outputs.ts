@@ -2,7 +2,7 @@ import type { ArtifactKind } from '../../../protocol/artifact.ts';
 import type { AttemptId, JobId } from '../../../protocol/ids.ts';
 import type { Outstanding, WallMs } from '../model.ts';
 
-/** A section of a curve, which merges consecutive points. */
+/** Consecutive points of a curve, merged. */
 export interface Bucket {
   /** Null if the trainer does not report steps. */
   readonly firstStep: number | null;
@@ -16,11 +16,11 @@ export interface Bucket {
   readonly max: number;
   readonly mean: number;
   readonly last: number;
-  /** Number of values that are no finite numbers. */
+  /** Number of values that are not finite numbers. */
   readonly gaps: number;
 }
 
-/** The progress of an attempt's points. */
+/** The state of an attempt's metrics: which points have arrived. */
 export interface MetricRun {
   readonly attemptId: AttemptId;
   readonly jobId: JobId;
@@ -55,7 +55,7 @@ export interface MetricReads {
 
 export interface MetricWrites {
   putMetricRun(run: MetricRun): void;
-  /** Replaces all pages from `from.page` on by `pages`. */
+  /** Replaces all pages of a curve from `from.page` on with `pages`. */
   putSeries(
     run: Pick<MetricRun, 'attemptId' | 'jobId'>,
     key: string,
@@ -89,7 +89,7 @@ export interface Upload {
   readonly key: string;
   /** Announced size of the complete file in bytes. It counts towards the job's limit from the start. */
   readonly bytes: number;
-  /** Counts towards the limit of all jobs: the bytes that have arrived and, during a request, a small number in advance. */
+  /** Bytes that count towards the limit of all jobs: those that have arrived and, during a request, a few more in advance. */
   readonly reserved: number;
   /** If true, the bytes that have arrived are kept after a broken connection, so that the client can resume. */
   readonly isResumable: boolean;
@@ -109,21 +109,21 @@ export interface ArtifactReads {
   artifact(job: JobId, key: string): Artifact | null;
   /** Returns the first file of the job with this content; null when there is none. */
   artifactWith(job: JobId, content: Pick<Artifact, 'bytes' | 'sha256'>): Artifact | null;
-  /** Sorted from newest to oldest. `before` selects artifacts with a lower order; null selects all. */
+  /** Returns the artifacts of a job, newest first. `before` selects artifacts with a lower order; null selects all. */
   artifacts(job: JobId, before: number | null, limit: number): readonly Artifact[];
   /**
-   * Returns the samples of these jobs, or of all jobs for an empty list, from newest to oldest. `before` selects samples with a lower
+   * Returns the samples of these jobs, newest first. An empty list selects all jobs. `before` selects samples with a lower
    * order; null selects all.
    */
   samples(jobs: readonly JobId[], before: number | null, limit: number): readonly Artifact[];
   /**
-   * Returns the files of kind `checkpoint`, unordered. Images in the folder of a checkpoint are samples: they are not included,
-   * and stay when the checkpoint is removed.
+   * Returns the files of kind `checkpoint`, unordered. Images in a checkpoint folder are samples. They are not included, and
+   * stay when the checkpoint is removed.
    */
   checkpointFiles(job: JobId): readonly Artifact[];
   /** Returns the files of the kinds `checkpoint` and `final_model`, unordered. */
   modelFiles(job: JobId, limit: number): readonly Artifact[];
-  /** Returns the files in a folder, and in folders below it, by key. */
+  /** Returns the files in a folder and its subfolders, sorted by key. */
   artifactsBelow(job: JobId, folder: string, limit: number): readonly Artifact[];
   artifactFigures(job: JobId): { readonly count: number; readonly bytes: number };
   storedBytes(job: JobId): StoredBytes;
@@ -135,7 +135,7 @@ export interface ArtifactReads {
   uploads(): readonly Upload[];
   /** Returns the attempts that have unfinished uploads. */
   uploaders(): readonly Pick<Upload, 'jobId' | 'attemptId'>[];
-  /** Returns files that no row refers to. */
+  /** Returns files on the disk that no artifact or upload uses any more. */
   droppedFiles(limit: number): readonly { readonly file: string; readonly jobId: JobId }[];
 }
 
@@ -144,7 +144,7 @@ export interface ArtifactWrites {
   insertUpload(upload: Upload): void;
   /** Returns false when the upload no longer exists. */
   touchUpload(file: string, at: WallMs): boolean;
-  /** Removes an upload and the bytes that have arrived, unless an artifact uses the file. */
+  /** Removes an upload. Also drops its file, unless an artifact uses the file. */
   removeUpload(file: string): void;
   /** Returns false when the upload no longer exists. */
   reserveUpload(file: string, bytes: number): boolean;
@@ -154,9 +154,9 @@ export interface ArtifactWrites {
   removeUploads(before: WallMs | null): void;
   /** Stores an artifact. Replaces the artifact with the same key, if there is one. */
   putArtifact(artifact: Omit<Artifact, 'order'>): void;
-  /** Returns false when there was none. */
+  /** Removes an artifact. Returns false when there was none. */
   removeArtifact(job: JobId, key: string): boolean;
-  /** Removes the records of dropped files that were removed from the disk. */
+  /** Forgets dropped files, after they were removed from the disk. */
   forgetDropped(files: readonly string[]): void;
 }
 
@@ -165,7 +165,7 @@ export interface FileEnd {
   write(bytes: Uint8Array): Promise<void>;
   /** Resolves once the file and all written bytes are on the disk. */
   sync(): Promise<void>;
-  /** Starts a sync in the background. Nothing waits for it, and it may fail. */
+  /** Starts a sync in the background, and ignores its failure. */
   beginSync(): void;
   /** Truncates the file to this length in bytes. */
   cutTo(bytes: number): Promise<void>;
@@ -185,6 +185,6 @@ export interface ArtifactFiles {
   digestOf(job: JobId, file: string): Promise<string>;
   /** Does nothing if the file does not exist. */
   remove(job: JobId, file: string): Promise<void>;
-  /** Free disk space in bytes. All files of the data folder share it. */
+  /** Returns the free space in bytes on the disk of the data folder. */
   freeBytes(): Promise<number>;
 }

@@ -15,7 +15,7 @@ import type { SessionId, TokenId, WorkerId } from '../../../protocol/ids.ts';
 /** The generations of upload tokens that are valid for a worker. Each rotation of the worker token starts a new one. */
 export interface UploadGenerations {
   readonly current: number;
-  /** Valid as long as the old worker token; null when there is none. */
+  /** The previous generation, which is valid as long as the old worker token; null when there is none. */
   readonly old: number | null;
 }
 
@@ -26,8 +26,8 @@ interface WorkerReads {
   deletedWorkerName(id: WorkerId): string | null;
   workers(): readonly Worker[];
   /**
-   * Returns the next workers after `id` in order of creation; with null, the first workers. The worker `id` may have been removed
-   * in the meantime. Empty if it never existed.
+   * Returns the next workers after `id` in order of creation; with null, the first workers. The worker `id` may have been
+   * removed. Empty if it never existed.
    */
   workersAfter(id: WorkerId | null, limit: number): readonly Worker[];
   workerByTokenHash(hash: string): Worker | null;
@@ -41,17 +41,17 @@ interface WorkerWrites {
   insertWorker(worker: Worker, tokenHash: string): void;
   updateWorker(worker: Worker): void;
   /**
-   * With `keepOld`, the current token stays valid beside the new one until `dropOldToken`. If an even older token is still valid,
-   * it stays valid instead of the current one, because the agent has the older one.
+   * Replaces the worker token. With `keepOld`, the current token also stays valid until `dropOldToken`. If an even older token
+   * is still valid, the agent uses that one. Then the older token stays valid instead of the current one.
    */
   setTokenHash(worker: WorkerId, hash: string, keepOld: boolean): void;
   /** Removes the old token, and the old generation of upload tokens. Returns false when there was none. */
   dropOldToken(worker: WorkerId): boolean;
-  /** Starts a new generation. Earlier upload tokens become invalid now or, with `keepOld`, together with the old worker token. */
+  /** Starts a new generation. Earlier upload tokens become invalid now, or with `keepOld` together with the old worker token. */
   startUploadGeneration(worker: WorkerId, keepOld: boolean): void;
   /** Removes the token of a worker and hides the worker in all lists. The row stays, because the history of its jobs needs it. */
   removeWorker(worker: WorkerId): void;
-  /** Stores a join token. Replaces the worker's previous one. */
+  /** Stores a join token. Replaces the worker's previous join token. */
   setJoinToken(hash: string, token: JoinToken): void;
   /** Removes the worker's join token, whether it was used or not. */
   removeJoinToken(worker: WorkerId): void;
@@ -61,9 +61,9 @@ interface WorkerWrites {
 interface AccessReads {
   /** Finds a session by the SHA-256 of its token. */
   session(hash: string): Session | null;
-  /** Sorted from newest to oldest. */
+  /** Returns all sessions, newest first. */
   sessions(): readonly Session[];
-  /** Sorted by name. */
+  /** Returns all API tokens, sorted by name. */
   apiTokens(): readonly ApiToken[];
   apiToken(id: TokenId): ApiToken | null;
   apiTokenByName(name: string): ApiToken | null;
@@ -76,7 +76,7 @@ interface AccessWrites {
   removeSession(id: SessionId): void;
   insertApiToken(token: ApiToken, hash: string): void;
   setApiTokenUsed(id: TokenId, at: WallMs): void;
-  /** Removes a token, and every session that was opened with it. */
+  /** Removes a token, and all sessions that were opened with it. */
   removeApiToken(id: TokenId): void;
 }
 
@@ -85,8 +85,8 @@ interface EventReads {
   /** Returns the events after `seq`, oldest first. */
   eventsAfter(seq: number, limit: number): readonly StoredEvent[];
   /**
-   * `first` is the oldest stored event, or the next number when none is stored. `last` is the newest event ever stored. Both are
-   * 0 before the first event.
+   * Returns event numbers. `first`: the oldest stored event, or the next number when none is stored. `last`: the newest event
+   * ever stored. Both are 0 before the first event.
    */
   eventRange(): { readonly first: number; readonly last: number };
 }
@@ -94,11 +94,11 @@ interface EventReads {
 interface EventWrites {
   appendEvent(fact: EventFact, at: WallMs): StoredEvent;
   appendAudit(fact: AuditFact): void;
-  /** Removes every row up to the anchor, and stores the anchor in their place. */
+  /** Removes all rows up to the anchor, and stores the anchor. */
   trimAudit(anchor: SealedMark): void;
 }
 
-/** Reads are synchronous. They only see committed transactions. */
+/** Reads of the store. They are synchronous, and see only committed transactions. */
 export interface Read
   extends WorkerReads,
     JobReads,
@@ -132,7 +132,7 @@ export interface Tx
     TemplateWrites,
     UsageWrites,
     PoolWrites {
-  /** Calls `effect` once this transaction is on disk, in the order of the calls. After a rollback, it is never called. */
+  /** Calls `effect` once this transaction is on disk, in the order of registration. Never calls it after a rollback. */
   afterCommit(effect: () => void): void;
   /** Calls `effect` when this command is rolled back, before any other command runs. */
   afterRollback(effect: () => void): void;
@@ -148,8 +148,8 @@ export interface Store extends Read {
   /** Returns false while the disk refuses changes. A write then rejects. */
   acceptsWrites(): boolean;
   /**
-   * Calls `run` whenever the disk accepts changes again after it refused them (full, or failing). Writes in between were
-   * rejected. Reads always work.
+   * Calls `run` whenever the disk accepts writes again after it refused them because it was full or faulty. Writes in between
+   * were rejected. Reads always work.
    */
   onRecovery(run: () => void): void;
   /** Commits all pending commands, then closes. */

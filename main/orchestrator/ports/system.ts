@@ -23,31 +23,31 @@ export interface Clock {
   after(ms: number, run: () => void): () => void;
 }
 
-/** The machine's clocks at one moment. */
+/** A simultaneous reading of the machine's clocks. */
 export interface ClockReading {
-  /** The wall clock, which people and time servers can set. */
+  /** The wall clock, which users and time servers can set. */
   readonly wall: WallMs;
   /** Milliseconds since the machine was booted, including sleep. This clock cannot be set. */
   readonly sinceBoot: number;
-  /** A different value for each boot of the machine; null if unknown. */
+  /** Identifies the boot of the machine; null if unknown. */
   readonly bootId: string | null;
 }
 
-/** The trusted time at a reading of the clocks, as stored for the next start. */
+/** The trusted time and the reading of the clocks at that time, stored for the next start. */
 export interface ClockMark extends Omit<ClockReading, 'wall'> {
   readonly trusted: WallMs;
 }
 
 /**
- * The time of day, checked with two clocks. The wall clock may jump; the time since boot measures the elapsed time. While the two
- * disagree, the trusted time continues from the last moment at which they agreed.
+ * The time of day, checked with two clocks. The wall clock may jump, so the time since boot measures the elapsed time. While
+ * the two clocks disagree, the trusted time ignores the wall clock, and advances with the time since boot.
  */
 export interface TrustedTime {
   /** The best estimate of the current time, for spans that outlive the process. */
   now(): WallMs;
-  /** The earlier of the two clocks' times. Use it to decide whether something is old enough to be deleted. */
+  /** The earlier of trusted time and wall clock. Use it to decide whether something is old enough to be deleted. */
   earliest(): WallMs;
-  /** The later of the two clocks' times. Use it as the creation time of something that is deleted by age. */
+  /** The later of trusted time and wall clock. Use it as the creation time of something that is deleted by age. */
   latest(): WallMs;
   /** Milliseconds by which the wall clock is ahead, negative when it is behind; null while the clocks agree. */
   jumpMs(): number | null;
@@ -80,8 +80,8 @@ export interface Ids {
 }
 
 /**
- * Returns the token with which an attempt uploads its files. The same arguments return the same token, so that an offer can be
- * repeated.
+ * Returns the token with which an attempt uploads its files. The same arguments return the same token, so that repeated
+ * offers contain the same token.
  */
 export type UploadTokenOf = (job: JobId, attempt: AttemptId, generation: number) => string;
 

@@ -8,7 +8,7 @@ export interface Template {
   readonly description: string | null;
   /** Null for a config without a name. */
   readonly configName: string | null;
-  /** Null for a test of the fleet. */
+  /** Null for a fleet test. */
   readonly trainer: string | null;
   readonly parameters: readonly TemplateParameter[];
   readonly revision: number;
@@ -22,7 +22,7 @@ export interface TemplateReads {
   /** Sorted by name. */
   templates(): readonly Template[];
   template(name: string): Template | null;
-  /** The submission of a template, with its own copy of the config; null if there is no such template. */
+  /** Returns the submission of a template, with a copy of the config; null if there is no such template. */
   templateSubmission(name: string): SubmitRequest | null;
   countTemplates(): number;
 }

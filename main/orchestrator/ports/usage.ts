@@ -1,7 +1,7 @@
 import type { AttemptId, JobId, PoolId, WorkerId } from '../../../protocol/ids.ts';
 import type { WallMs } from '../model.ts';
 
-/** Energy of a worker on one day in UTC. `day` counts from 1970. */
+/** Energy of a worker on one UTC day. `day`: the number of days since 1970-01-01. */
 export interface WorkerEnergy {
   readonly workerId: WorkerId;
   readonly day: number;
@@ -16,7 +16,7 @@ export interface AttemptEnergy {
   readonly joules: number;
 }
 
-/** Energy that was measured and is not stored yet. */
+/** Measured energy that is not stored yet. */
 export interface EnergyPortion {
   readonly workers: readonly WorkerEnergy[];
   readonly attempts: readonly AttemptEnergy[];
@@ -29,7 +29,7 @@ export interface DayEnergy {
   readonly own: number;
 }
 
-/** A span in which something used GPUs. */
+/** A time span in which an attempt or a launch used GPUs. */
 export interface GpuSpan {
   readonly startedAt: WallMs;
   readonly endedAt: WallMs;
@@ -38,21 +38,21 @@ export interface GpuSpan {
 
 /** Energy and GPU time. */
 export interface UsageReads {
-  /** Returns the days from `first` on that have energy. */
+  /** Returns the days with stored energy, from day `first` on. */
   energyByDay(first: number): readonly DayEnergy[];
-  /** Returns the joules of the job's attempts that have any. */
+  /** Returns the joules of the job's attempts. Omits attempts without stored energy. */
   energyOfAttempts(job: JobId): ReadonlyMap<AttemptId, number>;
   /**
-   * Returns spans in which attempts used GPUs, of those that ended after `since` or still run. Attempts that began and
-   * ended on one day are summed to one span for that day.
+   * Returns the spans of attempts that ended after `since` or still run. Attempts that began and ended on the same day are
+   * summed to one span for that day.
    */
   gpuSpans(since: WallMs, now: WallMs): readonly GpuSpan[];
-  /** Returns the launches of pools that ended after `since` or still run. */
+  /** Returns the spans of launches that ended after `since` or still run. */
   launchSpans(since: WallMs, now: WallMs): readonly (GpuSpan & { readonly poolId: PoolId })[];
 }
 
 export interface UsageWrites {
-  /** Adds to what is stored. Energy of jobs that were deleted meanwhile is dropped. */
+  /** Adds energy to the stored totals. Ignores the energy of deleted jobs. */
   addEnergy(portion: EnergyPortion): void;
   /** Removes the energy of days before this one. */
   trimEnergy(day: number): void;

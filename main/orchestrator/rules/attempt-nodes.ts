@@ -6,17 +6,17 @@ export type NodeEvent =
   | { readonly type: 'claim' }
   | { readonly type: 'ready'; readonly rendezvous: Rendezvous }
   | { readonly type: 'run' }
-  /** The attempt has ended: the worker must stop its trainer and confirm that. */
+  /** The attempt has ended: the worker must stop its trainer and confirm the stop. */
   | { readonly type: 'stop'; readonly end: NodeEnd }
-  /** Nothing runs on this worker any more, or nobody waits for it any longer. */
+  /** No trainer of the attempt runs on the worker any more, or the server no longer waits for the worker. */
   | { readonly type: 'end'; readonly end: NodeEnd };
 
-const order = { offered: 0, starting: 1, ready: 2, running: 3, ended: 4 } as const;
+const stateOrder = { offered: 0, starting: 1, ready: 2, running: 3, ended: 4 } as const;
 
-/** Whether the job trains on several workers, unless one worker has all machines. */
+/** Whether the job needs several machines. Such a job trains on several workers, unless one worker has all machines. */
 export const wantsNodes = ({ spec }: Job): boolean => (spec.requirements.nodes ?? 1) > 1;
 
-/** The nodes of a new attempt, by rank. */
+/** Returns the nodes of a new attempt, in the order of rank. */
 export const newNodes = (
   { jobId, attemptId }: { readonly jobId: JobId; readonly attemptId: AttemptId },
   workers: readonly WorkerId[],
@@ -38,7 +38,7 @@ export function advanceNode(node: AttemptNode, event: NodeEvent): AttemptNode {
     case 'claim':
       return forward(node, 'starting');
     case 'ready':
-      return order[node.state] < order.ready
+      return stateOrder[node.state] < stateOrder.ready
         ? { ...node, state: 'ready', rendezvous: event.rendezvous }
         : node;
     case 'run':
@@ -52,14 +52,20 @@ export function advanceNode(node: AttemptNode, event: NodeEvent): AttemptNode {
   }
 }
 
-/** The first end counts, because it is the reason why others were stopped. But a node may complete before its stop order arrives. */
+/**
+ * Keeps the first end, because it is the reason why other nodes were stopped. A completion replaces it: the node may
+ * complete before its stop order arrives.
+ */
 const endOf = ({ end }: AttemptNode, next: NodeEnd): NodeEnd =>
   end === null || next.outcome === 'completed' ? next : end;
 
 const forward = (node: AttemptNode, state: AttemptNode['state']): AttemptNode =>
-  order[node.state] < order[state] ? { ...node, state } : node;
+  stateOrder[node.state] < stateOrder[state] ? { ...node, state } : node;
 
-/** Returns where the nodes connect once all of them are ready; null before, and when one has ended. `address`: used if the first worker knows none. */
+/**
+ * Returns the address and port that the nodes connect to. Returns null unless all nodes are ready or running. `address`:
+ * the fallback if the worker of the first node reported none.
+ */
 export function rendezvousOf(
   nodes: readonly AttemptNode[],
   address: string | null,
@@ -70,6 +76,6 @@ export function rendezvousOf(
   return first && usedAddress !== null ? { address: usedAddress, port: first.port } : null;
 }
 
-/** A node ends all others of its attempt, unless it has completed its part or was told to stop. */
+/** Whether this end of a node must end the whole attempt. False if the node has completed or was stopped by an order. */
 export const endsAttempt = ({ outcome }: NodeEnd): boolean =>
   outcome === 'failed' || outcome === 'lost' || outcome === 'withdrawn';

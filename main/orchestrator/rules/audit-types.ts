@@ -2,8 +2,8 @@ import { type AuditType, auditTypes } from '../events.ts';
 import type { AuditFilter } from '../ports/index.ts';
 
 /**
- * Maps event types of SimpleTuner's guide to the types that record the same acts here. Users are the names of API
- * tokens. Credentials are worker tokens, because workers provide the compute; a rotation deletes one and creates one.
+ * Maps event types in SimpleTuner's guide to the types that record the same actions here. In the guide, users correspond
+ * to names of API tokens, and credentials to worker tokens. A token rotation deletes one credential and creates one.
  */
 const documentedTypes = {
   'auth.login.success': ['auth.signed_in'],
@@ -62,7 +62,7 @@ const securityTypes = new Set([
   'backup.made',
 ]);
 
-/** Types for a security review: who got access, who tried to, and what made access easier or harder. */
+/** Types for a security review: granted access, attempted access, and changes of the access rules. */
 const auditSecurityTypes: readonly string[] = auditTypes.filter(
   type => securityTypes.has(type) || securityGroups.some(group => type.startsWith(group)),
 );

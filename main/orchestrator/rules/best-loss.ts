@@ -4,16 +4,19 @@ import { lossKeys } from './checkpoint-rules.ts';
 /** The training loss. All other loss keys are evaluation losses. */
 const trainingKey = 'loss';
 
-/** Share of an attempt's values whose mean counts, because a single training loss is mostly noise. */
+/** Share of an attempt's values to average, because a single training loss is mostly noise. */
 const averagedShare = 0.1;
 
 /**
- * A training loss is computed again when its number of points has grown by this factor. So a curve is read a few hundred
- * times in a training, however many points it has.
+ * The best training loss is computed again when the number of points has grown by this factor. So a curve is read only a
+ * few hundred times during a training.
  */
 const growth = 1.05;
 
-/** Returns true if new points with these keys may change the best loss. `before` and `after` are numbers of points. */
+/**
+ * Whether to compute the best loss again after new points with these keys. `before` and `after`: the number of points
+ * without and with the new points.
+ */
 export function isBestLossDue(keys: Iterable<string>, before: number, after: number): boolean {
   const losses = [...keys].filter(key => lossKeys.some(each => each === key));
   // Evaluations are rare, so each of them may change the best loss immediately.
@@ -22,13 +25,13 @@ export function isBestLossDue(keys: Iterable<string>, before: number, after: num
   return losses.length > 0 && stage(after) > stage(before);
 }
 
-/** Returns the key by which a job is judged; null if it reports no loss. */
+/** Returns the key of the loss that ranks a job; null if the job reports no loss. */
 export const bestLossKey = (measured: readonly string[]): string | null =>
   lossKeys.find(key => measured.includes(key)) ?? null;
 
 /**
- * Returns the lowest loss of the curves of a job's attempts: the lowest evaluation loss, or the lowest mean training loss
- * over a tenth of the values of an attempt. Null without any value.
+ * Returns the lowest loss in the curves of a job's attempts; null if they have no value. For an evaluation loss, this is
+ * the lowest value. For the training loss, it is the lowest mean over a tenth of an attempt's values.
  */
 export function bestLoss(key: string, curves: readonly (readonly Bucket[])[]): number | null {
   const lowestOf = key === trainingKey ? lowestMean : lowestValue;
@@ -39,7 +42,7 @@ export function bestLoss(key: string, curves: readonly (readonly Bucket[])[]): n
 const lowestValue = (buckets: readonly Bucket[]): number =>
   buckets.reduce((lowest, { count, min }) => (count === 0 ? lowest : Math.min(lowest, min)), Infinity);
 
-/** Moves a window over the curve that has at least a tenth of its values. */
+/** Moves a window over the curve, and returns its lowest mean. The window has at least a tenth of the curve's values. */
 function lowestMean(buckets: readonly Bucket[]): number {
   const filled = buckets.filter(({ count }) => count > 0);
   const size = Math.max(1, Math.ceil(filled.reduce((sum, { count }) => sum + count, 0) * averagedShare));

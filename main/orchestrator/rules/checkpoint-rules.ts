@@ -16,15 +16,15 @@ export interface Checkpoint extends CheckpointName {
 export interface JudgedCheckpoint extends Checkpoint {
   readonly isNewest: boolean;
   readonly isBest: boolean;
-  /** Whether the trainer of the job can continue from it. Some files contain only weights. */
+  /** Whether the job's trainer can continue from this checkpoint. Some checkpoints contain only weights. */
   readonly mayContinue: boolean;
   /** See `lossAt`; null if unknown. */
   readonly loss: number | null;
 }
 
 /**
- * Whether this file completes its checkpoint: it is a single-file checkpoint, or the manifest of a folder, which
- * vouches for the other files.
+ * Whether the file with this key completes a checkpoint: a single-file checkpoint, or the manifest of a folder. Agents
+ * upload the manifest after all other files.
  */
 export const completes = (key: string): boolean => {
   const checkpoint = checkpointOf(key);
@@ -32,9 +32,9 @@ export const completes = (key: string): boolean => {
 };
 
 /**
- * Newest first: by attempt, then by step, because an agent that lags behind uploads the newest checkpoint before older
- * ones. At the same step, folders precede single files: some trainers save only the weights beside the folder, and
- * cannot continue from those.
+ * Groups artifacts into checkpoints, newest first: by attempt, then by step. The upload time does not decide, because an
+ * agent that lags behind uploads the newest checkpoint before older ones. At the same step, folders precede single
+ * files: some trainers save only the weights beside the folder, and cannot continue from weights.
  */
 export function checkpointsIn(artifacts: readonly Artifact[]): readonly Checkpoint[] {
   const byName = new Map<string, { readonly name: CheckpointName; readonly files: Artifact[] }>();
@@ -69,16 +69,16 @@ function newestFirst(a: Checkpoint, b: Checkpoint): number {
   return b.createdAt - a.createdAt;
 }
 
-/** In order of preference: an evaluation loss is more meaningful. */
+/** Metric keys of losses, in order of preference: an evaluation loss is more meaningful than a training loss. */
 export const lossKeys = ['eval_loss', 'val_loss', 'validation_loss', 'loss'] as const;
 
 /** Share of the preceding steps to average, because a single training loss is mostly noise. */
 const judgedShare = 0.1;
 
 /**
- * Returns the loss at a step: the mean over the last tenth of the steps up to it, or else the last value before those,
- * as with rare evaluations. Null if there is none. Depends on the curve alone: other checkpoints are removed over time,
- * and that must not change the result.
+ * Returns the loss at a step: the mean over the last tenth of the steps up to that step. If these steps have no value,
+ * as with rare evaluations, returns the last earlier value; null if there is none. The result depends on the curve
+ * alone, so it stays the same when other checkpoints are removed.
  */
 export function lossAt(buckets: readonly Bucket[], step: number): number | null {
   const before = buckets.filter(({ lastStep, count }) => count > 0 && lastStep !== null && lastStep <= step);
@@ -88,7 +88,10 @@ export function lossAt(buckets: readonly Bucket[], step: number): number | null 
   return recent.reduce((sum, { mean, count: n }) => sum + mean * (n / count), 0);
 }
 
-/** Marks the newest checkpoint to continue from, and the best one. `checkpoints` must be sorted, newest first. */
+/**
+ * Marks the newest complete checkpoint that the trainer can continue from, and the complete checkpoint with the lowest
+ * loss. `checkpoints` must be sorted, newest first.
+ */
 export function judge(
   checkpoints: readonly Checkpoint[],
   lossOf: (checkpoint: Checkpoint) => number | null,
@@ -113,9 +116,9 @@ export function judge(
 }
 
 /**
- * Returns the checkpoints to remove. `keep`: the number of steps to keep in addition to the best checkpoint and the one
- * that the next attempt continues from; 0 keeps all. An incomplete checkpoint expires once a later attempt has uploaded
- * a complete one.
+ * Returns the checkpoints to remove. `keep`: the number of newest steps whose checkpoints stay; 0 keeps all. The best
+ * checkpoint, and the newest from which a trainer can continue, also stay. An incomplete checkpoint expires once a later
+ * attempt has uploaded a complete one.
  */
 export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number): readonly Checkpoint[] {
   if (keep === 0) return [];
@@ -133,8 +136,8 @@ export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number):
 const stepKeyOf = ({ step, name }: Checkpoint): number | string => step ?? name;
 
 /**
- * Returns null if there is nothing to continue from and no step to repeat. `done`: the steps that the trainer reported;
- * null if unknown.
+ * Returns the checkpoint that the next attempt continues from, and the number of steps that it repeats. Returns null if
+ * there is no checkpoint and no step to repeat. `done`: the steps that the trainer reported; null if unknown.
  */
 export function resumptionOf(newest: CheckpointName | null, done: number | null): Resumption | null {
   if (newest === null)

@@ -3,22 +3,22 @@ import type { Delivery, DeliveryAnswer } from '../ports/notifications.ts';
 
 const firstDelayMs = 1_000;
 const maxDelayMs = 30 * 60_000;
-/** Longer waits than this are not granted to a receiver. */
+/** Maximum wait that a receiver can request. */
 const maxRetryAfterMs = 60 * 60_000;
-/** A delivery that has not succeeded by then is given up. */
+/** Maximum time from the creation of a delivery to its last try. */
 const maxAgeMs = 24 * 60 * 60_000;
 const maxResult = 300;
 
 /**
- * Returns the delay before the next try: it doubles with each try, up to 30 minutes.
+ * Returns the delay before the next try. The delay doubles with each try, up to 30 minutes.
  *
  * @internal
  */
 export const retryDelayMs = (tries: number): number => Math.min(maxDelayMs, firstDelayMs * 2 ** (tries - 1));
 
 /**
- * Returns the delivery after one try. Temporary failures are tried again for 24 hours; a receiver can ask for a later try. A
- * permanent failure ends the delivery.
+ * Returns the delivery after one try. Temporary failures are tried again for 24 hours; a receiver can request a later
+ * try. A permanent failure ends the delivery.
  */
 export function afterTry(delivery: Delivery, answer: DeliveryAnswer, now: WallMs): Delivery {
   const next = { ...delivery, tries: delivery.tries + 1, result: answer.detail.slice(0, maxResult) };

@@ -13,7 +13,7 @@ import {
   type PoolFacts,
 } from './pool-blockers.ts';
 
-/** Number of jobs that may still start; null for no limit. */
+/** Number of jobs that the limits of the queue still allow to start; null for no limit. */
 export interface Allowance {
   readonly ofAll: number | null;
   ofUser(user: string): number | null;
@@ -36,7 +36,7 @@ export interface DemandPlan {
   readonly claims: ReadonlyMap<JobId, LaunchId>;
 }
 
-/** Counts down what the limits of the queue still allow. */
+/** Counts the planned jobs, to respect the limits of the queue. */
 function createAllowances(allowance: Allowance) {
   let started = 0;
   const ofUser = new Map<string, number>();
@@ -58,11 +58,11 @@ function createAllowances(allowance: Allowance) {
 interface PlannedPool {
   readonly facts: PoolFacts;
   readonly load: Load;
-  /** Coming launches that no job has claimed yet, in the order in which they were ordered. Without test launches, which take no jobs. */
+  /** Coming launches that no job has claimed yet, the oldest first. Excludes test launches, which take no jobs. */
   readonly unclaimed: Set<Launch>;
-  /** Kinds that it has refused. It would refuse them again, because its load only grows while a plan is made. */
+  /** Kinds that the pool has refused. It would refuse them again, because its load only grows during planning. */
   readonly refused: Set<DemandKind>;
-  /** Kinds that no unclaimed launch fits. None will, because the launches only become fewer while a plan is made. */
+  /** Kinds that no unclaimed launch fits. They stay unfit, because planning only removes unclaimed launches. */
   readonly unfit: Set<DemandKind>;
 }
 
@@ -74,7 +74,7 @@ const planned = (facts: PoolFacts): PlannedPool => ({
   unfit: new Set(),
 });
 
-/** The launch that is expected to take the job when its worker arrives. */
+/** Claims a coming launch whose worker can take the job; null if there is none. */
 function claim(pools: readonly PlannedPool[], { kind }: DemandJob): Launch | null {
   for (const { facts, unclaimed, unfit } of pools) {
     if (unfit.has(kind)) continue;
@@ -111,7 +111,7 @@ function addTo(load: Load, gpus: number): void {
   load.gpus += gpus;
 }
 
-/** Launches that a pool keeps without jobs. */
+/** Orders the launches that a pool keeps ready without jobs. */
 function orderWarm({ facts, load, unclaimed }: PlannedPool, now: WallMs): readonly DemandOrder[] {
   const { id, settings } = facts.pool;
   const kind: DemandKind = { nodes: 1, gpus: settings.gpus, mismatches: () => [] };
@@ -125,7 +125,7 @@ function orderWarm({ facts, load, unclaimed }: PlannedPool, now: WallMs): readon
   return orders;
 }
 
-/** Unclaimed launches beyond the warm ones, the newest first. */
+/** Returns the unclaimed launches that exceed the number of warm launches, newest first. */
 function surplusOf({ facts, unclaimed }: PlannedPool): readonly LaunchId[] {
   const warmCount = Math.max(0, facts.pool.settings.warm - facts.idle);
   return [...unclaimed]
@@ -135,8 +135,8 @@ function surplusOf({ facts, unclaimed }: PlannedPool): readonly LaunchId[] {
 }
 
 /**
- * Decides which launches to order and which to end. `jobs`: in the order of the queue. `pools`: the preferred one first. The
- * job of an order is only its reason: the worker of the launch takes the first job that fits.
+ * Decides which launches to order and which to end. `jobs`: in the order of the queue. `all`: the preferred pool first.
+ * The job of an order is only the reason for it: the worker of the launch takes the first job that fits.
  */
 export function planDemand(
   jobs: readonly DemandJob[],

@@ -3,10 +3,10 @@ import type { JobWait } from '../../../protocol/job-wait.ts';
 import { type Approval, type FinalStatus, isFinal, type ShownStatus } from '../../../protocol/job.ts';
 import type { Dependencies, EndedJob, Job, Parent } from '../model.ts';
 
-/** The first job of a chain of retries. A job that is no retry is its own root. */
+/** Returns the first job of a chain of retries. A job that is no retry is its own root. */
 export const rootOf = ({ id, retryRoot }: Pick<Job, 'id' | 'retryRoot'>): JobId => retryRoot ?? id;
 
-/** Number of parents that have not ended as required. */
+/** Returns the number of parents that have not ended as required. */
 export const unmetOf = (dependencies: Dependencies | null): number =>
   dependencies === null ? 0 : dependencies.parents.filter(({ isDone }) => !isDone).length;
 
@@ -16,7 +16,10 @@ export const isQueued = (job: {
   readonly dependencies: Dependencies | null;
 }): boolean => job.approval !== 'wanted' && unmetOf(job.dependencies) === 0;
 
-/** Whether this end of a job is what a child of `parent` waits for. A completed retry completes the work of all its predecessors. */
+/**
+ * Whether a child of `parent` may stop waiting because job `ended` has ended. With `on: 'success'`, any job of the
+ * parent's chain of retries may complete instead of the parent.
+ */
 function meets(
   on: Dependencies['on'],
   parent: Pick<Parent, 'id' | 'root'>,
@@ -27,11 +30,11 @@ function meets(
     : ended.status === 'completed' && parent.root === rootOf(ended);
 }
 
-/** The dependencies of a child after the end of a job. */
+/** Returns the dependencies of a child after the end of a job: marks the parents that the child no longer waits for. */
 export const afterEnd = (
   dependencies: Dependencies,
   ended: Pick<EndedJob, 'id' | 'retryRoot' | 'status'>,
-  /** Whether the files that the child takes from this parent exist. */
+  /** Whether the files exist that the child takes from this parent. */
   hasInputs: (parent: Parent) => boolean = () => true,
 ): Dependencies => ({
   ...dependencies,
@@ -50,11 +53,11 @@ export interface AwaitedParent {
   readonly status: ShownStatus;
   /** Estimated time until its end; null if unknown. */
   readonly leftMs: number | null;
-  /** Why the job cannot take its files from a parent that has ended; null when it can, or takes none. */
+  /** Why the job cannot take files from this parent, which has ended; null when it can, or when it takes none. */
   readonly trouble: InputTrouble | null;
 }
 
-/** Why files of a parent that has ended cannot be taken. `missing`: waiting does not help, unless a retry of the parent has them. */
+/** Why a job cannot take files from a parent that has ended. `missing`: only a retry of the parent can provide them. */
 export interface InputTrouble {
   readonly kind: 'uploading' | 'missing';
   /** The end of a sentence about the parent: "which ...". */
@@ -69,11 +72,11 @@ const maxNamed = 3;
 const hasFailed = ({ status, trouble }: AwaitedParent): boolean =>
   trouble === null ? status === 'failed' || status === 'cancelled' : trouble.kind === 'missing';
 
-/** The parents that need an action first: those that ended otherwise than required. */
+/** Sorts parents that need an action first: failed or cancelled ones, and those without the files. */
 const byUrgency = (parents: readonly AwaitedParent[]): readonly AwaitedParent[] =>
   parents.toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)));
 
-/** Why a job waits for other jobs, as a sentence. */
+/** Describes the parents that a job waits for, in a sentence with advice. */
 export function describeParents(parents: readonly AwaitedParent[]): string {
   const sorted = byUrgency(parents);
   const failed = sorted.filter(hasFailed);
@@ -125,7 +128,7 @@ function toRemaining(ms: number): string {
   return hours < 48 ? `about ${hours} h` : `about ${Math.round(hours / 24)} days`;
 }
 
-/** The same for programs, with the parent that needs an action first. */
+/** Describes the wait for programs: the number of parents, and details of the most urgent parent. */
 export function waitForParents(parents: readonly AwaitedParent[]): JobWait {
   const [first] = byUrgency(parents);
   const params =

@@ -23,12 +23,12 @@ export interface Draft {
   readonly notes: string | null;
 }
 
-/** A draft whose parents were checked in the transaction that stores it. */
+/** A draft with dependencies. The transaction that stores the job has checked its parents. */
 export interface BoundDraft extends Draft {
   readonly dependencies: Dependencies | null;
 }
 
-/** Builds the draft from the request and its config. Synchronous if the request contains the config. */
+/** Builds the draft from the request and its config. Returns a promise only if the config must be loaded. */
 export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft> | Promise<Outcome<Draft>> {
   const draft = (bundle: Outcome<Bundle>): Outcome<Draft> =>
     bundle.ok ? draftOf(request, bundle.value) : bundle;
@@ -43,7 +43,7 @@ export const bundleOf = (
 ): Outcome<Bundle> | Promise<Outcome<Bundle>> =>
   config === undefined ? configs.load(name) : accept({ config, dataloader, files });
 
-/** Builds the draft of a job with this config. */
+/** Builds the draft of a job with this config. Refuses a config that its trainer cannot use. */
 export function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle): Outcome<Draft> {
   const trainer = trainerFor(config);
   const problem = trainer.problem(config);
@@ -127,9 +127,9 @@ interface GpusWanted {
 }
 
 /**
- * Returns the GPU count of the request, else `num_processes` of the config, else the trainer's default: an unknown
- * program runs anywhere. A config that names its GPUs needs a worker that has those, unless `any_gpu` is set. Refused
- * if the config has malformed values.
+ * Returns the number of GPUs that a job needs: `gpu_count` of the request, else `num_processes` of the config, else the
+ * trainer's default. If the config names GPUs, the worker must have those, unless `any_gpu` is set. Refuses malformed
+ * values in the config.
  */
 export function gpusWanted(
   request: Pick<SubmitRequest, 'gpu_count' | 'any_gpu'>,
@@ -157,8 +157,8 @@ export function gpusWanted(
   return accept({ count: Math.max(count, ...valid.map(device => device + 1)), devices: valid });
 }
 
-function wholeNumber(stated: unknown): number | null {
-  const count = typeof stated === 'string' && stated.trim() !== '' ? Number(stated) : stated;
+function wholeNumber(value: unknown): number | null {
+  const count = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= maxGpus
     ? count
     : null;
@@ -169,13 +169,13 @@ const withoutDevices = (config: TrainerConfig): TrainerConfig =>
     Object.entries(config).filter(([key]) => key !== devicesKey && key !== `--${devicesKey}`),
   );
 
-/** Names the template that a job is submitted from; null for none. */
+/** Returns the draft with the name of its template; null for none. */
 export const fromTemplate = (draft: Draft, template: string | null): Draft => ({
   ...draft,
   spec: { ...draft.spec, about: { ...draft.spec.about, template } },
 });
 
-/** Adds datasets that the worker fetches before it starts the trainer. */
+/** Returns the draft with datasets that the worker fetches before it starts the trainer. */
 export const withData = ({ spec, payload, ...draft }: Draft, data: readonly JobData[]): Draft => ({
   ...draft,
   spec: {

@@ -1,16 +1,16 @@
 import type { EarlierRuns } from '../../../protocol/submitted.ts';
 
-/** A completed run, for an estimate about a similar one. Figures that are unknown are null. */
+/** A completed run, for the estimate of a similar run. Unknown figures are null. */
 export interface EarlierRun {
   readonly ranMs: number | null;
   readonly steps: number | null;
-  /** Whether one attempt did the whole training. Otherwise its run time says nothing about another run. */
+  /** Whether one attempt did the whole training. Only then is its run time comparable. */
   readonly isWhole: boolean;
   readonly peakMemoryMb: number | null;
   readonly outputBytes: number;
 }
 
-/** Sums up earlier runs for a job with this number of steps; null without any run. */
+/** Summarizes earlier runs for a job with this number of steps: median run time, peak memory and output. Null without runs. */
 export function figuresOf(runs: readonly EarlierRun[], steps: number | null): EarlierRuns | null {
   if (runs.length === 0) return null;
   const peakMb = highest(runs.flatMap(({ peakMemoryMb }) => peakMemoryMb ?? []));
@@ -24,7 +24,7 @@ export function figuresOf(runs: readonly EarlierRun[], steps: number | null): Ea
   };
 }
 
-/** A training of twice as many steps takes twice as long. Without both numbers, it takes as long as the earlier one. */
+/** Assumes that the run time is proportional to the number of steps. If one number is unknown, assumes equal run times. */
 function expectedMsOf({ ranMs, steps: done, isWhole }: EarlierRun, steps: number | null): readonly number[] {
   if (ranMs === null || !isWhole) return [];
   return steps === null || done === null || done === 0 ? [ranMs] : [(ranMs * steps) / done];

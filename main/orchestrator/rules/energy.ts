@@ -4,15 +4,15 @@ import type { GpuSpan } from '../ports/index.ts';
 
 export const dayMs = 86_400_000;
 
-/** The power draw of a worker's GPUs at one moment, in watts by the number of the GPU. */
+/** The power draw of a worker's GPUs at one moment: watts by GPU number. */
 export interface PowerReading {
   readonly at: MonoMs;
   readonly watts: ReadonlyMap<number, number>;
 }
 
 /**
- * Returns the energy of each GPU between two readings in joules. A GPU counts only if both readings have it. Returns
- * nothing if the readings are further apart than `maxGapMs`, because the power in between is unknown.
+ * Returns the joules that each GPU used between two readings. Includes only the GPUs in both readings. Returns an empty
+ * map if the readings are more than `maxGapMs` apart, because the power in between is unknown.
  */
 export function energyBetween(
   before: PowerReading | null,
@@ -29,7 +29,7 @@ export function energyBetween(
   return joules;
 }
 
-/** Returns the number of a day in UTC, counted from 1970. */
+/** Returns the UTC day of a time, as a number of days since 1970-01-01. */
 export const dayOf = (at: WallMs): number => Math.floor(at / dayMs);
 
 /** Adds the GPU-milliseconds of a span to each day that it covers, from day `first` to day `last`. */
@@ -49,14 +49,14 @@ export function addSpan(
 
 const hourMs = 3_600_000;
 
-/** Converts GPU-milliseconds, rounded so that all figures of the same time agree. */
+/** Converts GPU-milliseconds to GPU-hours. Rounds to three decimals, so that all views show the same figure. */
 export const toGpuHours = (gpuMs: number): number => Math.round((gpuMs / hourMs) * 1_000) / 1_000;
 
 const joulesPerKwh = 3_600_000;
 
 export const toKwh = (joules: number): number => joules / joulesPerKwh;
 
-/** Adds costs. A cost is null when its price is unknown. Returns null if all are. */
+/** Returns the sum of the known costs; null if none is known. A cost is null when its price is unknown. */
 export function sumCosts(costs: readonly (number | null)[]): number | null {
   const knownCosts = costs.filter(cost => cost !== null);
   return knownCosts.length === 0 ? null : knownCosts.reduce((sum, cost) => sum + cost, 0);

@@ -2,7 +2,7 @@ import type { FailureCause, JobStatus } from '../../../protocol/job.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { Attempt } from '../model.ts';
 
-/** The trainer's end according to a final report. Each part may be null. */
+/** The end of a trainer according to a final report. Unreported values are null. */
 export interface Ending {
   readonly cause: Extract<
     FailureCause,
@@ -15,7 +15,7 @@ export interface Ending {
 
 const outOfMemory = /CUDA out of memory|OutOfMemoryError|HIP out of memory|std::bad_alloc/;
 
-/** The text by which SimpleTuner's agent reports a trainer's end. A negative code is a signal number (Python's convention). */
+/** SimpleTuner's agent reports a trainer's end with this text. A negative code is a signal number (Python's convention). */
 const exitedWith = /exited with code (-?\d+)/i;
 
 /** Returns the cause of a failed attempt. */
@@ -35,18 +35,18 @@ function numberIn(error: string | null): number | null {
 }
 
 /**
- * Backoff before the first, second and third retry; `maxBackoffMs` applies to every further one. After the loss of
- * a worker, the backoff bars only that worker, so that an unreliable machine cannot use up all retries in a row.
+ * Backoff before the first, second and third retry. `maxBackoffMs` applies to all further retries. After the loss of a
+ * worker, the backoff bars only that worker. So an unreliable machine cannot use up all retries in a row.
  */
 const firstBackoffsMs: readonly number[] = [0, 30_000, 120_000];
 const maxBackoffMs = 600_000;
 
-/** The backoff of a job that has used this many retries, at least 1. */
+/** Returns the backoff of a job that has used this many retries (at least 1). */
 export const backoffMs = (retriesUsed: number): number => firstBackoffsMs[retriesUsed - 1] ?? maxBackoffMs;
 
 /**
- * Failures that the trainer did not cause. They are always retried within the retry budget. A failure of the trainer
- * would most likely recur, so it is retried only if the job requests that (docs/internals/semantics.md, section 2).
+ * Failures that the trainer did not cause (docs/internals/semantics.md, section 2). They are always retried within the retry
+ * budget. A failure of the trainer would most likely recur, so it is retried only if the job requests that.
  */
 const externalCauses: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted']);
 
@@ -61,7 +61,7 @@ export type RetryPlan =
 export interface RetryBudget {
   readonly used: number;
   readonly max: number;
-  /** Further causes that the job wants to retry. */
+  /** Additional causes that the job's submitter chose to retry. */
   readonly retryOn: readonly FailureCause[];
 }
 
@@ -71,11 +71,11 @@ export function planRetry(cause: FailureCause, { used, max, retryOn }: RetryBudg
   return { retry: true, retriesUsed: used + 1, delayMs: backoffMs(used + 1) };
 }
 
-/** The end of an attempt, as evidence for or against its worker. */
+/** The end of an attempt, from which `planQuarantine` judges the worker. */
 export interface Trial {
   readonly jobId: JobId;
   readonly cause: FailureCause | null;
-  /** Run time since its worker claimed it; null if it never did. */
+  /** Time since the worker claimed the attempt; null if it never did. */
   readonly ranMs: number | null;
 }
 
@@ -84,7 +84,7 @@ export interface QuarantinePlan {
   readonly verdict: 'unchanged' | 'clear' | 'quarantine';
 }
 
-/** Maximum number of strikes in a row by different jobs, and of unacknowledged offers in a row. */
+/** Number of strikes in a row by different jobs, or of unacknowledged offers in a row, that quarantines a worker. */
 const maxStrikes = 3;
 const tooSoonMs = 60_000;
 
@@ -97,10 +97,10 @@ const unrelatedCauses: ReadonlySet<FailureCause> = new Set([
 ]);
 
 /**
- * Quarantines a worker after three different jobs in a row that could not start or died by a signal within a minute
- * (docs/internals/semantics.md, section 1). Repeated strikes of one job count once. A trainer's own exit code is no
- * strike. Any end that is no strike clears the worker, unless its cause is in `unrelatedCauses` or nothing has run. A worker on
- * trial is quarantined again by its next strike.
+ * Quarantines a worker after strikes of three different jobs in a row (docs/internals/semantics.md, section 1). A strike is
+ * a job that could not start, or that a signal ended within a minute. A trainer that exits with an error code is no strike.
+ * Any end that is no strike clears the worker, unless its cause is in `unrelatedCauses` or nothing has run. A single strike
+ * quarantines a worker on trial again.
  */
 export function planQuarantine(
   strikes: readonly JobId[],
@@ -120,14 +120,17 @@ export function planQuarantine(
   return saysNothing ? { strikes, verdict: 'unchanged' } : { strikes: [], verdict: 'clear' };
 }
 
-/** Ending an earlier job takes seconds to minutes. With the default times, this many offers take nine minutes. */
+/**
+ * Number of unacknowledged offers in a row that quarantines a worker with an earlier job. Ending that job takes seconds to
+ * minutes. With the default times, this many offers take nine minutes.
+ */
 const maxMissedWhileBusy = 12;
 
 /**
  * Whether a withdrawn offer quarantines its worker. `missed`: the number of unacknowledged offers in a row, including
- * this one. The caller counts only offers to a worker in contact, because a silent one will be offline soon. A worker
- * on trial gets no second chance. A worker that names a job in its heartbeats may still be ending an earlier one, so it
- * gets more time.
+ * this one. The caller counts only offers to workers in contact, because a silent worker will be offline soon. On trial,
+ * one missed offer is enough. `namesJob`: the worker names a job in its heartbeats. Such a worker may still be ending an
+ * earlier job, so it gets more time.
  */
 export const isQuarantinedForSilence = (missed: number, onTrial: boolean, namesJob: boolean): boolean =>
   missed >= maxMissedOffers(onTrial, namesJob);
@@ -137,7 +140,10 @@ function maxMissedOffers(onTrial: boolean, namesJob: boolean): number {
   return onTrial ? 1 : maxStrikes;
 }
 
-/** Ends before the trainer started that cost no retry, until the job has a new checkpoint. A worker must not repeat them for ever. */
+/**
+ * Maximum number of preemptions before the trainer started that cost no retry. Without this limit, a worker could repeat
+ * them forever. A new checkpoint resets the count.
+ */
 const maxUnstarted = 3;
 
 interface PreemptedReport {
@@ -148,8 +154,9 @@ interface PreemptedReport {
 }
 
 /**
- * Whether an announced preemption lost no work. Either the attempt left a checkpoint of its own (`savedIn`: the attempt with the
- * newest one), or its trainer never ran: the worker never reported `running`, and there is no exit of a trainer.
+ * Whether an announced preemption costs no retry because it lost no work. Either the attempt saved and uploaded a
+ * checkpoint, or its trainer never ran. `savedIn`: the attempt that uploaded the newest checkpoint. A trainer counts as
+ * never run if the worker reported neither `running` nor an exit.
  */
 export function isFreeEnd(
   { saved, exit_code: exitCode, signal }: PreemptedReport,

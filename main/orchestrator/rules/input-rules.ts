@@ -2,26 +2,26 @@ import { type InputFile, maxInputFiles } from '../../../protocol/job-inputs.ts';
 import type { Artifact } from '../ports/index.ts';
 import type { Checkpoint, JudgedCheckpoint } from './checkpoint-rules.ts';
 
-/** The files of a job, from which an input is chosen. Read only as far as needed. */
+/** The files of the job that provides an input. They are functions so that only the needed files are read. */
 export interface JobFiles {
   /** Newest first. */
   readonly checkpoints: () => readonly JudgedCheckpoint[];
-  /** All files of the kinds `checkpoint` and `final_model`. */
+  /** Returns all files of the kinds `checkpoint` and `final_model`. */
   readonly models: () => readonly Artifact[];
   readonly file: (key: string) => Artifact | null;
-  /** The files in a folder. */
+  /** Returns up to `limit` files in a folder. */
   readonly below: (folder: string, limit: number) => readonly Artifact[];
 }
 
 export interface FoundInput {
   /** Key of the file or folder. */
   readonly key: string;
-  /** Step of the checkpoint; null if it is none. */
+  /** Step of the checkpoint; null if the input is no checkpoint. */
   readonly step: number | null;
   readonly files: readonly Artifact[];
 }
 
-/** Finds an input among the files of a job. If there is none, returns why, as the end of a sentence about the job: "has no ...". */
+/** Finds an input among the files of a job. Otherwise returns why not, as the end of a sentence about the job: "has no ...". */
 export function findInput(input: InputFile, files: JobFiles): FoundInput | string {
   const foundInput = find(input, files);
   return typeof foundInput !== 'string' && foundInput.files.length > maxInputFiles
@@ -55,7 +55,7 @@ function weightsIn(
   return bestIn(complete, files);
 }
 
-/** A checkpoint with the whole state of the training. */
+/** Finds a checkpoint with the whole training state. */
 function stateIn(complete: readonly JudgedCheckpoint[], wanted: WantedCheckpoint): FoundInput | string {
   const states = complete.filter(({ mayContinue }) => mayContinue);
   const [first, ...others] = states;
@@ -72,7 +72,7 @@ function stateIn(complete: readonly JudgedCheckpoint[], wanted: WantedCheckpoint
   return others.length > 0 ? 'has no loss by which its checkpoints could be compared' : toFound(first);
 }
 
-/** The checkpoint with the lowest loss; null if no loss is known. */
+/** Returns the checkpoint with the lowest loss; null if no loss is known. */
 function lowestOf(checkpoints: readonly JudgedCheckpoint[]): JudgedCheckpoint | null {
   let best: JudgedCheckpoint | null = null;
   for (const each of checkpoints)
@@ -81,7 +81,10 @@ function lowestOf(checkpoints: readonly JudgedCheckpoint[]): JudgedCheckpoint | 
   return best;
 }
 
-/** The weights alone, if they are beside a folder of the same step: a job starts from weights, and resumes from a folder. */
+/**
+ * Returns the first wanted checkpoint; null if there is none. Prefers a file of weights over a folder of the same step
+ * and attempt, because a new job needs only the weights.
+ */
 function chosen(
   complete: readonly JudgedCheckpoint[],
   isWanted: (checkpoint: JudgedCheckpoint) => boolean,
@@ -97,7 +100,10 @@ function chosen(
 
 const toFound = ({ name, step, files }: Checkpoint): FoundInput => ({ key: name, step, files });
 
-/** The checkpoint with the lowest loss. If no loss is known: the only checkpoint, or one that the trainer named "best". */
+/**
+ * Finds the checkpoint with the lowest loss. If no loss is known, finds the one that the trainer named "best", or the
+ * checkpoint of the only step.
+ */
 function bestIn(complete: readonly JudgedCheckpoint[], files: JobFiles): FoundInput | string {
   const best = chosen(complete, ({ isBest }) => isBest) ?? namedBest(files.models());
   if (best !== null) return best;
@@ -111,7 +117,7 @@ function bestIn(complete: readonly JudgedCheckpoint[], files: JobFiles): FoundIn
 /** A name such as `best.safetensors`, `checkpoint-best` or `model_best.pt`. */
 const bestName = /(?:^|[-_.])best(?:[-_.]|$)/i;
 
-/** The file or folder that the trainer itself named "best"; null when it did not. */
+/** Returns the newest file or folder that the trainer named "best"; null if there is none. */
 function namedBest(models: readonly Artifact[]): FoundInput | null {
   for (const { key } of newestFirst(models)) {
     const names = key.split('/');
@@ -129,12 +135,13 @@ const newestFirst = (files: readonly Artifact[]): readonly Artifact[] =>
   files.toSorted((a, b) => b.attempt - a.attempt || b.order - a.order);
 
 const depthOf = ({ key }: Artifact): number => key.split('/').length;
-const isSafe = ({ key }: Artifact): number => Number(key.endsWith('.safetensors'));
+const safetensorsFirst = (a: Artifact, b: Artifact): number =>
+  Number(b.key.endsWith('.safetensors')) - Number(a.key.endsWith('.safetensors'));
 
-/** The final model of the newest attempt that has one. Copies in subfolders, such as averaged weights, come last. */
+/** Finds the final model of the newest attempt that has one. Prefers files in upper folders: subfolders have variants. */
 function resultIn(models: readonly Artifact[]): FoundInput | string {
   const [first] = newestFirst(models.filter(({ kind }) => kind === 'final_model')).toSorted(
-    (a, b) => b.attempt - a.attempt || depthOf(a) - depthOf(b) || isSafe(b) - isSafe(a),
+    (a, b) => b.attempt - a.attempt || depthOf(a) - depthOf(b) || safetensorsFirst(a, b),
   );
   return first === undefined ? 'has no final model' : { key: first.key, step: null, files: [first] };
 }
@@ -149,6 +156,6 @@ function atPath(path: string, { file, below, checkpoints }: JobFiles): FoundInpu
   return files.length === 0 ? `has no file ${path}` : { key: path, step: null, files };
 }
 
-/** Path of a file of an input: the name of the file or folder, and for a folder the path in it. */
+/** Returns the path of a file of an input, relative to the folder that contains the input. */
 export const pathIn = ({ key }: Pick<FoundInput, 'key'>, file: string): string =>
   file.slice(key.lastIndexOf('/') + 1);

@@ -46,9 +46,9 @@ export type { Advance, ReportedEnd } from './job-moves.ts';
 /** The events in the life of a job. All except `offer`, `inputs_lost`, `stop` and `reject` concern its newest attempt. */
 export type JobEvent =
   | { readonly type: 'offer'; readonly attempt: Attempt }
-  /** The files of other jobs that it takes do not exist any more. */
+  /** The job's input files from other jobs no longer exist. */
   | { readonly type: 'inputs_lost'; readonly error: string }
-  /** The worker accepts the offer; it has started nothing yet. */
+  /** The worker accepts the offer, but has not started the trainer yet. */
   | { readonly type: 'claim' }
   | { readonly type: 'run' }
   /** `hasUploads`: the worker still uploads files of the attempt. */
@@ -62,15 +62,15 @@ export type JobEvent =
   | { readonly type: 'silence' }
   /** The worker reports that it still has the attempt. */
   | { readonly type: 'back' }
-  /** The worker is in contact, but its trainer is gone, and nothing reported its end. */
+  /** The worker is in contact, but its trainer is gone without a report of its end. */
   | { readonly type: 'vanished' }
   /** The worker was silent for too long. Its trainer may still run. */
   | { readonly type: 'lost' }
-  /** A person stops waiting for the worker. */
+  /** A user stops waiting for the worker. */
   | { readonly type: 'release' }
   /** The worker never acknowledged the offer. */
   | { readonly type: 'withdraw' }
-  /** A person rejects a job that waits for approval. */
+  /** A user rejects a job that waits for approval. */
   | { readonly type: 'reject'; readonly by: string; readonly reason: string | null };
 
 type JobIn<S extends JobStatus> = S extends 'pending'
@@ -81,7 +81,7 @@ type JobIn<S extends JobStatus> = S extends 'pending'
       ? AssignedJob
       : EndedJob;
 type EventOf<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
-/** Declared as a method, so that parameters may be narrower than the types that `advance` calls it with. */
+/** Declared as a method, so that a rule may have narrower parameter types than the call in `advance`. */
 type Rule<J extends Job, E extends JobEvent> = { decide(job: J, event: E, now: WallMs): Advance }['decide'];
 type Row<S extends JobStatus> = { readonly [T in JobEvent['type']]: Rule<JobIn<S>, EventOf<T>> };
 
@@ -127,7 +127,7 @@ const vanished: Rule<AssignedJob, JobEvent> = (job, _event, now) =>
   failOrRetry(job, vanishedEnd, 'requeued', now);
 const lost: Rule<AssignedJob, JobEvent> = (job, _event, now) => failOrRetry(job, lostEnd, 'given_up', now);
 
-/** A person decided before the takeover deadline, so the job loses no retry. */
+/** A user released the job before the takeover deadline, so the job loses no retry. */
 const released: Rule<AssignedJob, JobEvent> = (job, _event, now) =>
   requeue(job, now, { ...lostEnd, outcome: 'given_up' }, null);
 
@@ -140,7 +140,7 @@ const complete: Rule<LiveJob, EventOf<'complete'>> = (job, { end }, now) =>
 
 const requestStop: Rule<AssignedJob, EventOf<'stop'>> = (job, order, now) => stopFor(job, order, now);
 
-/** Ends an attempt after a stop order, depending on the order's reason. `isUnconfirmed`: nobody confirmed the stop. */
+/** Ends an attempt after a stop order; the order's reason decides the result. `isUnconfirmed`: its worker confirmed no stop. */
 function stopped(job: StoppingJob, now: WallMs, isUnconfirmed: boolean): Advance {
   const doubt = `not confirmed: the trainer may still run on worker ${job.attempt.workerId}`;
   const outcome = isUnconfirmed ? 'given_up' : 'requeued';
@@ -165,7 +165,7 @@ const confirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(job
 const unconfirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(job, now, true);
 
 /**
- * Applies `rule` to an event of a pending job's last attempt if it is unknown how that attempt ended, and `known`
+ * Handles an event of a pending job's last attempt. Applies `rule` if the end of that attempt is unknown, and `known`
  * otherwise.
  */
 const forLastAttempt =
@@ -185,7 +185,7 @@ const alreadyEnded = (job: PendingJob): Advance =>
 const readopt = forLastAttempt<'run' | 'back'>(running => moved(running), alreadyEnded);
 const moved = (job: AssignedJob): Advance => ({ kind: 'moved', job, event: 'job.running' });
 
-/** The result exists, even if its worker was given up meanwhile. */
+/** Accepts a late completion: the result exists, even though the job was queued again. */
 const completeLate: Rule<PendingJob, EventOf<'complete'>> = (job, { end }, now) => {
   if (job.attempt === null) return alreadyEnded(job);
   return finish(revived(job, now) ?? uncharged(job), now, 'completed', { ...(end ?? noExit), cause: null });
@@ -220,7 +220,7 @@ const ended = {
   reject: final,
 } as const;
 
-/** A rule for every (status, event) pair. A missing one does not compile. */
+/** A rule for every (status, event) pair. A missing rule does not compile. */
 const table: { readonly [S in JobStatus]: Row<S> } = {
   pending: {
     offer: (job, { attempt }) => {
@@ -229,7 +229,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     },
     inputs_lost: (job, { error }, now) =>
       finish(job, now, 'failed', { ...noExit, cause: 'start_failed', error }),
-    // The worker has started nothing yet, so the withdrawn offer stays withdrawn.
+    // The worker has not started the trainer yet, so the offer stays withdrawn.
     claim: job => deny('attempt_superseded', `the offer of job ${job.id} was taken back`, 'stop'),
     run: readopt,
     complete: completeLate,
@@ -250,7 +250,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     claim: go('starting'),
     run: go('running'),
     back: go('starting'),
-    // The worker keeps the offer until it is withdrawn, or until the worker returns without it.
+    // The offer stays open until the server withdraws it, or until the worker returns without the job.
     silence: stay,
     vanished: withdrawn,
     lost: withdrawn,
@@ -264,7 +264,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     run: go('running'),
     back: go('running'),
     silence: stay,
-    // A drain needs no stop here: either the worker returns, or the takeover gives the job to another one.
+    // A drain needs no stop here: if the worker stays silent, the takeover gives the job to another worker.
     stop: (job, event, now) => (event.why === 'drain' ? stay() : requestStop(job, event, now)),
     release: released,
   },
@@ -285,13 +285,13 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
   },
   completed: { ...ended, complete: repeated, fail: final, stopped: final, stop: final },
   failed: { ...ended, complete: final, fail: repeated, stopped: final, stop: final },
-  // SimpleTuner's agent may report a failure after the cancellation that caused it (docs/internals/worker-contract.md, section 3).
+  // SimpleTuner's agent may report a failure after the cancellation that caused it (worker-contract.md, section 3).
   cancelled: { ...ended, complete: final, fail: repeated, stopped: repeated, stop: repeated },
 };
 
 /** Every status change of a job goes through this function. */
 export function advance(job: Job, event: JobEvent, now: WallMs): Advance {
-  // Safe: the status and type that select the rule are those that narrow its parameters.
+  // Type-safe: the status and event type that select the rule also narrow the rule's parameters.
   const rule: Rule<Job, JobEvent> = table[job.status][event.type];
   return rule(job, event, now);
 }

@@ -22,7 +22,7 @@ export interface ReportedEnd {
   readonly error: string | null;
   readonly exitCode: number | null;
   readonly signal: string | null;
-  /** It was announced and lost no work, so it costs no retry: see `isFreeEnd`. */
+  /** The end was announced and lost no work, so it costs no retry: see `isFreeEnd`. */
   readonly isFree?: boolean;
 }
 
@@ -53,14 +53,15 @@ export function dispatchTo(job: PendingJob, attempt: Attempt): Advance {
   return { kind: 'moved', job: live, event: 'job.dispatched' };
 }
 
-/** `starting` and `running` start the attempt's time, unless it has already started. */
+/** Sets the status of a job with a live attempt. `starting` and `running` also set the attempt's start time once. */
 export function setStatus(job: LiveJob, status: AssignedJob['status'], now: WallMs): Advance {
-  const begins = status === 'starting' || status === 'running';
-  const attempt = begins ? { ...job.attempt, startedAt: job.attempt.startedAt ?? now } : job.attempt;
+  const hasStarted = status === 'starting' || status === 'running';
+  const attempt = hasStarted ? { ...job.attempt, startedAt: job.attempt.startedAt ?? now } : job.attempt;
   const assigned: AssignedJob = { ...baseOf(job), attempt, status };
   return { kind: 'moved', job: assigned, event: `job.${status}` };
 }
 
+/** Orders the job's worker to stop the attempt. */
 export function stopFor(job: LiveJob, { why, end }: Pick<StopOrder, 'why' | 'end'>, now: WallMs): Advance {
   const stopping: StoppingJob = {
     ...baseOf(job),
@@ -74,6 +75,7 @@ export function stopFor(job: LiveJob, { why, end }: Pick<StopOrder, 'why' | 'end
 type Exit = Omit<ReportedEnd, 'cause'>;
 export const noExit: Exit = { error: null, exitCode: null, signal: null };
 
+/** Ends the job with this status. */
 export function finish(
   job: LiveJob | PendingJob,
   now: WallMs,
@@ -97,7 +99,7 @@ export function finish(
   return { kind: 'moved', job: ended, event: `job.${status}` };
 }
 
-/** Returns the job to the queue. `retry`: the retry that this costs the job; null if it costs none. */
+/** Puts the job back in the queue. `retry`: the retry that this costs the job; null if it costs none. */
 export function requeue(
   job: LiveJob,
   now: WallMs,
@@ -106,7 +108,7 @@ export function requeue(
 ): Advance {
   const pending: PendingJob = {
     ...baseOf(job),
-    // An attempt that never started does not restart the job's waiting time.
+    // The waiting time restarts only if the attempt has started.
     rank: job.attempt.startedAt === null ? job.rank : startWaiting(job.rank, now),
     attempt: { ...job.attempt, end: { at: now, charged: retry !== null, ...end } },
     status: 'pending',
@@ -117,8 +119,8 @@ export function requeue(
 }
 
 /**
- * Requeues the job if the cause and the retry budget allow it; otherwise the job fails. `outcome`: the attempt's
- * outcome if the job is requeued.
+ * Requeues the job if its end is free, or if the cause and the retry budget allow a retry; otherwise the job fails.
+ * `outcome`: the attempt's outcome if the job is requeued.
  */
 export function failOrRetry(
   job: LiveJob,
@@ -136,8 +138,8 @@ export function failOrRetry(
 }
 
 /**
- * The job as it was while its last attempt ran, with the charged retry refunded. Null when there is no attempt, or when
- * its end is known: then the event is outdated or a duplicate (F14).
+ * Returns a pending job as it was while its last attempt ran. Refunds the retry that the attempt's end has cost. Returns
+ * null if there is no attempt or if its end is known: then the event is outdated or a duplicate (F14).
  */
 export function revived(job: PendingJob, now: WallMs): AssignedJob | null {
   const { attempt } = job;
@@ -150,6 +152,6 @@ export function revived(job: PendingJob, now: WallMs): AssignedJob | null {
   };
 }
 
-/** Refunds the retry that the last attempt's end has cost, because the attempt ended differently after all. */
+/** Returns the job with a refund of the retry that the last attempt's end has cost. */
 export const uncharged = (job: PendingJob): PendingJob =>
   job.attempt?.end?.charged === true ? { ...job, retriesUsed: job.retriesUsed - 1 } : job;

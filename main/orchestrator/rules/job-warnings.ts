@@ -14,11 +14,11 @@ import { sendsOutputs } from '../v1-agent.ts';
 import { type Trainer, trainerFor, type UnknownKey, unknownKeys } from '../../../trainers/index.ts';
 
 interface KnownKeys {
-  /** The keys of this trainer's configs; null before a worker has reported them. */
+  /** The config keys that a trainer knows; null before a worker has reported them. */
   known(trainer: string): ReadonlySet<string> | null;
 }
 
-/** A config with more unknown keys is probably for another program. */
+/** Maximum number of warnings. A config with more unknown keys is probably for another program. */
 const maxShown = 10;
 
 /**
@@ -70,8 +70,8 @@ const messages: Readonly<Record<Code, (worker: string) => string>> = {
 };
 
 /**
- * Why a worker does not upload everything that a job writes. Empty if it does, or if its agent does not report what it
- * uploads. Fleet tests have no trainer, and write nothing worth uploading.
+ * Returns a warning if a worker does not upload everything that a job writes. Empty if the worker uploads everything, or
+ * if its agent does not report what it uploads. Also empty for fleet tests: they have no trainer, and no outputs.
  *
  * @internal
  */
@@ -89,7 +89,7 @@ function reasonFor(worker: Worker, trainer: string, keys: readonly string[]): Co
   if (outputs.upload === 'none') return 'off';
   const isKnown = trainer !== 'command' && agent.trainers?.some(({ name }) => name === trainer) === true;
   if (!isKnown && outputs.commandHasOutputDir === false) return 'no_folder';
-  // SimpleTuner alone keeps an output folder of the config; all other known trainers write to the job's folder.
+  // Only SimpleTuner uses the output folder in the config; all other known trainers write to the job's folder.
   const keepsOwn = isKnown && trainer === 'simpletuner' && agent.allowedConfigKeys?.includes('output_dir');
   if (keepsOwn === true && keys.includes('output_dir')) return 'own_folder';
   return outputs.upload === 'checkpoints' ? 'checkpoints_only' : null;
@@ -101,7 +101,10 @@ export function warningsAbout(read: Read, workerId: WorkerId | null, { spec }: J
   return worker === null ? [] : outputWarnings(worker, spec.requirements);
 }
 
-/** For a job without a worker. If all workers that could take it have warnings, returns those of the first one. */
+/**
+ * Returns output warnings for a job without a worker. Empty if any worker that could take the job has no warning.
+ * Otherwise returns the warnings of the first such worker.
+ */
 export function sharedOutputWarnings(
   workers: readonly Worker[],
   { requirements }: JobSpec,

@@ -8,7 +8,10 @@ type Token =
   | { readonly kind: 'star' }
   | { readonly kind: '{' | ',' | '}' };
 
-/** Compiles each token to the state with the same index. There are at most three times as many transitions as tokens. */
+/**
+ * Compiles a pattern to an automaton for `run`. Each token becomes the state with the same index. There are at most three
+ * times as many transitions as tokens.
+ */
 export function compilePattern(pattern: string): readonly State[] {
   const tokens = tokenize(Array.from(pattern));
   const groups = findGroups(tokens);
@@ -24,8 +27,8 @@ export function compilePattern(pattern: string): readonly State[] {
 }
 
 /**
- * The targets of each brace and comma of a group: an opening brace leads to every alternative, the others to the
- * position after the group.
+ * Returns the target states of each brace and comma in a group, by index. An opening brace leads to every alternative.
+ * Commas and the closing brace lead to the position after the group.
  */
 function findGroups(tokens: readonly Token[]): ReadonlyMap<number, readonly number[]> {
   const groups = new Map<number, readonly number[]>();
@@ -46,17 +49,17 @@ function findGroups(tokens: readonly Token[]): ReadonlyMap<number, readonly numb
 
 function tokenize(characters: readonly string[]): readonly Token[] {
   const tokens: Token[] = [];
-  /** False after an unclosed `[`: no later set can be closed either. */
-  let mayHoldSets = true;
+  /** False after an unclosed `[`: a later set cannot be closed either. Keeps the time linear. */
+  let mayContainSets = true;
   let at = 0;
   for (let character = characters[at]; character !== undefined; character = characters[at]) {
-    const set = character === '[' && mayHoldSets ? readSet(characters, at + 1) : null;
+    const set = character === '[' && mayContainSets ? readSet(characters, at + 1) : null;
     if (set !== null) {
       tokens.push({ kind: 'character', accepts: set.accepts });
       at = set.end;
       continue;
     }
-    if (character === '[') mayHoldSets = false;
+    if (character === '[') mayContainSets = false;
     const { taken, width } = readCharacter(characters, at, character);
     tokens.push(width === 2 ? { kind: 'character', accepts: literal(taken) } : plainToken(character));
     at += width;
@@ -101,8 +104,8 @@ interface CharacterSet {
 }
 
 /**
- * `start`: the position after the opening bracket. Returns null if the set is not closed. A `]` in the first position
- * is literal.
+ * Reads a set. `start`: the position after the opening bracket. Returns null if the set is not closed. A `]` in the first
+ * position is literal.
  */
 function readSet(characters: readonly string[], start: number): CharacterSet | null {
   const isNegated = characters[start] === '!' || characters[start] === '^';
@@ -143,8 +146,8 @@ export interface Run {
 }
 
 /**
- * Runs all branches of the automaton in parallel. Each state becomes active at most once per character. So the cost is
- * at most the size of the automaton times the length of the text.
+ * Matches the whole text. Runs all branches of the automaton in parallel. Each state becomes active at most once per
+ * character. So the cost is at most the size of the automaton times the length of the text.
  */
 export function run(states: readonly State[], text: string): Run {
   const seenAt = new Int32Array(states.length + 1).fill(-1);

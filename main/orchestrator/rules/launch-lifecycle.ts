@@ -16,36 +16,41 @@ import type { Sighting } from '../ports/engines.ts';
 
 /** The events in the life of a launch. */
 export type LaunchEvent =
-  /** Its order is about to be sent to the engine. */
+  /** The order of the launch is about to be sent to the engine. */
   | { readonly type: 'submit' }
   | { readonly type: 'accept'; readonly engineId: string }
   | { readonly type: 'refuse'; readonly scope: 'permanent' | 'temporary'; readonly message: string }
-  /** No answer arrived, or this process was restarted: the engine may have accepted it. */
+  /** No answer arrived, or this process was restarted: the engine may have accepted the order. */
   | { readonly type: 'unanswered'; readonly message: string }
-  /** A list of the engine contains it. */
+  /** A list of the engine contains the launch. */
   | { readonly type: 'sight'; readonly sighting: Sighting }
-  /** A complete list of the engine, requested at `listedAt`, does not contain it. */
+  /** A complete list of the engine, requested at `listedAt`, does not contain the launch. */
   | { readonly type: 'miss'; readonly listedAt: WallMs }
-  /** Its worker registered. */
+  /** The worker of the launch registered. */
   | { readonly type: 'join' }
-  /** Its worker left the fleet. */
+  /** The worker of the launch left the fleet. */
   | { readonly type: 'leave' }
-  /** It is no longer wanted. */
+  /** The orchestrator ends the launch. */
   | { readonly type: 'end'; readonly why: EndReason; readonly detail: string | null }
-  /** The engine accepted the request to end it. */
+  /** The engine accepted the request to end the launch. */
   | { readonly type: 'end_asked' };
 
 type EventOf<T extends LaunchEvent['type']> = Extract<LaunchEvent, { type: T }>;
 /**
- * Returns the launch after the event; the same object when nothing changes. Declared as a method, so that parameters may be narrower
- * than the types that `advanceLaunch` calls it with.
+ * Returns the launch after the event; the same object when nothing changes. Declared as a method, so that a rule may have
+ * narrower parameter types than the call in `advanceLaunch`.
  */
 type Rule<T extends LaunchEvent['type']> = {
   decide(launch: Launch, event: EventOf<T>, now: WallMs): Launch;
 }['decide'];
 type Row = { readonly [T in LaunchEvent['type']]: Rule<T> };
 
-/** A submission may still arrive after its answer has failed. It is not repeated before a list that began this long after that. @internal */
+/**
+ * A submission may still reach the engine after its answer has failed. So it is not repeated immediately. A list of the
+ * engine, requested at least this many ms later, must not contain the launch.
+ *
+ * @internal
+ */
 export const unclearMs = 30_000;
 /** A launch has ended if this many complete lists in a row do not contain it. @internal */
 export const maxMissing = 3;
@@ -71,7 +76,7 @@ const end = (launch: Launch, outcome: LaunchOutcome, now: WallMs, detail = launc
   endedAt: now,
 });
 
-/** The outcome of a launch whose end nobody requested, from the engine's report. */
+/** Returns the outcome of a launch that ended without a request of the orchestrator, from the engine's report. */
 function outcomeOfExit({ joinedAt }: Launch, { exit }: Sighting): LaunchOutcome {
   switch (exit) {
     case 'completed':
@@ -119,7 +124,7 @@ const sight: Rule<'sight'> = (launch, event, now) => {
   return { ...sighted, state: sighting.state };
 };
 
-/** Keeps the state: the engine may report an earlier one than the worker's registration proves. */
+/** Keeps the state `joined`: the engine may still report an earlier state although the worker has registered. */
 const sightJoined: Rule<'sight'> = (launch, event, now) => {
   const next = sight(launch, event, now);
   return next.state === 'ended' ? next : { ...next, state: launch.state, reason: null, expectedStart: null };
@@ -131,7 +136,7 @@ const sightEnding: Rule<'sight'> = (launch, event, now) => {
   return end(sighted, endingOutcome(sighted, event.sighting), now);
 };
 
-/** The reason for its end decides, unless the engine took the machine away first. */
+/** The requested end decides the outcome, unless the engine took the machine away first. */
 function endingOutcome(launch: Launch, { exit }: Sighting): LaunchOutcome {
   return exit === 'preempted' || exit === 'timeout' ? exit : requestedOutcome(launch);
 }
@@ -139,7 +144,7 @@ function endingOutcome(launch: Launch, { exit }: Sighting): LaunchOutcome {
 const requestedOutcome = ({ endReason }: Launch): LaunchOutcome =>
   endReason === null ? 'unknown' : outcomeOfReason[endReason];
 
-/** Counts a list without the launch. `outcome`: that of a launch that too many lists in a row do not contain. */
+/** Counts a list without the launch. After `maxMissing` such lists in a row, ends the launch with this outcome. */
 function missed(launch: Launch, { listedAt }: EventOf<'miss'>, now: WallMs, outcome: LaunchOutcome): Launch {
   if (mayStillArrive(launch, listedAt)) return launch;
   const missing = launch.missing + 1;
@@ -154,7 +159,7 @@ const miss: Rule<'miss'> = (launch, event, now) => missed(launch, event, now, 'u
 
 const missEnding: Rule<'miss'> = (launch, event, now) => missed(launch, event, now, requestedOutcome(launch));
 
-/** The engine does not have it, so it can be submitted again. */
+/** The engine does not have the launch, so the order can be submitted again. */
 const missUnclear: Rule<'miss'> = (launch, { listedAt }) =>
   mayStillArrive(launch, listedAt) ? launch : { ...launch, state: 'wanted', submittedAt: null };
 
@@ -181,7 +186,7 @@ const refuse: Rule<'refuse'> = (launch, { scope, message }, now) =>
     ? end(launch, 'rejected', now, message)
     : { ...launch, state: 'wanted', detail: message, submittedAt: null };
 
-/** Nothing was launched, so there is nothing to wait for. */
+/** The engine started nothing, so the launch has ended. */
 const refuseEnding: Rule<'refuse'> = (launch, _event, now) => end(launch, requestedOutcome(launch), now);
 
 const unanswered: Rule<'unanswered'> = (launch, { message }, now) => ({
@@ -203,7 +208,7 @@ const join: Rule<'join'> = (launch, _event, now) => ({
   missing: 0,
 });
 
-/** It registered while it was being ended. It is ended all the same. */
+/** A worker that registers while its launch is ending does not stop the end. */
 const joinEnding: Rule<'join'> = (launch, _event, now) => ({
   ...launch,
   startedAt: launch.startedAt ?? now,
@@ -217,7 +222,7 @@ const beginEnd: Rule<'end'> = (launch, { why, detail }) => ({
   detail,
 });
 
-/** The engine has no such launch: its order was not sent yet, or was refused. */
+/** Ends the launch immediately: the engine does not have it, because the order was not sent yet or was refused. */
 const dropWanted: Rule<'end'> = (launch, { why, detail }, now) =>
   end({ ...launch, endReason: why }, outcomeOfReason[why], now, detail);
 
@@ -241,7 +246,7 @@ const open = {
   end_asked: same,
 } as const;
 
-/** A rule for every state and event. A missing one does not compile. */
+/** A rule for every state and event. A missing rule does not compile. */
 const table: { readonly [S in LaunchState]: Row } = {
   wanted: { ...open, submit, accept: same, refuse: same, miss: same, end: dropWanted },
   submitting: { ...open, unanswered, miss: same },
@@ -272,9 +277,9 @@ const table: { readonly [S in LaunchState]: Row } = {
 
 /** Every change of a launch goes through this function. Returns the same object when nothing changes. */
 export function advanceLaunch(launch: Launch, event: LaunchEvent, now: WallMs): Launch {
-  // Safe: the type that selects the rule is the one that narrows its parameter.
+  // Type-safe: the event type that selects the rule also narrows the rule's parameter.
   const rule: Rule<LaunchEvent['type']> = table[launch.state][event.type];
   const next = rule(launch, event, now);
-  // Every list contains every launch, and most lists report nothing new.
+  // Returning the same object avoids a write: each list of the engine reports every launch, mostly without a change.
   return JSON.stringify(next) === JSON.stringify(launch) ? launch : next;
 }

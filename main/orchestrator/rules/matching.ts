@@ -4,7 +4,7 @@ import type { Offering } from '../model.ts';
 import { run, compilePattern } from './label-pattern.ts';
 import type { Labels } from '../../../protocol/text.ts';
 
-/** One reason why a worker cannot take a job: what the job requires, and what the worker offers. */
+/** A requirement that a worker does not meet: the value that the job requires, and the value that the worker offers. */
 export interface Mismatch {
   readonly code:
     | 'target'
@@ -23,14 +23,14 @@ export interface Mismatch {
   readonly offered: string;
 }
 
-/** Returns all reasons against a worker; empty when it fits. */
+/** Returns all mismatches of a worker; empty when the worker fits. */
 export type Matcher = (offering: Offering) => readonly Mismatch[];
 
 const usedGpus = ({ gpusUsed, gpuCount }: Requirements): number => gpusUsed ?? gpuCount;
 
 const nodesOf = ({ nodes }: Requirements): number => nodes ?? 1;
 
-/** Jobs with the same shape fit the same workers. */
+/** Returns a key that is equal for jobs that fit the same workers. */
 export const shapeOf = (needs: Requirements): string =>
   JSON.stringify([
     needs.target,
@@ -47,7 +47,7 @@ export const shapeOf = (needs: Requirements): string =>
     sorted(needs.labels),
   ]);
 
-/** Workers of the same class can take the same jobs. */
+/** Returns a key that is equal for workers that fit the same jobs. */
 export const classOf = (offering: Offering): string =>
   JSON.stringify([
     offering.local,
@@ -70,12 +70,12 @@ const sorted = (labels: Labels): readonly (readonly [string, string])[] =>
   Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 /**
- * The share of a card's nominal memory that its driver and error correction may use: an L4 of 24 GB has 22.5 GiB, a T4
- * of 16 GB has 15.
+ * The share of a card's nominal memory that its driver and error correction may use. For example, an L4 with 24 GB reports
+ * 22.5 GiB, and a T4 with 16 GB reports 15 GiB.
  */
 const maxReservedShare = 0.07;
 
-/** Compiles the patterns once, for any number of workers. */
+/** Returns a matcher for these requirements. Compiles the label patterns once, for any number of workers. */
 export function compileMatcher(needs: Requirements): Matcher {
   const labels = Object.entries(needs.labels).map(([key, pattern]) => ({
     key,
@@ -107,7 +107,10 @@ function target(required: Requirements['target'], isLocal: boolean): readonly Mi
   return [{ code: 'target', wanted: machineNames[required], offered: machineNames[offered] }];
 }
 
-/** A worker with several machines cannot leave some of them idle. Workers with one machine can train a job together. */
+/**
+ * A worker with several machines takes only jobs that use all of them. Workers with one machine can train a job
+ * together.
+ */
 const nodes = (
   required: number,
   { nodes: offered, isMultiNode }: Pick<Offering, 'nodes' | 'isMultiNode'>,
@@ -134,7 +137,7 @@ const inputs = (needs: Requirements, { fetchesInputs }: Offering): readonly Mism
     ? []
     : [{ code: 'inputs', wanted: 'a worker that fetches files of other jobs', offered: 'none' }];
 
-/** Config keys that the worker replaces. A program that takes every config gets it unchanged. */
+/** Returns the config keys that the worker replaces. A trainer `any` gets the config unchanged. */
 const replacedBy = ({ trainer: requiredTrainer }: Requirements, offering: Offering): readonly string[] =>
   requiredTrainer !== undefined &&
   offering.replacesOutputs &&

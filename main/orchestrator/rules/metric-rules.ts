@@ -7,9 +7,9 @@ import type { MetricRun } from '../ports/index.ts';
 import type { Bucket } from '../ports/outputs.ts';
 
 /**
- * Why a worker may not send points of an attempt; null when it may. The attempt must be the worker's own. An ended
- * attempt may still send its last points, because they affect only its own curve. An attempt that was taken from the
- * worker may not, once a newer attempt exists.
+ * Returns why a worker may not send points of an attempt; null when it may. The attempt must be the worker's own. After
+ * the end of an attempt, its worker may still send the last points, which affect only this attempt's curve. If the attempt
+ * was taken from the worker, the worker may send points only until a newer attempt exists.
  */
 export function metricsRefusal(
   job: Job,
@@ -28,19 +28,19 @@ export function metricsRefusal(
   return refuse('attempt_superseded', why, 'stop').refusal;
 }
 
-/** Returns the points that are new, in order. Of two points with the same number, the first counts. */
+/** Returns the points with number `next` or higher, sorted. If several have the same number, keeps the first. */
 export function newPoints(points: readonly MetricPoint[], next: number): readonly MetricPoint[] {
-  const fresh: MetricPoint[] = [];
+  const accepted: MetricPoint[] = [];
   let due = next;
   for (const point of points.toSorted((a, b) => a.n - b.n)) {
     if (point.n < due) continue;
-    fresh.push(point);
+    accepted.push(point);
     due = point.n + 1;
   }
-  return fresh;
+  return accepted;
 }
 
-/** Groups the values by key. Times never decrease, even if a rig reports earlier ones. */
+/** Groups the values by key. Makes times non-decreasing, in case a rig reports an earlier time. */
 export function samplesByKey(
   points: readonly MetricPoint[],
   lastMs: number,
@@ -60,8 +60,8 @@ export function samplesByKey(
 }
 
 /**
- * Converts a progress report to a point. Agents of protocol 1 send no points, but repeat their progress in every
- * heartbeat, so a repeat of the last step is ignored. Returns null when there is no new value.
+ * Converts a progress report to a point, because agents of protocol 1 send no points. They repeat their progress in every
+ * heartbeat. Returns null for a repeat of the last step, and for a report without values.
  */
 export function pointOf(
   progress: Progress,
@@ -80,7 +80,7 @@ export function pointOf(
   return { n: next, elapsed_ms: Math.max(0, elapsedMs), step, epoch, values: Object.fromEntries(values) };
 }
 
-// A curve of any length takes bounded space: its buckets are merged when there are too many.
+// Curves take bounded space: when a curve has too many buckets, neighbours are merged.
 
 export interface Sample {
   readonly step: number | null;
@@ -92,11 +92,11 @@ export interface Sample {
 /** Maximum number of buckets of one curve. Merging then halves their number. */
 export const maxBuckets = 2_048;
 /**
- * Number of further buckets of a full curve that waits to be merged: merging takes time, and many curves of a
- * training are full at the same time.
+ * Number of buckets that a full curve can add before it is merged. Merging takes time, and many curves of a training are
+ * full at the same time.
  */
 export const extraBuckets = 512;
-/** Buckets per stored page. A new value rewrites the last page only. */
+/** Number of buckets in a stored page. A new value rewrites only the last page. */
 export const bucketsOfPage = 64;
 
 function bucketOf({ step, ms, value }: Sample): Bucket {
@@ -123,7 +123,7 @@ function merge(a: Bucket, b: Bucket): Bucket {
   return { ...range, count, min, max, mean: Math.min(max, Math.max(min, mean)), last: b.last, gaps };
 }
 
-/** `width`: the number of values per bucket. */
+/** Returns the buckets with new samples at the end. `width`: the number of values per bucket. */
 export function grow(buckets: readonly Bucket[], samples: readonly Sample[], width: number): Bucket[] {
   const grown = [...buckets];
   for (const sample of samples) {
@@ -134,7 +134,7 @@ export function grow(buckets: readonly Bucket[], samples: readonly Sample[], wid
   return grown;
 }
 
-/** Merges neighbours until there are at most `max` buckets. `widened`: the factor by which the width of each has grown. */
+/** Merges pairs of neighbours until there are at most `max` buckets. `widened`: the factor by which bucket widths grew. */
 export function halve(
   buckets: readonly Bucket[],
   max = maxBuckets,
@@ -149,7 +149,7 @@ export function halve(
 export const thin = (buckets: readonly Bucket[], max: number): readonly Bucket[] =>
   buckets.length <= max ? buckets : groups(buckets, max, at => Math.floor((at * buckets.length) / max));
 
-/** No group may be empty. */
+/** Merges the buckets of each group. No group may be empty. */
 const groups = (
   buckets: readonly Bucket[],
   count: number,
@@ -157,6 +157,7 @@ const groups = (
 ): readonly Bucket[] =>
   Array.from({ length: count }, (_, at) => buckets.slice(beginOf(at), beginOf(at + 1)).reduce(merge));
 
+/** Splits buckets into pages for storage. */
 export const pagesOf = (buckets: readonly Bucket[]): readonly (readonly Bucket[])[] =>
   Array.from({ length: Math.ceil(buckets.length / bucketsOfPage) }, (_, page) =>
     buckets.slice(page * bucketsOfPage, (page + 1) * bucketsOfPage),
@@ -170,15 +171,15 @@ export interface Range {
   readonly toMs: number | null;
 }
 
-/** Buckets that overlap the range. A range of steps excludes buckets without steps. */
+/** Returns the buckets that overlap the range. A range of steps excludes buckets without steps. */
 export function within(
   buckets: readonly Bucket[],
   { fromStep, toStep, fromMs, toMs }: Range,
 ): readonly Bucket[] {
   const overlaps = (first: number | null, last: number | null, from: number | null, to: number | null) => {
-    const endsInTime = from === null || (last !== null && last >= from);
-    const beginsInTime = to === null || (first !== null && first <= to);
-    return endsInTime && beginsInTime;
+    const endsAfterStart = from === null || (last !== null && last >= from);
+    const startsBeforeEnd = to === null || (first !== null && first <= to);
+    return endsAfterStart && startsBeforeEnd;
   };
   return buckets.filter(
     ({ firstStep, lastStep, firstMs, lastMs }) =>

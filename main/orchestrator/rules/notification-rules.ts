@@ -19,7 +19,10 @@ const about = (job: Job) => ({
   page: `/jobs/${job.id}`,
 });
 
-/** Returns the notification for an event of a job; null if it needs none. Most events need none, and no name of a worker. */
+/**
+ * Returns the notification for an event of a job; null if the event needs none. `workerName` is a function because most
+ * events need no notification, and thus no lookup.
+ */
 export function jobNotification(
   type: JobEventType,
   job: Job,
@@ -43,7 +46,7 @@ function textsOf(event: NotificationEvent, job: Job, worker: string | null) {
   return { title: `${name} failed`, text: `${job.user}'s job failed${where}: ${error}`.slice(0, maxText) };
 }
 
-/** Returns the notification for an event of a worker; null if it needs none. A worker that said goodbye is not lost. */
+/** Returns the notification for an event of a worker; null if the event needs none. Only a silent worker counts as lost. */
 export function workerNotification(
   type: WorkerEventType,
   worker: Worker,
@@ -80,13 +83,13 @@ export const nanNotification = (job: Job, worker: string | null): Notification =
   worker,
 });
 
-/** The last step of an attempt that was seen to change, and when. */
+/** The current step of an attempt, and when the attempt reached it. */
 export interface StepSeen {
   readonly step: number | null;
   readonly since: WallMs;
 }
 
-/** Returns the steps of the running jobs. A step that has not changed keeps its time. */
+/** Returns the current step of each running attempt. A step that has not changed keeps its time. */
 export function trackSteps(
   stepsBefore: ReadonlyMap<AttemptId, StepSeen>,
   jobs: readonly LiveJob[],
@@ -102,7 +105,7 @@ export function trackSteps(
   );
 }
 
-/** Returns the notification about a job without a new step for `minutes`; null if it had one, or is not running. */
+/** Returns the notification about a job without a new step for `minutes`; null if it had one, or is not tracked. */
 export function stallNotification(
   job: LiveJob,
   lastStep: StepSeen | undefined,
@@ -137,7 +140,7 @@ export function diskNotification(free: number, reserve: number): Notification | 
   };
 }
 
-/** Returns the notification about a pool that has used its budget of the day; null if it has not. */
+/** Returns the notification about a pool that has used its daily budget; null if some is left or there is no budget. */
 export function budgetNotification(
   name: string,
   usedHours: number,
@@ -154,16 +157,16 @@ export function budgetNotification(
   };
 }
 
-/** These events concern no job, so the user and the tag of a rule do not limit them. */
-const ofFleet: ReadonlySet<NotificationEvent> = new Set(['disk_low', 'pool_budget']);
+/** Events that concern no job, so that the user and tag of a rule do not filter them. */
+const fleetEvents: ReadonlySet<NotificationEvent> = new Set(['disk_low', 'pool_budget']);
 
-/** Returns true if a rule asks for a notification. */
+/** Whether a rule requests a notification. */
 export function matchesRule(rule: Rule, { event, job }: Notification): boolean {
   if (!rule.enabled || !rule.events.includes(event)) return false;
-  if (ofFleet.has(event)) return true;
-  const isUsers = rule.user === null || rule.user === job?.user;
-  const hasTag = rule.tag === null || job?.tags.includes(rule.tag) === true;
-  return isUsers && hasTag;
+  if (fleetEvents.has(event)) return true;
+  const matchesUser = rule.user === null || rule.user === job?.user;
+  const matchesTag = rule.tag === null || job?.tags.includes(rule.tag) === true;
+  return matchesUser && matchesTag;
 }
 
 /** Returns the channels that get a notification, each once. */

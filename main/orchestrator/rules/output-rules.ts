@@ -7,22 +7,23 @@ import type { StoredBytes, LogFacts } from '../ports/index.ts';
 export interface StorageLimits {
   readonly perJob: number;
   readonly inAll: number;
-  /** Number of steps of a job that keep their checkpoints, in addition to the best; 0 keeps all. */
+  /** Number of newest steps of a job whose checkpoints stay, in addition to the best checkpoint; 0 keeps all. */
   readonly keepCheckpoints: number;
 }
 
 /**
- * Time in ms for uploads of an attempt after a completed end if its worker reports no outstanding files, as SimpleTuner's own worker
- * does not. It runs on the steady clock, so neither the server's absence nor a clock jump shortens it.
+ * Time in ms for the last uploads of a completed attempt whose worker reports no outstanding files. SimpleTuner's own
+ * worker never reports them. The steady clock measures this time, so downtime of the server or a clock jump does not
+ * shorten it.
  */
 const lastUploadsMs = 600_000;
-/** A restarted server opens no window for a job that ended longer ago: its upload token may have leaked since. */
+/** A restarted server opens no upload window for a job that ended longer ago: the upload token may have leaked since. */
 const maxAbsenceMs = 7 * 24 * 3_600_000;
 
 export interface UploadState {
   readonly job: Job | null;
   readonly outstanding: Outstanding | null;
-  /** When the attempt's last window opened; null when the next call opens it. */
+  /** When the window for the attempt's last uploads opened; null when the next call opens it. */
   readonly windowOpenedAt: MonoMs | null;
 }
 
@@ -32,8 +33,9 @@ export interface Now {
 }
 
 /**
- * Why an attempt may not upload; null when it may. As with reports, only the newest attempt may, and only while it holds the
- * job. `upload_token_over` may pass, since an attempt that was given up can still complete; `uploads_closed` is final.
+ * Returns why an attempt may not upload; null when it may. Only the newest attempt may upload: while it holds the job, and
+ * for a limited time after it completed the job. `upload_token_over` can be temporary, because an attempt that was given
+ * up can still complete. `uploads_closed` is final.
  */
 export function uploadRefusal(
   { job, outstanding, windowOpenedAt }: UploadState,
@@ -63,14 +65,15 @@ export function uploadRefusal(
   return isOpen ? null : closed(`Job ${job.id} has completed, and its time for last uploads is over`);
 }
 
-/** When the last window of each attempt opened: at its completed end, or with its first call after a restart. */
+/** The windows for last uploads: each opens when its attempt completes, or with the first call after a restart. */
 export interface UploadWindows {
+  /** Returns null if the window of the attempt has not opened. */
   openedAt(attemptId: AttemptId): MonoMs | null;
-  /** Has no effect on a window that has opened before. */
+  /** Has no effect on a window that has already opened. */
   open(attemptId: AttemptId, now: MonoMs): void;
 }
 
-/** Beyond this many, the oldest entry is dropped. */
+/** Maximum number of windows to remember. The oldest is dropped first. */
 const maxWindows = 20_000;
 
 export function createUploadWindows(): UploadWindows {
@@ -88,7 +91,7 @@ export function createUploadWindows(): UploadWindows {
   };
 }
 
-/** Files of one job and its unfinished uploads: each costs rows, and listing them costs time. */
+/** Maximum number of files and unfinished uploads of a job: each takes database rows, and listing them takes time. */
 const maxFiles = 100_000;
 
 /** Returns why an upload of this size may not start; null when it may. */
@@ -111,7 +114,7 @@ export function quotaRefusal(
   return stored.inAll + bytes > limits.inAll ? over('all jobs', limits.inAll) : null;
 }
 
-/** Returns why an upload that has started may not take this many more bytes; null when it may. */
+/** Returns why a running upload may not grow by `more` bytes; null when it may. */
 export function growthRefusal(
   { inAll: limit }: Pick<StorageLimits, 'inAll'>,
   { inAll }: Pick<StoredBytes, 'inAll'>,
@@ -124,12 +127,12 @@ export function growthRefusal(
   ).refusal;
 }
 
-/** Time within which a worker sends the rest of an ended attempt's log: it has nothing else to do with that attempt. */
+/** Time after the end of an attempt for the rest of its log. Each chunk that arrives restarts this time. */
 const lastChunksMs = 120_000;
 
 /**
- * Whether no more of a log is expected: its end has arrived, or the attempt is over and its worker has sent nothing for
- * a while. A lost worker may still return later and send the rest.
+ * Whether a log is probably complete. Either its end has arrived, or the attempt has ended and no chunk arrived for two
+ * minutes. A lost worker may still return later and send the rest.
  */
 export function isLogOver(
   job: Job,
@@ -142,18 +145,16 @@ export function isLogOver(
   return endedAt !== null && now - Math.max(endedAt, facts?.lastAt ?? 0) > lastChunksMs;
 }
 
-/** Returns null while the attempt is live. An attempt that is not stored ended long ago. */
+/** Returns null while the attempt is live, and 0 for an attempt that is no longer stored. */
 function endOfAttempt(job: Job, attempt: Attempt | null): WallMs | null {
   if (attempt === null) return 0;
   return attempt.end?.at ?? ('endedAt' in job ? job.endedAt : null);
 }
 
-/**
- * Control characters are replaced, except tabs, line ends and escapes. Escapes make colours, and viewers decide how to
- * show them.
- */
+/** The character that starts terminal colour codes. Logs keep these codes, so that viewers can show the colours. */
 const escape = '\u001b';
+/** Control characters except tabs, line ends and escapes. */
 const unwanted = new RegExp(`(?![\\t\\n\\r${escape}])\\p{Cc}`, 'gu');
 
-/** Makes any trainer output safe to store: it may contain invalid Unicode and control characters. */
+/** Makes trainer output safe to store: replaces invalid Unicode and most control characters. */
 export const cleanOutput = (text: string): string => text.toWellFormed().replaceAll(unwanted, '\ufffd');

@@ -24,13 +24,13 @@ export interface PoolFacts {
   readonly pool: Pool;
   /** Launches that have not ended. */
   readonly open: readonly Launch[];
-  /** Those whose worker has not been ready for a job yet. */
+  /** Open launches whose worker has not been ready for a job yet. */
   readonly coming: readonly Launch[];
-  /** Those whose worker is ready and has no job. */
+  /** Number of open launches whose worker is ready and has no job. */
   readonly idle: number;
   readonly gpuHoursToday: number;
   readonly isWithinHours: boolean;
-  /** The last list of its engine failed, or there was none yet. */
+  /** Whether the last request for the list of the pool's engine failed, or there was none yet. */
   readonly isUnreachable: boolean;
 }
 
@@ -49,7 +49,7 @@ export type PoolBlocker =
   | { readonly code: 'backoff'; readonly until: WallMs }
   | { readonly code: 'spill_over'; readonly afterMs: number };
 
-/** The expected offer of a worker of the pool, as far as it is known before the worker registers. */
+/** Returns the properties that a worker of the pool is expected to have, before the worker registers. */
 export const offeringOfPool = (
   { settings }: Pool,
   { nodes, gpus = settings.gpus }: { readonly nodes: number; readonly gpus?: number },
@@ -70,7 +70,7 @@ export const offeringOfPool = (
   labels: settings.labels,
 });
 
-/** Open launches of a pool, and those that this plan adds. */
+/** Totals of the open launches of a pool. Planning adds the launches that it orders. */
 export interface Load {
   launches: number;
   waiting: number;
@@ -83,10 +83,10 @@ export const loadOf = ({ open, coming }: PoolFacts): Load => ({
   gpus: open.reduce((sum, { nodes, gpus }) => sum + nodes * gpus, 0),
 });
 
-/** Facts that decide whether a pool may order anything now, whatever its load. */
+/** Facts that decide whether a pool may order any machine now, regardless of its load. */
 export type OrderFacts = Pick<PoolFacts, 'pool' | 'gpuHoursToday' | 'isWithinHours' | 'isUnreachable'>;
 
-/** Returns what keeps the pool from any order now. Checked again right before each order, which may have waited. */
+/** Returns the blockers of all orders. Checked again right before each order is sent, because an order may have waited. */
 export function blockersOfOrders({ pool, ...facts }: OrderFacts, now: WallMs): readonly PoolBlocker[] {
   const { settings, pause, backoff } = pool;
   const blockers: PoolBlocker[] = [];
@@ -100,7 +100,7 @@ export function blockersOfOrders({ pool, ...facts }: OrderFacts, now: WallMs): r
   return blockers;
 }
 
-/** Returns the blockers that apply to every job: those of the pool itself. */
+/** Returns the pool's own blockers, which apply to every job. */
 export function blockersOfPool(
   { pool, ...facts }: PoolFacts,
   load: Load,
@@ -115,7 +115,7 @@ export function blockersOfPool(
   return blockers;
 }
 
-/** Blockers of one kind of machine in the pool. */
+/** Returns the blockers of one kind of machine in the pool. */
 export function blockersOfKind(
   { pool }: PoolFacts,
   { nodes, gpus }: DemandKind,
@@ -132,6 +132,7 @@ export function blockersOfKind(
   return blockers;
 }
 
+/** Returns all blockers of a job in the pool. If the pool's workers do not match the job, returns only that blocker. */
 export function blockersFor(
   facts: PoolFacts,
   job: DemandJob,
@@ -148,6 +149,6 @@ export function blockersFor(
   ];
 }
 
-/** Why the pool orders no machine for this job now; empty when it does. The same function decides in `planDemand`. */
+/** Returns why the pool orders no machine for this job now; empty when it orders one. `planDemand` uses the same rules. */
 export const poolBlockers = (facts: PoolFacts, job: DemandJob, now: WallMs): readonly PoolBlocker[] =>
   blockersFor(facts, job, loadOf(facts), now);

@@ -4,17 +4,18 @@ import type { Launch, Pool } from '../pool-model.ts';
 
 const firstBackoffMs = 30_000;
 const maxBackoffMs = 1_800_000;
-/** Launches in a row that never registered: something between the machines and the orchestrator is broken. */
+/** After this many launches in a row that never registered, the pool is paused: its workers probably cannot connect. */
 const maxNeverJoined = 3;
 
 const defaultNoticeS = 120;
 
-/** Time before its end at which a worker of the pool saves and leaves, in milliseconds. */
+/** Returns how many milliseconds before the end of its machine a worker of the pool saves and leaves. */
 export const noticeMsOf = ({ settings }: Pool): number => (settings.notice_s ?? defaultNoticeS) * 1_000;
 
 /**
- * Spreads retries between half and all of the pause. `share`: 0 to 1. Refusals during the pause answer orders from before it, so
- * they do not extend it.
+ * Returns the pool's backoff after a temporary refusal. The pause doubles with each refusal, up to 30 minutes. `share`: a
+ * random number from 0 to 1 that sets the pause between half and all of that time. Refusals during a pause concern
+ * orders that were sent before it, so they do not extend it.
  */
 export function backoffAfter({ backoff }: Pool, now: WallMs, share: number): Pool['backoff'] {
   if (backoff !== null && backoff.until > now) return backoff;
@@ -23,14 +24,17 @@ export function backoffAfter({ backoff }: Pool, now: WallMs, share: number): Poo
   return { refusals, until: now + Math.round(pauseMs * (0.5 + share / 2)) };
 }
 
-/** Whether a launch has ended without a worker although its machine had started. Launches that were not needed do not count. */
+/**
+ * Whether a launch ended before its worker registered, although its machine had started. Launches that were cancelled,
+ * preempted or not needed do not count.
+ */
 export const isNeverJoined = ({ state, outcome, joinedAt, startedAt }: Launch): boolean =>
   state === 'ended' &&
   joinedAt === null &&
   startedAt !== null &&
   (outcome === 'never_joined' || outcome === 'failed' || outcome === 'timeout');
 
-/** Pauses the pool after too many launches in a row that never registered. */
+/** Counts a launch that never registered. Pauses the pool after too many in a row. */
 export function countNeverJoined(pool: Pool, launch: Launch, now: WallMs): Pool {
   const neverJoined = pool.neverJoined + 1;
   if (neverJoined < maxNeverJoined || pool.pause !== null) return { ...pool, neverJoined };
@@ -41,7 +45,7 @@ export function countNeverJoined(pool: Pool, launch: Launch, now: WallMs): Pool 
   return { ...pool, neverJoined, pause: { reason, by: 'system', since: now } };
 }
 
-/** Remembers a kind of machine that the engine refused for good. */
+/** Remembers a kind of machine that the engine refused permanently. */
 export function markImpossible(pool: Pool, { nodes, gpus }: Launch, message: string, now: WallMs): Pool {
   const others = pool.impossible.filter(each => each.nodes !== nodes || each.gpus !== gpus);
   return { ...pool, impossible: [...others, { nodes, gpus, message, since: now }] };
@@ -65,7 +69,7 @@ function localTime(now: WallMs, timeZone: string): { readonly day: string; reado
   return { day: text.slice(0, 3).toLowerCase(), minutes: minutesOf(text.slice(-5)) };
 }
 
-/** Whether a time lies within the hours. The day is the one on which the hours began. */
+/** Whether a time lies within the hours. Hours that pass midnight belong to the day on which they begin. */
 export function isWithin({ from, to, days: openDays, time_zone: zone }: Hours, now: WallMs): boolean {
   const { day, minutes } = localTime(now, zone);
   const [start, end] = [minutesOf(from), minutesOf(to)];

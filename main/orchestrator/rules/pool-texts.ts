@@ -5,7 +5,7 @@ import { words } from './wait-texts.ts';
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)} s`;
 
-/** Why a pool orders no machine for a job, as a sentence. */
+/** Describes why a pool orders no machine for a job, in a sentence. */
 export function describePoolBlocker(blocker: PoolBlocker, iso: (at: WallMs) => string): string {
   switch (blocker.code) {
     case 'mismatch': {
@@ -48,7 +48,7 @@ const stateWords: { readonly [S in Launch['state']]: string } = {
   ended: 'ended',
 };
 
-/** "Requested from pool gpu (Slurm job 1234): waiting for resources; expected to start at ...". */
+/** Describes a launch, such as "Requested from pool gpu at ... (Slurm job 1234): waiting ...; expected to start at ...". */
 export function describeRequest(pool: Pool, launch: Launch, iso: (at: WallMs) => string): string {
   const { engineId, state, reason, expectedStart, orderedAt, detail } = launch;
   const id = engineId === null ? '' : ` (${engineNames[pool.engine.kind]} ${engineId})`;

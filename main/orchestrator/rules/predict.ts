@@ -2,9 +2,9 @@ import type { Progress } from '../../../protocol/reports.ts';
 
 /** A worker that takes jobs, now or when its current job ends. */
 export interface Taker {
-  /** Estimated time until it takes its next job. */
+  /** Estimated time until the worker takes its next job. */
   readonly freeInMs: number;
-  /** Whether its agent leaves after that job. */
+  /** Whether the worker's agent leaves after that job. */
   readonly takesOne: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Outlook<W extends Taker> {
   readonly job: Need<W>;
   /** The jobs ahead, in dispatch order. */
   readonly ahead: readonly Need<W>[];
-  /** Expected run time of each of these jobs; null if unknown. */
+  /** Expected run time of each job ahead; null if unknown. */
   readonly runMs: number | null;
 }
 
@@ -37,8 +37,8 @@ interface Placement<W> {
 }
 
 /**
- * Simulates dispatch of the jobs ahead: each takes the fitting workers that are available first. Returns when and where
- * this job starts; null if that cannot be predicted.
+ * Simulates dispatch of the jobs ahead: each takes the fitting workers that are available first. Returns the predicted
+ * start and workers of `job`; null if they cannot be predicted.
  */
 export function predictPlacement<W extends Taker>({
   workers,
@@ -58,7 +58,7 @@ export function predictPlacement<W extends Taker>({
   return last === undefined ? null : { inMs: last.freeInMs, workers: taken.map(({ worker }) => worker) };
 }
 
-/** The fitting workers that are available first, the last one at the end. Empty if there will never be enough. */
+/** Returns the fitting workers that are available first, in this order. Empty if there will never be enough. */
 function soonest<W>(slots: readonly Slot<W>[], { fits, count }: Need<W>): readonly Slot<W>[] {
   const first = slots
     .filter(({ freeInMs, worker }) => Number.isFinite(freeInMs) && fits(worker))
@@ -68,8 +68,8 @@ function soonest<W>(slots: readonly Slot<W>[], { fits, count }: Need<W>): readon
 }
 
 /**
- * Remaining time of a trainer: its own estimate, else from its speed, else from the completed share and the time since
- * its start. Null if the progress has none of these.
+ * Returns the remaining time of a trainer in ms. Prefers the trainer's own estimate, then its speed, then the completed
+ * share and the time since the start. Null if the progress has none of these values.
  */
 export function remainingMs(progress: Progress | null, elapsedMs: number | null): number | null {
   if (progress === null) return null;

@@ -20,12 +20,12 @@ export type JobBlocker =
       readonly limit: number;
     };
 
-/** Blockers that are described without other jobs. */
+/** Blockers whose description needs no data about other jobs. */
 export type FixedBlocker = Exclude<JobBlocker, { readonly code: 'after' }>;
 
 /**
- * Blockers of the job itself. A blocked job is not in the queue. Backoff after the loss of a worker applies to that
- * worker only.
+ * Returns the blockers of the job itself. The queue does not contain blocked jobs. Backoff after the loss of a worker is
+ * no blocker, because it applies only to that worker: see `barredWorker`.
  */
 export function blockersOf(
   { approval, unmet, lastCause }: Pick<PendingCandidate, 'approval' | 'unmet' | 'lastCause'>,
@@ -39,14 +39,14 @@ export function blockersOf(
   return blockers;
 }
 
-/** The worker that lost the job and may not get it back yet; null for none. */
+/** Returns the worker that lost the job and may not get it back before `readyAt`; null for none. */
 export const barredWorker = (
   { avoid, lastCause }: Pick<PendingCandidate, 'avoid' | 'lastCause'>,
   readyAt: MonoMs,
   now: MonoMs,
 ): WorkerId | null => (readyAt > now && isWorkerLoss(lastCause) ? avoid : null);
 
-/** Blockers of every job, while this many jobs run. */
+/** Returns the blockers that apply to every job. `running`: the number of all running jobs. */
 export function blockersOfAll(settings: QueueSettings, running: number): readonly JobBlocker[] {
   const { pause, maxRunning: limit } = settings;
   const blockers: JobBlocker[] = [];
@@ -56,7 +56,7 @@ export function blockersOfAll(settings: QueueSettings, running: number): readonl
   return blockers;
 }
 
-/** Blockers of this user's jobs, while this many of them run. */
+/** Returns the blockers of a user's jobs. `running`: the number of running jobs of this user. */
 export function blockersOfUser(
   { maxRunningPerUser: limit }: QueueSettings,
   user: string,
@@ -67,7 +67,7 @@ export function blockersOfUser(
     : [];
 }
 
-/** Maximum number of running jobs of a team; null for no limit. */
+/** Returns the maximum number of running jobs of a team; null for no limit. */
 export function teamLimitOf(
   { maxRunningPerTeam, teamLimits, fairShare }: QueueSettings,
   team: string,
@@ -77,7 +77,7 @@ export function teamLimitOf(
   return limitOfTeam === undefined ? maxRunningPerTeam : limitOfTeam;
 }
 
-/** Blockers of this team's jobs, while this many of them run. Jobs without a team have no limit. */
+/** Returns the blockers of a team's jobs. `running`: the number of its running jobs. Jobs without a team have no limit. */
 export function blockersOfTeam(
   settings: QueueSettings,
   team: string | null,
@@ -89,22 +89,22 @@ export function blockersOfTeam(
     : [];
 }
 
-/** A job is boosted by one named priority each time it has waited this long (docs/internals/semantics.md, section 7). */
+/** Waiting time in ms after which a job gets its next boost, by one named priority (docs/internals/semantics.md, section 7). */
 const boostAfterMs = 3_600_000;
 const boostBy = 10;
 /** The highest level that waiting alone can reach. */
 const maxBoosted = priorities.critical;
-/** Above all priorities. */
+/** Level of jobs at the top of the queue. It is above all priorities. */
 const topLevel = 100;
 
 /**
- * The rank of a new job, and of one whose priority a user has set. It discards earlier boosts and moves. `order` is the number
+ * Returns the rank of a new job, or of a job whose priority a user has set: without boosts and moves. `order`: the number
  * of the submission.
  */
 export const freshRank = (priority: number, order: number, now: WallMs): Rank =>
   startWaiting({ priority, top: 0, turn: order }, now);
 
-/** The rank of a job that starts to wait: it was approved, or its attempt on a worker has ended. */
+/** Returns the rank of a job that starts to wait: it is new, it was approved, or its attempt has ended. */
 export const startWaiting = (
   { priority, top, turn }: Pick<Rank, 'priority' | 'top' | 'turn'>,
   now: WallMs,
@@ -117,10 +117,10 @@ export const startWaiting = (
     boostAt: priority < maxBoosted ? now + boostAfterMs : null,
   });
 
-/** Moves a job before all others. `highest`: the highest `top` among them. */
+/** Returns the rank of a job that moves before all others. `highest`: the highest `top` of the other jobs. */
 export const toTop = (rank: Rank, highest: number): Rank => withLevel({ ...rank, top: highest + 1 });
 
-/** Returns the rank with the next boost if that is due by `now`, otherwise the same object. */
+/** Returns the rank with the next boost if the boost is due, otherwise the same object. */
 export function boosted(rank: Rank, now: WallMs): Rank {
   if (rank.boostAt === null || rank.boostAt > now) return rank;
   const boosts = rank.boosts + 1;

@@ -3,19 +3,19 @@ import type { LiveStatus } from '../../../protocol/job.ts';
 import type { MonoMs, StopOrder } from '../model.ts';
 
 export interface RecoveryTimes {
-  /** An offer is repeated at these times after it was first sent, in milliseconds. */
+  /** Times at which an offer is repeated, in milliseconds after it was first sent. */
   readonly repeatOfferMs: readonly number[];
 }
 
 /** A worker with all of its deadlines. */
 export interface WatchedWorker {
   readonly id: WorkerId;
-  /** Already recorded as offline. */
+  /** Whether the worker is already recorded as offline. */
   readonly gone: boolean;
-  /** When it is offline if it stays silent, and when another worker takes over its job. */
+  /** When the worker is offline if it stays silent, and when another worker takes over its job. */
   readonly offlineAt: MonoMs;
   readonly takeoverAt: MonoMs;
-  /** When it is removed, unless it has an attempt; null for never. */
+  /** When the worker is removed, unless it has an attempt; null for never. */
   readonly removeAt: MonoMs | null;
   readonly attempt: WatchedAttempt | null;
 }
@@ -31,7 +31,7 @@ export interface WatchedAttempt {
 
 export interface WatchedOffer {
   readonly firstSentAt: MonoMs;
-  /** Number of times that it was sent; 0 while it could not be sent. */
+  /** Number of times that the offer was sent; 0 while it could not be sent. */
   readonly sent: number;
   readonly giveUpAt: MonoMs;
 }

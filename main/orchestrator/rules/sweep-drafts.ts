@@ -7,17 +7,17 @@ import type { Configs } from '../ports/index.ts';
 import { bundleOf, type Draft, draftOf } from './drafts.ts';
 import { gridOf, sweepName, withValues } from './sweeps.ts';
 
-/** Maximum length of the configs of a sweep together, because one transaction stores a copy for each job. */
+/** Maximum total length of all configs of a sweep, because one transaction stores a copy for each job. */
 const maxSweepText = 32_000_000;
 
-/** A job of a sweep. `values`: the values that it has instead of those of the others. */
+/** A job of a sweep. `values`: the values that distinguish it from the other jobs of the sweep. */
 export interface SweepPoint {
   readonly request: SubmitRequest;
   readonly bundle: Bundle;
   readonly values: SweepValues;
 }
 
-/** Builds a draft for each job of a sweep. Refused if one of them is. */
+/** Builds a draft for each job of a sweep. Refuses the whole sweep if one of its jobs is invalid. */
 export async function prepareSweep(
   configs: Configs,
   request: SweepRequest,
@@ -36,7 +36,7 @@ export async function prepareSweep(
   return sweepDrafts(points, group);
 }
 
-/** Refuses a sweep whose jobs would fill the database; null if it is small enough. */
+/** Returns a refusal if the jobs of a sweep would take too much space in the database, otherwise null. */
 export function sweepTooLarge(bundle: Bundle, axes: readonly SweepAxis[]): Outcome<never> | null {
   const count = countJobs(axes);
   return count * JSON.stringify(bundle).length > maxSweepText
@@ -44,7 +44,7 @@ export function sweepTooLarge(bundle: Bundle, axes: readonly SweepAxis[]): Outco
     : null;
 }
 
-/** Builds a draft for each point of a grid. Refused if one of them is. */
+/** Builds a draft for each point of a grid. Refuses all points if one of them is invalid. */
 export function sweepDrafts(points: readonly SweepPoint[], group: string): Outcome<readonly Draft[]> {
   const drafts: Draft[] = [];
   for (const { request, bundle, values } of points) {

@@ -12,7 +12,7 @@ export function gridOf(axes: readonly SweepAxis[]): readonly SweepValues[] {
   return grid;
 }
 
-/** Returns the config with these values. Refused if a path leads through a missing part of the config. */
+/** Returns the config with these values. Refuses a path through a missing part of the config. */
 export function withValues(config: TrainerConfig, values: SweepValues): Outcome<TrainerConfig> {
   let changed: TrainerConfig = config;
   for (const [path, value] of Object.entries(values)) {
@@ -40,7 +40,7 @@ export function sweepName(base: string, values: SweepValues): string {
   return `${base.slice(0, room).trim()} ${rest}`.trim();
 }
 
-/** Returns a group for a sweep without one: the config's name and the time of the submission. */
+/** Returns the default group of a sweep: the config's name and the time of the submission. */
 export function sweepGroup(configName: string, iso: string): string {
   const word = configName.replaceAll(/[^\p{L}\p{M}\p{N}._-]+/gu, '-').replace(/^[^\p{L}\p{N}]+/u, '');
   const time = iso.slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');

@@ -13,12 +13,12 @@ interface Template {
   readonly parameters: readonly TemplateParameter[];
 }
 
-/** Maximum length of the files that are written for all jobs together, because each is parsed again for each job. */
+/** Maximum total length of the files that parameters change, over all jobs. Each job parses each of these files again. */
 const maxWrittenText = 1_000_000;
 
 /**
- * Returns the jobs of a sweep from a template. A key that the template asks for varies its value, and any other key varies the
- * value at this path of the config.
+ * Returns the jobs of a sweep over a template. An axis whose key is a parameter of the template varies this parameter. Any
+ * other key is a path in the config. Refuses invalid values, and a sweep that is too large.
  */
 export function templatePoints(
   template: Template,
@@ -52,7 +52,7 @@ export function templatePoints(
   return accept(points);
 }
 
-/** Returns the axis with values of the parameter's type. Refuses a value that the parameter does not allow. */
+/** Returns the axis with values of the parameter's type. Refuses secrets, repeated values, and values that are not allowed. */
 function checkAxis(axis: SweepAxis, asked: readonly TemplateParameter[]): Outcome<SweepAxis> {
   const { key } = axis;
   if (isSecretParameter(axis))
@@ -65,7 +65,7 @@ function checkAxis(axis: SweepAxis, asked: readonly TemplateParameter[]): Outcom
   const values: ParameterValue[] = [];
   for (const given of axis.values) {
     const isEmpty = given === null || String(given).trim() === '';
-    // An empty value would stand for the default, which the sweep can name.
+    // An empty value would mean the default. A sweep must name the default instead.
     const value = isEmpty ? null : readValue(parameter, given);
     if (value?.ok !== true)
       return refuse(
@@ -89,7 +89,7 @@ const askedValues = (
     ),
   );
 
-/** The submission of a template contains its config. */
+/** Returns the bundle in the submission of a template, which always contains its config. */
 const bundleIn = ({ config = {}, dataloader = null, files = {} }: SubmitRequest): Bundle => ({
   config,
   dataloader,

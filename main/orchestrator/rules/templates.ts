@@ -11,8 +11,8 @@ import type { Job, JobPayload } from '../model.ts';
 const maxText = 256_000;
 
 /**
- * Returns the submission of a new template. Refused if it contains a secret, or has no place for a parameter. The values of
- * parameters that ask for a secret are removed.
+ * Returns the submission to store for a new template, without the values of parameters that ask for a secret. Refuses a
+ * submission that still contains a secret, that is too large, or that has no place for a parameter.
  */
 export function checkTemplate(
   givenSubmission: SubmitRequest,
@@ -40,7 +40,7 @@ export function checkTemplate(
     : refuse('config_invalid', `The submission has no value "${missing.key}" to ask for`);
 }
 
-/** Any allowed value, to find out whether the submission has a place for it. */
+/** Returns any allowed value, to find out whether the submission has a place for the parameter. */
 const sampleOf = ({ type, default: value, choices: [choice], min, max }: TemplateParameter) =>
   value ?? choice ?? (type === 'boolean' ? true : type === 'text' ? 'x' : (min ?? max ?? 1));
 
@@ -52,7 +52,7 @@ function withoutValue(submission: SubmitRequest, { document: part, key }: Templa
   return isFields(next) ? { ...submission, dataloader: next } : submission;
 }
 
-/** Returns the submission of a job, or every problem with the values. */
+/** Fills a template with the values of a request. Refuses invalid values, and names up to five problems. */
 export function filledSubmission(
   template: { readonly submission: SubmitRequest; readonly parameters: readonly TemplateParameter[] },
   { idempotency_key: _key, ...request }: TemplateSubmit,
@@ -70,7 +70,7 @@ function textOf({ key, problem, message }: FillProblem, parameters: readonly Tem
   return problem === 'no_place' ? 'the submission has no such value' : problemText(parameter, problem);
 }
 
-/** Returns a submission like that of a job, with its config. Names, tags and notes are those of the job only. */
+/** Returns a submission with the requirements and config of a job, but without its name, tags and notes. */
 export function submissionOfJob({ spec, rank, approval }: Job, payload: JobPayload): SubmitRequest {
   const { requirements, timeoutMs, configName } = spec;
   const base: SubmitRequest = {
@@ -97,7 +97,7 @@ export function submissionOfJob({ spec, rank, approval }: Job, payload: JobPaylo
   return withBundle(base, payload);
 }
 
-/** Returns the submission with its own copy of a config and its files. */
+/** Returns the submission with a copy of the bundle's config, dataloader and files. */
 export const withBundle = (
   submission: SubmitRequest,
   { config, dataloader, files }: Bundle,

@@ -4,7 +4,7 @@ import type { WallMs } from '../model.ts';
 
 const dayMs = 86_400_000;
 
-/** Null for the default. */
+/** A null bound has the default value. */
 interface RequestedRange {
   readonly from: WallMs | null;
   readonly to: WallMs | null;

@@ -4,7 +4,7 @@ import type { RecoveryTimes } from './recovery.ts';
 export interface SteadyTimes {
   /** The interval at which the running process ticks. */
   readonly tickMs: number;
-  /** A tick that is later than this was delayed: by sleep, SIGSTOP or a blocked disk. */
+  /** A tick that is later than this shows that the process was paused: by sleep, SIGSTOP or a blocked disk. */
   readonly lateMs: number;
   /** After a pause longer than this, every worker's grace period restarts. */
   readonly longPauseMs: number;
@@ -14,36 +14,43 @@ export interface SteadyTimes {
 export interface Times extends RecoveryTimes, SteadyTimes {
   /** T: silence after which a worker is offline. */
   readonly offlineAfterMs: number;
-  /** Silence after which another worker takes over its job. */
+  /** Silence after which another worker takes over the job of the silent worker. */
   readonly takeoverMs: number;
-  /** An unacknowledged offer is withdrawn this long after it was first sent. */
+  /** Time from the first sending of an offer until the server withdraws it, if the worker does not acknowledge it. */
   readonly withdrawOfferMs: number;
+  /** Interval of an agent's heartbeats. */
   readonly heartbeatMs: number;
+  /** Time for a trainer to end after it was asked to stop. Then the agent kills it. */
   readonly stopGraceMs: number;
-  /** An agent reconnects a stream that was silent for this long. */
+  /** Silence of a stream after which the agent reconnects it. */
   readonly streamSilenceMs: number;
-  /** More than 15 s on purpose: pings that nobody acknowledges would suspend TCP keepalive. */
+  /**
+   * Interval of pings on a stream. It is longer than 15 s by default, because unacknowledged pings would suspend TCP
+   * keepalive.
+   */
   readonly pingMs: number;
-  /** SimpleTuner's agent drops a job that arrives too early after its report, or after a stop. */
+  /** Cooldowns of SimpleTuner's agent, which drops a job that arrives too early after its final report, or after a stop. */
   readonly settleAfterReportMs: number;
   readonly settleAfterStopMs: number;
+  /** Interval of the regular cleanup. */
   readonly sweepMs: number;
-  /** A second heartbeat without the worker's job counts only if it arrives at least this long after the first. */
+  /** Minimum time between two heartbeats without the worker's job that show that the worker has lost the job. */
   readonly absentMs: number;
-  /** Another machine that uses the same token is refused if the worker was heard within this time. */
+  /** Another machine with the same token is refused if the worker was in contact within this time. */
   readonly incumbentMs: number;
-  /** A worker that never registered counts as connecting for this long. */
+  /** Time for which a worker that never registered counts as connecting. */
   readonly firstContactMs: number;
-  /** An ephemeral worker is removed after this long offline. */
+  /** Time offline after which an ephemeral worker is removed. */
   readonly removalMs: number;
-  /** A quarantined worker gets a trial job after this. */
+  /** Time in quarantine after which a worker gets a trial job. */
   readonly trialMs: number;
-  /** The silence after which agents of protocol 1 are offline, if it is more than T. */
+  /** The silence after which agents of protocol 1 are offline, if it is longer than T. */
   readonly v1SilenceMs: number;
-  /** After this, a user may stop waiting for a worker that does not confirm a stop. */
+  /** Time after which a user may stop waiting for a worker that does not confirm a stop. */
   readonly unconfirmedMs: number;
 }
 
+/** Returns the durations for T in milliseconds. `v1SilenceMs`: 0 to treat agents of protocol 1 like all others. */
 export function timesFrom(offlineAfterMs: number, v1SilenceMs = 0): Times {
   const t = offlineAfterMs;
   return {

@@ -6,14 +6,14 @@ import type { ProgramUpdate, WallMs, Worker } from '../model.ts';
 /** The worker programs that this server distributes. */
 export interface OfferedPrograms {
   readonly version: string;
-  /** Null until they have been read after the start. An order reads them first. */
+  /** Null until the server has read the programs. The first order of an update reads them. */
   readonly programs: readonly { readonly name: UpdateOrder['program']; readonly sha256: string }[] | null;
 }
 
 const offeredFor = (worker: Worker, offered: OfferedPrograms) =>
   offered.programs?.find(({ name }) => name === worker.agent?.program?.name);
 
-/** Why the server cannot update the program of a worker; null when it can. */
+/** Returns why the server cannot update a worker's program; null when it can. */
 export function updateRefusal(worker: Worker, offered: OfferedPrograms): UpdateRefusal | null {
   const { agent, local } = worker;
   if (local) return 'local';
@@ -28,7 +28,7 @@ export function updateRefusal(worker: Worker, offered: OfferedPrograms): UpdateR
   return target === undefined && offered.programs !== null ? 'not_built' : null;
 }
 
-/** Whether the server has another program for the worker that is not older. A rebuilt program can have the same version. */
+/** Whether the server has a newer program for the worker, or a different build of the same version. */
 export function isUpdateAvailable(worker: Worker, offered: OfferedPrograms): boolean {
   const { agent, local } = worker;
   if (local || agent === null || agent.protocol === 1) return false;
@@ -39,7 +39,7 @@ export function isUpdateAvailable(worker: Worker, offered: OfferedPrograms): boo
   return order === 'same' && installed !== null && target !== undefined && target.sha256 !== installed;
 }
 
-/** Whether the worker was told to install its program, and has not finished. */
+/** Whether the worker is installing its program. */
 export const isActive = ({ state }: Pick<ProgramUpdate, 'state'>): boolean =>
   state === 'downloading' || state === 'restarting';
 
@@ -48,18 +48,18 @@ const isAhead = ({ state }: ProgramUpdate): boolean => state === 'queued' || sta
 /** Whether the update has not ended. */
 export const isUnderWay = (update: ProgramUpdate): boolean => isActive(update) || isAhead(update);
 
-/** Whether a worker with this update gets no job. A queued one still does, so that a long queue leaves no rig idle. */
+/** Whether a worker with this update gets no jobs. With a queued update it still does, so that no rig waits idle. */
 export const takesNoJobs = (update: ProgramUpdate | null | undefined): boolean =>
   update !== null && update !== undefined && (update.state === 'waiting' || isActive(update));
 
-/** Time in ms from the start of an update until it counts as failed: a slow download takes 20 minutes. @internal */
+/** Time in ms after which a started update counts as failed. A slow download takes 20 minutes. @internal */
 export const updateLimitMs = 30 * 60_000;
 
 export interface UpdatingWorker {
   readonly id: WorkerId;
   readonly name: string;
   readonly update: ProgramUpdate;
-  /** Whether it has a job. */
+  /** Whether the worker has a job. */
   readonly isBusy: boolean;
   readonly isOffline: boolean;
 }
@@ -69,8 +69,8 @@ export type UpdateAction =
   | { readonly kind: 'fail' | 'stop'; readonly id: WorkerId; readonly reason: string };
 
 /**
- * Plans the next steps of all updates. Each request starts its workers a few at a time, and no further one after a failure.
- * A busy worker takes no further job, so that it becomes idle even when many jobs wait.
+ * Plans the next steps of all updates. Each request updates up to `atOnce` workers at the same time, and stops after the
+ * first failure. A busy worker waits for the end of its job, and takes no other job before its update.
  */
 export function planUpdates(workers: readonly UpdatingWorker[], now: WallMs): readonly UpdateAction[] {
   const requests = Map.groupBy(workers, ({ update }) => update.request);
@@ -90,7 +90,7 @@ function planRequest(workers: readonly UpdatingWorker[], now: WallMs): readonly 
   const active = workers.filter(({ update }) => isActive(update)).length;
   const isReady = ({ update, isBusy }: UpdatingWorker): boolean => update.when === 'now' || !isBusy;
   const [away, present] = [ahead.filter(each => each.isOffline), ahead.filter(each => !each.isOffline)];
-  // A worker that has waited for its job gets no other, so it starts before those that still take jobs.
+  // Workers that waited for their job to end are idle now, so they start before those that still take jobs.
   const ready = present
     .filter(isReady)
     .toSorted((a, b) => Number(b.update.state === 'waiting') - Number(a.update.state === 'waiting'));

@@ -34,7 +34,7 @@ export function describeBlocker(
   }
 }
 
-/** One or two words for a summary line. */
+/** Describes the reason in a few words, for a summary line. */
 export function wordFor(reason: IneligibilityReason): string {
   switch (reason.code) {
     case 'never_registered':
@@ -59,7 +59,7 @@ export function wordFor(reason: IneligibilityReason): string {
 
 type ReasonText = Pick<WorkerReason, 'there' | 'detail'>;
 
-/** The same reason in a sentence, and the value of the worker that causes it. */
+/** Describes the reason in a sentence. `there`: the property of the worker that causes it. */
 export function describeIneligibility(reason: IneligibilityReason): ReasonText {
   switch (reason.code) {
     case 'never_registered':
@@ -95,7 +95,7 @@ export function describeIneligibility(reason: IneligibilityReason): ReasonText {
       };
     case 'gpu_trouble': {
       const details = reason.troubles.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; ');
-      return { there: shortly(reason.troubles), detail: `It has GPU trouble: ${details}` };
+      return { there: describeTroubles(reason.troubles), detail: `It has GPU trouble: ${details}` };
     }
     case 'local_limit':
       return { there: '0', detail: 'The limit of jobs on this machine is 0 (local_job_max_concurrent)' };
@@ -108,18 +108,18 @@ const troubleWords: Readonly<Record<GpuTroubleKind, string>> = {
   held: 'is held by another process',
 };
 
-/** A short text for a summary line, such as "GPU 1 has uncorrectable errors". */
-export const shortly = (troubles: readonly GpuTrouble[]): string =>
+/** Describes GPU troubles for a summary line, such as "GPU 1 has uncorrectable errors". */
+export const describeTroubles = (troubles: readonly GpuTrouble[]): string =>
   troubles.map(({ gpu, kind }) => `GPU ${gpu} ${troubleWords[kind]}`).join(', ');
 
 interface Words {
-  /** For several workers, in the summary line. */
+  /** Describes the mismatch of several workers, in the summary line. */
   readonly heading: (wanted: string, offered: string) => string;
-  /** For one worker. */
+  /** Describes the mismatch of one worker, in a sentence. */
   readonly detail: (wanted: string, offered: string) => string;
-  /** Whether to list what the workers have instead. */
+  /** Whether the summary line lists the values that the workers have. */
   readonly isListed: boolean;
-  /** Known before the worker registers, because the admin sets it. */
+  /** Whether the value is known before the worker registers, because the admin sets it. */
   readonly isSaidByAdmin: boolean;
 }
 

@@ -3,12 +3,12 @@ import type { GpuTrouble, WorkerStatus } from '../../../protocol/worker.ts';
 import { takesNoJobs } from './update-rules.ts';
 import { leavesAfterJob, type MonoMs, type Worker, type JoinToken, type WallMs } from '../model.ts';
 
-/** Facts about a worker that are only in memory. A restart loses them, and workers send them again when they reconnect. */
+/** Facts about a worker that exist only in memory. After a restart, workers send them again when they reconnect. */
 export interface Presence {
-  /** When the worker was last heard; after a restart, the time of the orchestrator's start. */
+  /** When the worker was last in contact. After a restart, the time of the orchestrator's start. */
   readonly contactAt: MonoMs;
   readonly streaming: boolean;
-  /** The worker gets no job before this, because SimpleTuner's agent (v1) drops a job that arrives too early after a report. */
+  /** Time before which the worker gets no job. SimpleTuner's agent (v1) drops a job that arrives too early after a report. */
   readonly settledAt: MonoMs;
 }
 
@@ -16,19 +16,19 @@ export interface Presence {
 export interface WorkerFacts {
   readonly worker: Worker;
   readonly presence: Presence | null;
-  /** The job of its live attempt; null for none. */
+  /** The job of the worker's live attempt; null for none. */
   readonly jobId: JobId | null;
-  /** It has never registered, and may still be connecting. */
+  /** Whether the worker has never registered and may still be connecting. */
   readonly awaited: boolean;
-  /** Silence in milliseconds after which it is offline. */
+  /** Silence in milliseconds after which the worker is offline. */
   readonly offlineAfterMs: number;
   /** When a quarantined worker gets a trial job; null otherwise. */
   readonly trialAt: MonoMs | null;
-  /** Whether the limit of jobs is 0 on this worker, the orchestrator's own machine. */
+  /** Whether this worker is the orchestrator's own machine and its job limit is 0. */
   readonly isAtLocalLimit: boolean;
-  /** Why the rig takes no job for now, in one sentence; null when it does. */
+  /** Why the rig currently takes no jobs, in one sentence; null when it takes jobs. */
   readonly rigClosedReason: string | null;
-  /** The GPU troubles that keep jobs from it, according to the settings. */
+  /** The GPU troubles for which the settings keep jobs from the worker. */
   readonly troubles: readonly GpuTrouble[];
 }
 
@@ -48,11 +48,14 @@ export type IneligibilityReason =
   | { readonly code: 'quarantined'; readonly reason: string }
   | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
 
-/** Whether the reason will pass by itself. */
+/** Whether the reason ends without an action of a user. */
 export const isPassing = ({ code }: Pick<IneligibilityReason, 'code'>): boolean =>
   code === 'busy' || code === 'settling';
 
-/** Returns all reasons, in the order of the rules of docs/internals/semantics.md, section 1. A worker without any can take a job. */
+/**
+ * Returns all reasons, in the order of docs/internals/semantics.md, section 1. The worker can take a job if there is
+ * none.
+ */
 export function ineligibilityReasonsOf(facts: WorkerFacts, now: MonoMs): readonly IneligibilityReason[] {
   const { worker, presence, jobId } = facts;
   const { agent, drain, quarantine } = worker;
@@ -115,27 +118,27 @@ export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
   }
 }
 
-/** The change of a worker's known GPU troubles by a report of its agent. */
+/** Changes to a worker's known GPU troubles after a report of its agent. */
 export interface TroublePlan {
   /** All known troubles after the report, sorted by GPU and kind. */
   readonly troubles: readonly GpuTrouble[];
   readonly started: readonly GpuTrouble[];
   readonly ended: readonly GpuTrouble[];
-  /** Known troubles that this report did not name. They end if the next report does not name them either. */
+  /** Keys of known troubles that this report did not name. They end if the next report does not name them either. */
   readonly doubted: ReadonlySet<string>;
-  /** Whether there is anything to store. A change of the description alone is stored, but causes no event. */
+  /** Whether to store `troubles`. A change of a description alone is stored, but causes no event. */
   readonly changes: boolean;
 }
 
-/** A GPU has at most one trouble of each kind. If another process holds it, only the description changes. */
+/** A GPU has at most one trouble of each kind. If a different process now holds the GPU, only the description changes. */
 const keyOf = ({ gpu, kind }: GpuTrouble): string => `${gpu} ${kind}`;
 
 const byGpu = (a: GpuTrouble, b: GpuTrouble): number => a.gpu - b.gpu || (a.kind < b.kind ? -1 : 1);
 
 /**
- * A trouble starts with the first report that names it, and ends with the second report in a row that does not. So a
- * GPU that disappears and returns repeatedly causes one event. `doubted`: troubles that the previous report did not
- * name.
+ * Compares known troubles with a report. A trouble starts with the first report that names it. It ends with the second
+ * report in a row that does not name it. So a GPU that disappears and returns repeatedly causes only one event. `doubted`:
+ * keys of known troubles that the previous report did not name.
  */
 export function planTroubles(
   before: readonly GpuTrouble[],
@@ -143,8 +146,8 @@ export function planTroubles(
   doubted: ReadonlySet<string>,
 ): TroublePlan {
   const byKey = new Map(reported.map(trouble => [keyOf(trouble), trouble]));
-  const wasKnown = new Set(before.map(keyOf));
-  const started = [...byKey.values()].filter(trouble => !wasKnown.has(keyOf(trouble)));
+  const knownKeys = new Set(before.map(keyOf));
+  const started = [...byKey.values()].filter(trouble => !knownKeys.has(keyOf(trouble)));
   const unnamed = before.filter(trouble => !byKey.has(keyOf(trouble)));
   const ended = unnamed.filter(trouble => doubted.has(keyOf(trouble)));
   const stillDoubted = unnamed.filter(trouble => !doubted.has(keyOf(trouble)));
@@ -162,14 +165,15 @@ export function planTroubles(
 }
 
 /**
- * The result of presenting a join token together with the hash of a worker token. `join`: it is used now. `repeated`:
- * it was used for this same worker token, and the agent may have missed the response.
+ * The result of a request with a join token and the hash of a worker token. `join`: the token is unused and valid.
+ * `repeated`: it was used for the same worker token, and the agent may have missed the response. `used`: it was used
+ * for another worker token.
  */
 export type JoinVerdict = 'join' | 'repeated' | 'used' | 'expired';
 
 /**
- * A repeat changes nothing, and is accepted even after the expiry: an agent that was killed before it got the response
- * may be started again days later, and its token is valid.
+ * Decides whether a join token may be used. A repeat is accepted even after the expiry: if an agent was killed before it got
+ * the response, it may start again days later. Its worker token is already valid.
  */
 export function judgeJoin(joinToken: JoinToken, tokenHash: string, now: WallMs): JoinVerdict {
   if (joinToken.usedFor !== null) return joinToken.usedFor === tokenHash ? 'repeated' : 'used';

@@ -3,18 +3,18 @@ import { columnKeys, valueText } from '../../../protocol/config-values.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { Core } from '../core.ts';
 
-/** Longer configs have no values here: a request can name a hundred of them. */
+/** Maximum number of characters of a config. Longer configs return no values, because a request can name many jobs. */
 const maxLength = 65_536;
 
 export interface ValuesWanted {
   readonly jobs: readonly JobId[];
-  /** Null to list the keys in which the configs differ. */
+  /** The keys to read; null to list the keys in which the configs differ. */
   readonly keys: readonly string[] | null;
   /** Reads only the jobs of this user; null for all. */
   readonly only: string | null;
 }
 
-/** Reads single values of the configs of jobs, for columns of a table. */
+/** Reads single values from the configs of jobs, for columns of a table. */
 export function readConfigValues({ store }: Core, { jobs, keys, only }: ValuesWanted) {
   const configs = new Map<JobId, FlatConfig>();
   for (const id of new Set(jobs)) {

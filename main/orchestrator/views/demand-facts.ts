@@ -27,11 +27,11 @@ export interface DemandFacts {
   readonly now: WallMs;
 }
 
-/** Reads the facts and plans the orders. The loop executes the plan; explanations only show it. */
+/** Reads the facts and plans the orders. The pools loop executes the plan; explanations only show it. */
 export function demandFacts(core: Core, read: Read, contactOf: ContactOf): DemandFacts {
   const now = core.time.now();
   const pools = poolFacts(core, read, contactOf);
-  // The pools cannot launch more than this together, so further jobs with the same requirements change nothing.
+  // All pools together cannot launch more than this, so more jobs with the same requirements do not change the plan.
   const limit = pools.reduce((sum, { pool }) => sum + pool.settings.max_launches, 0);
   const plan = planDemand(demandJobs(core, read, now, limit), pools, allowanceOf(read), now);
   return { pools, plan, now };
@@ -79,8 +79,8 @@ export function maySubmit(
 }
 
 /**
- * Returns true if the launch will provide a worker that can take a job. A launch that waits for its own pool does not count,
- * because that may take long.
+ * Whether the launch is expected to provide an idle worker soon. A launch that its own pool holds back does not count, for
+ * example because its hours are over.
  */
 function isComing(core: Core, read: Read, facts: OrderFacts, launch: Launch, now: WallMs): boolean {
   switch (launch.state) {
@@ -101,7 +101,7 @@ function isComing(core: Core, read: Read, facts: OrderFacts, launch: Launch, now
   }
 }
 
-/** Returns true if the worker of the launch is ready and has no job. */
+/** Whether the worker of the launch is ready and has no job. */
 export function isIdle(core: Core, read: Read, { state, workerId }: Launch): boolean {
   const worker = state === 'joined' ? read.worker(workerId) : null;
   return worker !== null && candidacyOf(core, read, worker).ineligibilityReasons.length === 0;

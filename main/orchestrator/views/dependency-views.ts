@@ -6,8 +6,8 @@ import { troubleWith } from './inputs.ts';
 import { nameOfJob, shownStatus } from './shown-status.ts';
 
 /**
- * The job whose end decides about a parent: itself, or a retry of it. Null when it was deleted. A retry does not count for children that
- * wait for any end.
+ * Returns the job whose end decides whether a child may start. This is the parent, or its newest retry if the parent ended
+ * without completion or was deleted. Null if no such job exists. Retries do not count for children that wait for any end.
  */
 function currentOf(read: Read, { id, root }: Parent, on: AfterOn): Job | null {
   const parent = read.job(id);
@@ -16,7 +16,7 @@ function currentOf(read: Read, { id, root }: Parent, on: AfterOn): Job | null {
   return read.newestRetry(root) ?? parent;
 }
 
-/** The jobs that a job waits for; null for none. */
+/** Returns the view of a job's parents; null for a job without parents. */
 export function parentsView(read: Read, job: Job): JobParents | null {
   if (job.dependencies === null) return null;
   const { on, parents } = job.dependencies;
@@ -38,7 +38,7 @@ export function parentsView(read: Read, job: Job): JobParents | null {
   };
 }
 
-/** Why a job still waits for the files of a parent that has ended as required; null when it does not. */
+/** Returns why a job still waits for the files of a parent that has ended as required; null when it does not. */
 function troubleOf(
   read: Read,
   { dependencies, user, status }: Job,
@@ -50,7 +50,7 @@ function troubleOf(
   return troubleWith(read, { dependencies, parent, user });
 }
 
-/** The parents that a job still waits for, each as the job whose end decides. */
+/** Returns the jobs that a job still waits for. A retry of a failed parent replaces the parent. */
 export const awaitedBy = (
   read: Read,
   job: Job,
@@ -63,14 +63,14 @@ export const awaitedBy = (
 /** Maximum number of children to show. */
 const maxShown = 100;
 
-/** The jobs that named this one as a parent. `onlyUser`: the user whose jobs may be shown; null for all. */
+/** Returns the children of a job. `onlyUser`: shows only jobs of this user; null for all. */
 export function childrenView(
   read: Read,
   { id }: Job,
   onlyUser: string | null,
 ): { readonly children: JobChild[]; readonly children_count: number } {
   const count = read.countChildren(id);
-  // Most jobs have no children, and counting none takes a tenth of the time of listing none.
+  // Most jobs have no children, and a count of 0 is ten times faster than an empty list.
   if (count === 0) return { children: [], children_count: 0 };
   const children = read
     .children(id, maxShown)

@@ -5,13 +5,13 @@ import type { JobPayload, PendingJob } from '../model.ts';
 import type { Read } from '../ports/index.ts';
 import { figuresOf } from '../rules/earlier-figures.ts';
 
-/** GPUs whose memory is read for each run. All GPUs of a training need about the same. */
+/** Number of GPUs whose memory is read for each run. All GPUs of a training need about the same memory. */
 const maxGpus = 2;
-/** Maximum number of runs whose peak is remembered; when full, all are forgotten. */
+/** Maximum number of runs whose memory peak is cached. A full cache is cleared. */
 const maxPeaks = 1_000;
 const isMemory = /^gpu\.\d+\.memory_mb$/;
 
-/** Reads figures of earlier runs. Their peaks are remembered, because ended runs do not change, and forms ask often. */
+/** Creates a reader of figures about earlier runs. Caches memory peaks, because ended runs do not change. */
 export function createEarlierRuns() {
   const peaks = new Map<AttemptId, number | null>();
   const peakOf = (read: Read, attempt: AttemptId): number | null => {
@@ -28,7 +28,7 @@ export function createEarlierRuns() {
     return peak;
   };
   return {
-    /** Returns figures of completed jobs like this one: those of one user, or of all users; null if there are none. */
+    /** Returns figures of similar completed jobs; null if there are none. `user`: only jobs of this user; null for all. */
     figures(
       read: Read,
       { spec }: PendingJob,

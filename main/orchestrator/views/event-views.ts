@@ -8,7 +8,7 @@ import type { Read } from '../ports/index.ts';
 import { createJobViewer } from './job-views.ts';
 import { workerView } from './worker-views.ts';
 
-/** Converts limits and rules to the form of the API. */
+/** Converts the limits and approval rules of the queue to the form of the API. */
 export const limitsOf = (settings: QueueSettings): Concurrency => ({
   max_concurrent: settings.maxRunning,
   user_max_concurrent: settings.maxRunningPerUser,
@@ -33,8 +33,8 @@ export function queueView(core: Core, read: Read): QueueView {
   };
 }
 
-/** Events that do not change the worker's view. They do not contain it, because `job.progress` is frequent. */
-const leavesWorker: ReadonlySet<JobEventType> = new Set([
+/** Job events that do not change the worker's view. They omit that view, because `job.progress` is frequent. */
+const keepsWorkerView: ReadonlySet<JobEventType> = new Set([
   'job.progress',
   'job.late_result',
   'job.outstanding',
@@ -74,7 +74,8 @@ function eventView(core: Core, event: StoredEvent): UiEvent {
   if (event.kind === 'template')
     return { seq, at, kind: 'template', type: event.type, template: event.template };
   const job = read.job(event.jobId);
-  const worker = event.workerId === null || leavesWorker.has(event.type) ? null : read.worker(event.workerId);
+  const worker =
+    event.workerId === null || keepsWorkerView.has(event.type) ? null : read.worker(event.workerId);
   return {
     seq,
     at,
@@ -91,9 +92,8 @@ function eventView(core: Core, event: StoredEvent): UiEvent {
 }
 
 /**
- * Returns a function that creates the view of an event. All current readers share the view, because it does not depend on the
- * reader. An event that is read from the log again is another object, so its view is created again and contains the current
- * state.
+ * Returns a function that creates the view of an event. All current readers share the view. If an event is read from the log
+ * again, it is a new object, and gets a new view with the current state.
  */
 export function createEventViewer(core: Core): (event: StoredEvent) => UiEvent {
   const views = new WeakMap<StoredEvent, UiEvent>();

@@ -25,27 +25,27 @@ import { createJobBlockers, createVerdicts, type Verdict } from './verdicts.ts';
 /** Maximum number of jobs ahead that are evaluated. */
 const maxAhead = 300;
 
-/** Explains why jobs wait at one moment. Its methods share the results of costly evaluations. */
+/** Explains why jobs wait, as of its creation. Its methods share the results of costly evaluations. */
 export interface Explainer {
-  /** Returns the reason in one line, and the same for programs. */
+  /** Returns the most important reason in one line, and in a form for programs. */
   why(job: PendingJob): { readonly reason: string; readonly wait: JobWait };
   /** Returns the full explanation. Also works for a job that is not stored. */
   explain(job: Job): Explanation;
   /** Returns when and where the job is predicted to start; null if that cannot be predicted. */
   predict(job: PendingJob): PredictedStart | null;
-  /** Returns a key that jobs share if they wait for the same reason. Cheap, so that it can be computed for many jobs. */
+  /** Returns a key that is equal for jobs that wait for the same reason. Much cheaper than `why`. */
   reasonKey(job: PendingJob): string;
-  /** Returns the number of workers that meet the requirements, and when enough of them are free next; null if that is unknown. */
+  /** Returns the number of workers that meet the requirements, and the ms until enough of them are free; null if unknown. */
   takersFor(needs: Requirements): { readonly count: number; readonly nextFreeMs: number | null };
-  /** Returns true if no worker that ever registered could take a job with these requirements. */
+  /** Whether too few registered workers meet these requirements, even if all were idle. */
   isUnsatisfiable(needs: Requirements): boolean;
-  /** Returns the workers that could take a job with these requirements if all of them are offline; otherwise an empty list. */
+  /** Returns the workers that meet these requirements if all of them are offline; otherwise empty. */
   offlineTakers(needs: Requirements): readonly Pick<Candidate, 'id' | 'name'>[];
 }
 
 /**
- * Creates an explainer. It reads the same facts with the same functions as dispatch, and changes nothing
- * (docs/internals/semantics.md, section 6).
+ * Creates an explainer. It uses the same facts and functions as dispatch (docs/internals/semantics.md, section 6), and
+ * changes nothing.
  */
 export function createExplainer(core: Core, read: Read): Explainer {
   const now = core.clock.mono();
@@ -73,10 +73,10 @@ export function createExplainer(core: Core, read: Read): Explainer {
         ? parentsReason(core, read, job)
         : { ...describeBlocker(blocker, isoAt), wait: waitOf(blocker, isoAt) },
     );
-    const isUnmanned = job.spec.requirements.target === 'local' && !core.runsLocally();
+    const lacksLocalWorker = job.spec.requirements.target === 'local' && !core.runsLocally();
     const reasons = [
       ...(core.store.acceptsWrites() ? [] : [noStorage]),
-      ...(isUnmanned ? [noLocalWorker] : []),
+      ...(lacksLocalWorker ? [noLocalWorker] : []),
       ...described,
     ];
     if (reasons.length > 0) return reasons.toSorted((a, b) => orderOf(a) - orderOf(b));
@@ -96,20 +96,20 @@ export function createExplainer(core: Core, read: Read): Explainer {
       : { reason: verdict.whyNobody(), wait: verdict.wait() };
   };
 
-  /** Returns the facts that a forecast of the job needs. `depth`: how many jobs wait for each other from the asked one to this one. */
-  const knownAbout = (job: PendingJob, depth = 0) => {
+  /** Returns the facts that a forecast of the job needs. `depth`: number of dependencies between it and the requested job. */
+  const forecastFacts = (job: PendingJob, depth = 0) => {
     const ahead = rivalsOf(job)?.map(({ spec }) => verdictOf(spec.requirements)) ?? null;
     const parentsInMs = parentsIn(job, depth);
     return { job, verdict: judgedFor(job), reasons: reasonsFor(job), parentsInMs, ahead };
   };
 
   const parentsIn = createParentForecast(core, read, (job, depth) =>
-    predictStart(core, read, knownAbout(job, depth)),
+    predictStart(core, read, forecastFacts(job, depth)),
   );
 
   return {
     why: job => summaryOf(job, reasonsFor(job)),
-    predict: job => predictStart(core, read, knownAbout(job)).start,
+    predict: job => predictStart(core, read, forecastFacts(job)).start,
     reasonKey: job =>
       reasonKey(job, blockersFor(job), [barredFor(job), pools.requestFor(job)?.wait.params['pool']]),
     takersFor: needs => takersOf(core, read, verdictOf(needs)),
@@ -117,7 +117,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
     offlineTakers: needs => offlineTakers(verdictOf(needs).judged),
     explain(job) {
       if (job.status !== 'pending') return { ...notWaiting, job_id: job.id, status: job.status };
-      const facts = knownAbout(job);
+      const facts = forecastFacts(job);
       const { verdict, reasons } = facts;
       return {
         job_id: job.id,
@@ -134,7 +134,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
   };
 }
 
-/** The end of a backoff does not count, because it differs for each job. */
+/** Returns a key for the reason why a job waits. Omits the end of a backoff, because it differs for each job. */
 function reasonKey(
   { spec, dependencies }: PendingJob,
   blockers: readonly JobBlocker[],
@@ -162,7 +162,7 @@ const workerLine = (judged: Judged, job: PendingJob): Explanation['workers'][num
   reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
 });
 
-/** A reason for people, and the same for programs. */
+/** A reason, with its form for programs. */
 interface ReasonWithWait extends Omit<WaitReason, 'params'> {
   readonly wait: JobWait;
 }

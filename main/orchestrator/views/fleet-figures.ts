@@ -19,7 +19,7 @@ export interface FleetFigures {
   readonly streams: number;
 }
 
-/** Returns figures about the fleet for monitoring. Reads each worker once. */
+/** Returns figures about the fleet for monitoring. */
 export function fleetFigures(core: Core): FleetFigures {
   const { store } = core;
   const read = withBatchedReads(store);
@@ -58,8 +58,8 @@ function oldestWait({ store, queueTime }: Core): number | null {
 }
 
 /**
- * Time since the last check of the health loop, or since the loop was created. If it is much longer than `maxMs`, the loop has
- * stopped.
+ * `sinceMs`: time since the last check of the health loop, or since its creation. If `sinceMs` is much longer than `maxMs`,
+ * the loop has stopped.
  */
 export interface LoopPace {
   readonly sinceMs: number;

@@ -11,14 +11,14 @@ import { isUnsatisfiable, type Judged } from '../rules/waiting.ts';
 import { isPassing } from '../rules/worker-rules.ts';
 
 /** Inputs for the forecast of a pending job. */
-interface Known {
+interface ForecastFacts {
   readonly job: PendingJob;
   /** The evaluation of each worker, in the same order for every job. */
   readonly verdict: readonly Judged[];
   readonly reasons: readonly Pick<WaitReason, 'code' | 'detail'>[];
-  /** Estimated time until the jobs that it waits for have ended; 0 for none, null if unknown. */
+  /** Estimated time until the job's parents have ended; 0 without parents, null if unknown. */
   readonly parentsInMs: number | null;
-  /** The evaluations for each job ahead; null when there are too many. */
+  /** The evaluations of the workers for each job ahead; null when too many jobs are ahead. */
   readonly ahead: readonly { readonly judged: readonly Judged[]; readonly nodes: number }[] | null;
 }
 
@@ -26,8 +26,9 @@ type Forecast = Pick<Explanation, 'predicted_start' | 'no_prediction'>;
 
 interface KnownTaker extends Taker {
   readonly id: WorkerId;
-  /** Its index in every verdict. */
+  /** The worker's index in every verdict. */
   readonly index: number;
+  /** The source of `freeInMs`: no job, the measured progress of the current job, or the average run time. */
   readonly source: 'idle' | 'measured' | 'usual';
 }
 
@@ -37,14 +38,14 @@ const dayMs = 86_400_000;
 export interface PredictedStart {
   readonly inMs: number;
   readonly basis: string;
-  /** The workers that it would take; more than one for a job on several machines. */
+  /** The workers on which the job would start; more than one for a job on several machines. */
   readonly workers: readonly WorkerId[];
   /** Average run time of the last 24 hours; null if no job ended. */
   readonly runMs: number | null;
 }
 
-/** Estimates when a job will start, from the jobs ahead of it, or says why there is no estimate. */
-export function forecast(core: Core, read: Read, facts: Known): Forecast {
+/** Predicts when a job starts, in the form of the API. */
+export function forecast(core: Core, read: Read, facts: ForecastFacts): Forecast {
   const { start, why } = predictStart(core, read, facts);
   if (start === null) return { predicted_start: null, no_prediction: why };
   const { inMs, basis } = start;
@@ -59,8 +60,8 @@ export type Prediction =
   | { readonly start: PredictedStart; readonly why: null }
   | { readonly start: null; readonly why: string };
 
-/** Estimates when and where a job will start, or says why there is no estimate. */
-export function predictStart(core: Core, read: Read, facts: Known): Prediction {
+/** Predicts when and where a job starts, from the jobs ahead of it. Returns why if there is no prediction. */
+export function predictStart(core: Core, read: Read, facts: ForecastFacts): Prediction {
   const { job, verdict, reasons, parentsInMs, ahead } = facts;
   const isPassed = ({ code }: Pick<WaitReason, 'code'>): boolean =>
     code === 'backoff' || code === 'ahead' || (code === 'after' && parentsInMs !== null);
@@ -71,7 +72,7 @@ export function predictStart(core: Core, read: Read, facts: Known): Prediction {
   if (ahead === null) return unknown('Too many jobs are ahead of it');
   const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
   const backoffMs = Math.max((core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono(), 0);
-  // The backoff blocks the job, not only the worker that lost it. Both times count from now.
+  // Whether the backoff blocks the job on all workers, and not only on the worker that lost it. Times are relative to now.
   const isHeldBack = blockersOf(toCandidate(job), backoffMs, 0).length > 0;
   const takers = verdict
     .flatMap(({ candidate }, index) => takerOf(core, read, candidate, index, runMs) ?? [])
@@ -96,7 +97,7 @@ export function predictStart(core: Core, read: Read, facts: Known): Prediction {
   return { start: { inMs, basis, workers: workers.map(({ id }) => id), runMs }, why: null };
 }
 
-/** Returns the number of workers for the job: one, if a worker has all machines. */
+/** Returns the number of workers that the job needs: one if a worker has all machines. */
 const countFor = (judged: readonly Judged[], nodes: number): number =>
   judged.some(({ candidate, mismatches }) => mismatches.length === 0 && candidate.offering.nodes === nodes)
     ? 1
@@ -112,7 +113,7 @@ function takerOf(
   runMs: number | null,
 ): KnownTaker | null {
   const worker = read.worker(id);
-  // An offline or draining worker may return, but nobody knows when.
+  // It is unknown when an offline or draining worker takes jobs again.
   if (worker === null || !ineligibilityReasons.every(isPassing)) return null;
   const takesOne = leavesAfterJob(worker);
   const busy = ineligibilityReasons.find(({ code }) => code === 'busy');
@@ -121,7 +122,7 @@ function takerOf(
   return left && { id, index, takesOne, ...left };
 }
 
-/** Returns when this many of the workers are free next, by their current jobs alone; null if that is unknown. */
+/** Returns the ms until `nodes` of the workers are free, if no other job takes them; null if unknown. */
 export function nextFreeMs(core: Core, read: Read, takers: readonly Judged[], nodes: number): number | null {
   const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
   const free = takers.flatMap(
@@ -145,7 +146,7 @@ function timeLeft(
   return runMs === null ? null : { freeInMs: Math.max(0, runMs - elapsedMs), source: 'usual' };
 }
 
-/** Estimates when a job ends that is neither pending nor failed; null if unknown. */
+/** Estimates the ms until a running job ends; 0 for a completed job, null for any other job or if unknown. */
 export function endInMs(core: Core, read: Read, job: Job): number | null {
   if (job.status === 'completed') return 0;
   if (!isLive(job)) return null;
@@ -153,7 +154,7 @@ export function endInMs(core: Core, read: Read, job: Job): number | null {
   return timeLeft(core, read, job.id, runMs)?.freeInMs ?? null;
 }
 
-/** Returns the remaining time of a running job by its progress; null if that is unknown. */
+/** Returns the remaining ms of a running job according to its progress; null if unknown. */
 export const measuredLeft = (core: Core, job: LiveJob): number | null =>
   job.status === 'running' ? remainingMs(job.progress, elapsedOf(core, job)) : null;
 

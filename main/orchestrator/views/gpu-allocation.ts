@@ -9,13 +9,13 @@ import { candidacyOf, liveJobAt, settingsOf, statusOf } from '../memory/eligibil
 import type { Load } from '../memory/connection-registry.ts';
 import { withBatchedReads } from '../memory/store-wrappers.ts';
 
-/** The GPUs of a worker that its job uses, by their numbers on that machine. */
+/** The GPUs of a worker by use. `allocated` and `available` are GPU numbers on that machine. */
 interface GpuAllocation {
   readonly worker: Worker;
   readonly jobId: JobId | null;
   readonly total: number;
   readonly allocated: readonly number[];
-  /** GPUs that a new job could use. Empty while the worker is busy: it runs one job at a time. */
+  /** GPUs that a new job could use. Empty while the worker cannot take a job. */
   readonly available: readonly number[];
 }
 
@@ -63,7 +63,7 @@ function rowOf(core: Core, read: Read, worker: Worker): NonNullable<FleetAllocat
   };
 }
 
-/** Older agents report only the figures of all GPUs together, which are those of a single GPU. */
+/** Returns the figures of a GPU. Older agents report only totals, which are used if the worker has a single GPU. */
 const figuresAt = (
   { gpus, gpuUtilization, vramUsedGb }: Load,
   index: number,
@@ -78,7 +78,7 @@ const percentOf = (used: number | null, total: number | null): number | null =>
 const nothing = { jobId: null, total: 0, allocated: [], available: [] } as const;
 
 export function createGpuAllocations(core: Core) {
-  /** All figures are 0 where no worker runs on this machine. */
+  /** Returns the figures of this machine. Without a local worker, it has no GPUs and no running job. */
   const localStats = (read: Read): LocalStats => {
     const worker = read.workers().find(({ local }) => local);
     const { jobId, total, allocated, available } =
@@ -112,14 +112,14 @@ export function createGpuAllocations(core: Core) {
   };
 
   return {
-    /** For SimpleTuner's clients: this machine and the other workers. */
+    /** Returns the figures of this machine and the counts of all other workers, for SimpleTuner's clients. */
     localAndWorkers(): { readonly local: LocalStats; readonly workers: WorkerCounts } {
       const read = withBatchedReads(core.store);
       return { local: localStats(read), workers: workerCounts(read) };
     },
 
-    /** The GPUs of this machine and, where `hasWorkers`, those of all workers. */
-    gpuAllocation(hasWorkers: boolean): FleetAllocation {
+    /** Returns the GPUs of this machine. With `includesWorkers`, also those of all workers. */
+    gpuAllocation(includesWorkers: boolean): FleetAllocation {
       const read = withBatchedReads(core.store);
       const workers = read.workers();
       const here = workers.find(({ local }) => local);
@@ -129,11 +129,11 @@ export function createGpuAllocations(core: Core) {
         available_gpus: [...(local?.available ?? [])],
         running_local_jobs: local === undefined || local.jobId === null ? 0 : 1,
         devices: local === undefined ? [] : devicesOf(local),
-        ...(hasWorkers && { workers: workers.map(worker => rowOf(core, read, worker)) }),
+        ...(includesWorkers && { workers: workers.map(worker => rowOf(core, read, worker)) }),
       };
     },
 
-    /** The GPUs of this machine, as its agent last reported them. */
+    /** Returns the GPUs of this machine, as its agent last reported them. */
     gpusHere(): Pick<SystemStatus, 'gpus' | 'gpu_inventory'> {
       const here = core.store.workers().find(({ local }) => local);
       const capabilities = here?.agent?.capabilities;

@@ -11,8 +11,8 @@ import { nameOfJob } from './shown-status.ts';
 import { judgedCheckpoints } from './checkpoints.ts';
 import { seesAllJobs } from './visibility.ts';
 
-/** A job whose files are wanted, and the user who wants them. */
-interface Asked {
+/** A parent whose files a job takes, and the job's user. */
+interface InputRequest {
   readonly dependencies: Dependencies;
   readonly parent: Parent;
   readonly user: string;
@@ -20,8 +20,11 @@ interface Asked {
 
 type Source = { readonly kind: 'source'; readonly job: Job } | InputTrouble;
 
-/** Whose files count: the newest completed job of the parent's retries, or, for children of any end, the parent itself. */
-function sourceOf(read: Read, { dependencies, parent, user }: Asked): Source {
+/**
+ * Returns the job that provides the files: the newest completed job in the parent's chain of retries. For children that wait
+ * for any end, the parent itself is the fallback.
+ */
+function sourceOf(read: Read, { dependencies, parent, user }: InputRequest): Source {
   const parentJob = read.job(parent.id);
   const completed = read.completedIn(parent.root).flatMap(id => read.job(id) ?? []);
   const all = dependencies.on === 'end' && parentJob !== null ? [...completed, parentJob] : completed;
@@ -37,7 +40,7 @@ function sourceOf(read: Read, { dependencies, parent, user }: Asked): Source {
 /** Maximum number of models of a job to look through. */
 const maxModels = 5_000;
 
-/** Reads the files of a job. Several inputs from one job share the results, which may be large. */
+/** Reads the files of a job. Inputs from the same job share the results, which may be large. */
 function filesOf(read: Read, id: Job['id']): JobFiles {
   let checkpoints: ReturnType<JobFiles['checkpoints']> | null = null;
   let models: ReturnType<JobFiles['models']> | null = null;
@@ -71,11 +74,11 @@ const toInput = (name: string, jobId: Job['id'], { key, step, files }: FoundInpu
   files: files.map(each => ({ key: each.key, bytes: each.bytes, sha256: each.sha256 })),
 });
 
-/** The files of one parent that a job takes, or why it cannot. */
-function inputsFrom(read: Read, asked: Asked): readonly AttemptInput[] | InputTrouble {
-  const inputsOfParent = wantedFrom(asked);
+/** Returns the files that a job takes from one parent, or why it cannot take them. */
+function inputsFrom(read: Read, request: InputRequest): readonly AttemptInput[] | InputTrouble {
+  const inputsOfParent = wantedFrom(request);
   if (inputsOfParent.length === 0) return [];
-  const source = sourceOf(read, asked);
+  const source = sourceOf(read, request);
   if (source.kind !== 'source') return source;
   const files = filesOf(read, source.job.id);
   const inputs: AttemptInput[] = [];
@@ -88,16 +91,16 @@ function inputsFrom(read: Read, asked: Asked): readonly AttemptInput[] | InputTr
   return inputs;
 }
 
-const wantedFrom = ({ dependencies, parent }: Asked): readonly WantedInput[] =>
+const wantedFrom = ({ dependencies, parent }: InputRequest): readonly WantedInput[] =>
   (dependencies.inputs ?? []).filter(({ from }) => from === parent.id);
 
-/** Why a job cannot take its files from a parent that has ended as required; null when it can. */
-export function troubleWith(read: Read, asked: Asked): InputTrouble | null {
-  const inputs = inputsFrom(read, asked);
+/** Returns why a job cannot take its input files from a parent that has ended as required; null when it can. */
+export function troubleWith(read: Read, request: InputRequest): InputTrouble | null {
+  const inputs = inputsFrom(read, request);
   return 'kind' in inputs ? inputs : null;
 }
 
-/** Chooses the files of other jobs for a new attempt. A later attempt gets the files of the one before, while they exist. */
+/** Chooses the input files of a new attempt. It gets the same files as the previous attempt, if they still exist. */
 export function inputsFor(read: Read, job: Job): Outcome<readonly AttemptInput[]> {
   const { dependencies, user } = job;
   if (dependencies?.inputs === undefined) return accept([]);
@@ -124,14 +127,17 @@ function isIntact(read: Read, user: string, { jobId, files }: AttemptInput): boo
   return files.every(({ key, sha256 }) => read.artifact(jobId, key)?.sha256 === sha256);
 }
 
-/** Says in a sentence which parent causes the trouble, and why. */
+/** Describes the trouble with a parent, in a sentence. */
 export function troubleText(read: Read, { id }: Pick<Parent, 'id'>, { text }: InputTrouble): string {
   const job = read.job(id);
   const name = job === null ? id : `${nameOfJob(job)} (${id})`;
   return `Job ${name} ${text}`;
 }
 
-/** The file that the worker of an attempt asks for, by the name of the input and the path in it; null when the attempt has no such file. */
+/**
+ * Returns an input file of an attempt; null when the attempt has no such file. `path`: the name of the input, and the path
+ * in it.
+ */
 export function fileOfInput(
   read: Read,
   { jobId, attemptId }: { readonly jobId: Job['id']; readonly attemptId: string },
@@ -147,7 +153,7 @@ export function fileOfInput(
   return null;
 }
 
-/** The inputs of a job, with what its newest attempt got. */
+/** Returns the inputs of a job, with the files that its newest attempt got. */
 export function inputsView(read: Read, { dependencies, attempt }: Job): JobDetail['inputs'] {
   return (dependencies?.inputs ?? []).map(({ name, from, file }) => {
     const parent = read.job(from);

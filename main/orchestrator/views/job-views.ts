@@ -17,7 +17,7 @@ import { createExplainer } from './explain.ts';
 import { shownStatus } from './shown-status.ts';
 import { isoOrNull } from './worker-views.ts';
 
-/** Returns a function that makes views of jobs. The views share costly results: why a job shape waits, and the queue positions. */
+/** Returns a function that creates views of jobs. The views share costly results: wait reasons and queue positions. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   const explainer = createExplainer(core, read);
   const positionOf = createPositions(read);
@@ -71,7 +71,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
 
 const notWaiting = { reason: null, wait: null };
 
-/** Most jobs run on one worker, and then this reads nothing. */
+/** Returns the workers of the newest attempt besides the first. Reads nothing for a job on one worker. */
 function otherWorkersOf(read: Read, { spec, attempt }: Job): Pick<JobView, 'other_workers'> {
   if (attempt === null || (spec.requirements.nodes ?? 1) === 1) return {};
   const others = read.nodesOf(attempt.id).filter(({ rank }) => rank > 0);
@@ -83,7 +83,7 @@ function otherWorkersOf(read: Read, { spec, attempt }: Job): Pick<JobView, 'othe
   return { other_workers: others.map(toView) };
 }
 
-/** Also works for a deleted worker: the history of its jobs keeps its name. */
+/** Returns the name of a worker, even if the worker was deleted, because the history of its jobs keeps the name. */
 export function workerNameOf(read: Read, id: Worker['id'] | null) {
   if (id === null) return { worker_name: null, worker_deleted: false };
   const worker = read.worker(id);
@@ -92,7 +92,7 @@ export function workerNameOf(read: Read, id: Worker['id'] | null) {
     : { worker_name: worker.name, worker_deleted: false };
 }
 
-/** Adds percent and ETA, computed from the other figures, unless the trainer reported them. */
+/** Computes percent and ETA from the other figures, unless the trainer reported them. */
 function completeProgress(progress: JobProgress, running: boolean): JobProgress {
   const { step, total_steps: total, steps_per_second: speed } = progress;
   if (step === undefined || total === undefined || total === 0) return progress;
@@ -145,10 +145,10 @@ function nodeView(read: Read, attempt: Attempt, node: AttemptNode): NodeView {
   };
 }
 
-/** The GPU numbers of a live job; null for any other. */
+/** Returns the GPU numbers of a live job; null for any other job. */
 export const gpusOf = (job: Job): number[] | null => (isLive(job) ? gpusFor(job.spec) : null);
 
-/** The worker's reply for which a recovering or cancelling job waits; null for any other job. */
+/** Returns what a recovering or cancelling job waits for, and until when; null for any other job. */
 export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
   if (!isLive(job) || (job.status !== 'recovering' && job.status !== 'cancelling')) return null;
   const worker = read.worker(job.attempt.workerId);
@@ -170,18 +170,18 @@ export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
   };
 }
 
-/** Number of jobs to look up one by one. Each lookup counts all jobs ahead, so for more jobs the whole queue is read once. */
+/** Number of single lookups before the whole queue is read once. Each single lookup counts all jobs ahead. */
 const maxSingleLookups = 8;
-/** Maximum number of jobs to read in one query. Jobs further back are looked up one by one. */
+/** Maximum number of jobs to read in one query. Positions after these jobs are looked up one by one. */
 export const maxPositions = 100_000;
 
-/** Returns a function that finds a job's position in the queue, 1 for the next job, as of one moment. @internal */
+/** Returns a function that finds a job's position in the queue; the next job has position 1. @internal */
 export function createPositions(read: Pick<Read, 'position' | 'queuedJobs'>): (job: PendingJob) => number {
-  let asked = 0;
+  let lookups = 0;
   let positions: ReadonlyMap<JobId, number> | null = null;
   return job => {
-    asked += 1;
-    if (asked <= maxSingleLookups) return read.position(job);
+    lookups += 1;
+    if (lookups <= maxSingleLookups) return read.position(job);
     positions ??= new Map(read.queuedJobs(maxPositions).map((id, index) => [id, index + 1]));
     return positions.get(job.id) ?? read.position(job);
   };

@@ -5,7 +5,7 @@ import type { Channel, Delivery, Read, Rule, StoredTarget } from '../ports/index
 const hostOf = (target: StoredTarget): string =>
   target.kind === 'email' ? target.host : (URL.parse(target.url)?.host ?? '');
 
-/** The only view of a channel: it contains no secret. */
+/** Returns the view of a channel, without its secrets. */
 export const channelView = (
   core: Core,
   read: Read,

@@ -9,10 +9,10 @@ import { awaitedBy } from './dependency-views.ts';
 import { endInMs, measuredLeft, type Prediction } from './forecast.ts';
 import { nameOfJob, shownStatus } from './shown-status.ts';
 
-/** Maximum number of jobs that wait for each other in a row for which a start is predicted. */
+/** Maximum length of a chain of dependent jobs for which a start is predicted. */
 const maxChain = 8;
 
-/** Why a job waits for other jobs, for people and for programs. */
+/** Returns why a job waits for other jobs, as a sentence and in a form for programs. */
 export function parentsReason(
   core: Core,
   read: Read,
@@ -29,8 +29,9 @@ export function parentsReason(
 }
 
 /**
- * Returns a function that estimates the time until all jobs have ended that a job waits for: 0 for none, null if unknown. `predict`
- * predicts the start of a job that is this many steps away from the job that was asked for.
+ * Returns a function that estimates the ms until all parents of a job have ended: 0 without parents, null if unknown.
+ * `predict`: predicts the start of a pending parent. `depth`: the number of dependencies between the job and the requested
+ * job.
  */
 export function createParentForecast(
   core: Core,

@@ -9,11 +9,11 @@ import { type DemandFacts, demandFacts, demandJobOf } from './demand-facts.ts';
 
 type PoolLine = Explanation['pools'][number];
 
-/** The actions of the pools for waiting jobs, from the same decisions as their loop. */
+/** Explains what the pools do for pending jobs. Uses the same decisions as the pools loop. */
 export interface PoolLines {
-  /** A line for each pool; empty without pools. */
+  /** Returns a line for each pool; empty without pools. */
   linesOf(job: PendingJob): readonly PoolLine[];
-  /** The machine that was requested for the job, for its one-line reason; null when there is none. */
+  /** Describes the machine that was requested for the job; null when there is none. */
   requestFor(job: PendingJob): { readonly reason: string; readonly wait: JobWait } | null;
 }
 

@@ -25,7 +25,7 @@ export function createQueueFigures(core: Core) {
       return accept({ status, position, pending: core.store.jobCounts().pending });
     },
 
-    /** `only`: count and name only this user's jobs; null for all. Times and GPU-hours are those of the whole queue. */
+    /** Returns figures of the queue. `only`: counts only this user's jobs; null for all. Times and GPU-hours cover all jobs. */
     queueStats(only: string | null) {
       const byStatus: Partial<Record<ShownStatus, number>> = {};
       const byUser = new Map<string, { readonly pending: number; readonly running: number }>();
@@ -34,8 +34,11 @@ export function createQueueFigures(core: Core) {
         byStatus[status] = (byStatus[status] ?? 0) + count;
         if (isFinal(status)) continue;
         const { pending, running } = byUser.get(user) ?? { pending: 0, running: 0 };
-        const waits = isWaiting(status);
-        byUser.set(user, { pending: pending + (waits ? count : 0), running: running + (waits ? 0 : count) });
+        const isPending = isWaiting(status);
+        byUser.set(user, {
+          pending: pending + (isPending ? count : 0),
+          running: running + (isPending ? 0 : count),
+        });
       }
       const now = core.clock.wall();
       const { averageWaitMs, averageRunMs, ...ended } = core.store.jobTimes(now - dayMs);
@@ -50,13 +53,13 @@ export function createQueueFigures(core: Core) {
       };
     },
 
-    /** Pending jobs by the reason why they wait. */
+    /** Returns pending jobs, grouped by the reason why they wait. */
     waiting: (only: string | null) => groupWaiting(core, only),
 
-    /** Pending jobs, the next one first. */
+    /** Returns pending jobs in dispatch order. */
     order: (): readonly JobId[] => core.store.queuedJobs(maxPositions),
 
-    /** Pending and running jobs of this user. */
+    /** Returns the pending and running jobs of this user. */
     jobsOf(user: string) {
       const jobs = core.store.jobs({
         statuses: [],
@@ -78,9 +81,9 @@ export function createQueueFigures(core: Core) {
   };
 }
 
-/** Pending jobs that only these offline workers could take. */
+/** Pending jobs that only offline workers could take. */
 interface WaitingForOffline {
-  /** The oldest of the workers. */
+  /** The first of the offline workers, as an example. */
   readonly worker: { readonly id: WorkerId; readonly name: string };
   readonly workerCount: number;
   readonly firstJob: JobId;
@@ -88,12 +91,12 @@ interface WaitingForOffline {
 }
 
 interface StuckKinds {
-  /** Kinds of jobs that no worker that ever registered could take. */
+  /** Kinds of jobs that no registered worker could take. */
   readonly unsatisfiable: readonly WaitingKind[];
   readonly waitingForOffline: readonly WaitingForOffline[];
 }
 
-/** Kinds of pending jobs that no connected worker could take, even if it were idle. */
+/** Returns the kinds of pending jobs that no connected worker could take, even if all were idle. */
 function stuckKinds(core: Core, only: string | null): StuckKinds {
   const { isUnsatisfiable, offlineTakers } = createExplainer(core, core.store);
   const kinds = core.store.waitingKinds(maxKinds, only);

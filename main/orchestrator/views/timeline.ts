@@ -21,10 +21,10 @@ import { isoOrNull } from './worker-views.ts';
 
 type Timeline = Omit<ValueOf<typeof timelineApi.read>, 'as_of_seq'>;
 type TimelineRange = Omit<TimelineFilter, 'limit'>;
-/** Null for the default of `from` and `to`. */
+/** A null `from` or `to` has the default value. */
 type TimelineRequest = Omit<TimelineRange, 'from' | 'to'> & Parameters<typeof timelineRange>[0];
 
-/** Which worker ran which job within a range of time, and where pending jobs may start. */
+/** Creates the timeline: which worker ran which job in a time range, and where pending jobs are predicted to start. */
 export function createTimeline(core: Core) {
   const predictionsOf = createPredictions(core);
   return ({ from, to, ...request }: TimelineRequest): Outcome<Timeline> => {
@@ -75,7 +75,7 @@ const jobOf = ({ id, name, configName, user, ...job }: TimelineAttempt['job']): 
   user,
 });
 
-/** One bar, or for an attempt on several workers one for each of them. */
+/** Returns the bars of an attempt, one for each of its workers. `only`: returns only the bar of this worker; null for all. */
 function barsOf(
   core: Core,
   { attempt, isShared }: TimelineAttempt,
@@ -114,8 +114,8 @@ function leftMsOf(core: Core, id: Job['id']): number | null {
 }
 
 /**
- * The pending jobs whose start can be predicted in a short time: the first ones of the queue, then those that wait for other jobs, or the
- * job that was asked for.
+ * Returns the pending jobs whose start to predict. `jobId`: only this job. With null, the first jobs of the queue, then jobs
+ * that wait for other jobs, up to `maxPredictions`.
  */
 function predictable({ store }: Core, jobId: JobId | null): readonly PendingJob[] {
   const firstJobs = (): readonly JobId[] => {
@@ -139,12 +139,12 @@ interface Predicted {
 /** Time for which predictions of a large fleet are shared, in ms. */
 const sharedMs = 10_000;
 
-/** Evaluations of a job for a worker, above which predictions are shared. They then take more than a few milliseconds. */
+/** Number of evaluated pairs of a job and a worker above which predictions are shared, because they take several milliseconds. */
 const maxFreshEvaluations = 3_000;
 
 /**
- * Predicts where pending jobs start. Each open panel asks for the first jobs of the queue again and again, so in a large fleet
- * all of them get the same predictions for a while.
+ * Predicts where pending jobs start. Each open panel requests these predictions repeatedly. So in a large fleet, all panels
+ * share them for `sharedMs`.
  */
 function createPredictions(core: Core) {
   let shared: { readonly madeAt: number; readonly predicted: readonly Predicted[] } | null = null;
@@ -170,11 +170,11 @@ function createPredictions(core: Core) {
 
   return (range: TimelineRange): readonly Predicted[] => {
     const now = core.clock.wall();
-    // Nothing starts in the past, and predictions take most of the time of a read.
+    // Skip the costly predictions for a range in the past, because nothing can start there.
     if (range.to <= now) return [];
     const predicted = range.jobId === null ? predictFirst() : predict(predictable(core, range.jobId));
     return predicted.flatMap(({ job, start, at }) => {
-      // A shared prediction may be about a job that has started, or should have by now.
+      // A shared prediction may be outdated: its job has started, or its predicted time is over.
       const startsAt = Math.max(at, now);
       const isPending = core.store.job(job.id)?.status === 'pending';
       const isOwn = range.user === null || job.user === range.user;

@@ -6,17 +6,17 @@ import { gpusFor } from '../model.ts';
 import { addSpan, dayMs, dayOf, sumCosts, toGpuHours, toKwh } from '../rules/energy.ts';
 
 const hourMs = 3_600_000;
-/** For the same days, the figures are computed again after this long, because many ended attempts are read for them. */
+/** Time for which figures are cached, because their computation reads many ended attempts. */
 const keptMs = 30_000;
 
 const round = (value: number): number => Math.round(value * 1_000) / 1_000;
 const roundOrNull = (value: number | null): number | null => (value === null ? null : round(value));
 
-/** Computes what the fleet used, and what single jobs used. */
+/** Computes GPU-hours, energy and cost of the fleet. */
 export function createUsage(core: Core) {
   let last: { readonly key: string; readonly at: number; readonly days: readonly UsageDay[] } | null = null;
   return {
-    /** Returns the figures of the last days, today last. */
+    /** Returns the figures of the last `count` days, today last. */
     usageByDay(count: number): { readonly days: readonly UsageDay[]; readonly currency: string | null } {
       const today = dayOf(core.time.now());
       const electricity = core.electricity();
@@ -50,7 +50,7 @@ function computeDays(core: Core, first: number, last: number): readonly UsageDay
   });
 }
 
-/** Returns the joules of each day, including those that are not stored yet. */
+/** Returns the joules of each day, including energy that is not stored yet. `own`: without workers of pools. */
 function energyByDay({ store, energy }: Core, first: number) {
   const days = new Map<number, { joules: number; own: number }>();
   const add = (day: number, joules: number, ownJoules: number): void => {
@@ -73,7 +73,7 @@ function poolCostsByDay({ store, time }: Core, first: number, last: number): Rea
   return costs;
 }
 
-/** Returns what the attempts of a job used together; null before the first started. */
+/** Returns the total usage of a job's attempts; null before the first attempt starts. */
 export function usageOfJob(core: Core, job: Job, attempts: readonly Attempt[]): JobUsage | null {
   const started = attempts.filter(({ startedAt }) => startedAt !== null);
   if (started.length === 0) return null;

@@ -30,7 +30,7 @@ import {
 /** The evaluation of all workers for jobs with the same requirements. */
 export interface Verdict {
   readonly judged: readonly Judged[];
-  /** Number of workers that the job needs together, unless one has all machines. */
+  /** Number of workers that the job needs, unless one worker has all machines. */
   readonly nodes: number;
   readonly isUnsatisfiable: boolean;
   readonly someFit: boolean;
@@ -38,7 +38,7 @@ export interface Verdict {
   readonly wait: () => JobWait;
 }
 
-/** Evaluates which workers could take a job, once for all jobs with the same requirements. */
+/** Evaluates which workers could take a job. Evaluates once for all jobs with the same requirements. */
 export function createVerdicts(core: Core, read: Read, now: number) {
   const candidates = lazy(() => {
     const all = withBatchedReads(read);
@@ -76,7 +76,7 @@ export function createVerdicts(core: Core, read: Read, now: number) {
   return { verdictOf, barredFor, judgedFor };
 }
 
-/** Returns a function that lists why no worker may take a job. It reads settings and live jobs once. */
+/** Returns a function that returns the blockers of a job. It reads the settings and the live jobs once. */
 export function createJobBlockers(core: Core, read: Read): (job: PendingJob) => readonly JobBlocker[] {
   const settings = lazy(() => settingsOf(read));
   const live = lazy(() => read.liveJobs());

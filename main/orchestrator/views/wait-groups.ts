@@ -19,8 +19,9 @@ export interface WaitGroup {
   readonly jobs: readonly JobId[];
   /** The requirements that all jobs share; null if they differ. */
   readonly needs: Requirements | null;
-  /** Number of workers that meet the requirements. */
+  /** Number of workers that meet the requirements; null if these differ. */
   readonly workers: number | null;
+  /** Milliseconds until enough of these workers are free; null if unknown. */
   readonly nextFreeMs: number | null;
 }
 
@@ -56,7 +57,7 @@ export function groupWaiting(core: Core, only: string | null): WaitGroups {
   };
 }
 
-/** Uses the explanation of the first job for the whole group. */
+/** Creates a group with the explanation of its first job. */
 function toGroup(explainer: Explainer, jobs: readonly PendingJob[]): WaitGroup {
   const [first] = jobs;
   if (first === undefined) throw new Error('a group of jobs is empty');

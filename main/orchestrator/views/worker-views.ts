@@ -26,7 +26,7 @@ export function createWorkerList(core: Core) {
       );
     },
 
-    /** Reads `limit` workers and returns those of them with this status, so that a page may be shorter. */
+    /** Reads `limit` workers, and returns those with this status. So a page may have fewer than `limit` workers. */
     pageOfWorkers(after: WorkerId | null, limit: number, status: WorkerStatus | undefined): WorkerPage {
       const workers = core.store.workersAfter(after, limit);
       const views = workers.map(worker => workerView(core, core.store, worker));
@@ -128,7 +128,7 @@ const ageS = (ms: number): number => Math.round(ms / 100) / 10;
 export const isoOrNull = (core: Core, at: WallMs | null): string | null =>
   at === null ? null : core.clock.iso(at);
 
-/** When the worker's stream broke; null if it is open or the worker is already recorded as offline. */
+/** Returns when the worker's stream broke; null if it is open or the worker is already recorded as offline. */
 function lostStreamOf(core: Core, worker: Worker): string | null {
   const lostAt = worker.gone === null ? core.connections.lostStreamAt(worker.id) : null;
   return lostAt === null ? null : core.clock.iso(core.clock.wall() + lostAt - core.clock.mono());

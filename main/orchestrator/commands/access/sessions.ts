@@ -77,11 +77,13 @@ export function createSessionCalls(core: Core) {
       }),
 
     /**
-     * Removes the sessions of a replaced admin token, which are invalid already, and records that. It reads nothing outside the
-     * transaction, because the store may be closed for a restore. In that case the next start removes the sessions.
+     * Removes the sessions of a replaced admin token from the store, and records their end. These sessions are already
+     * invalid. Reads nothing outside the transaction, because the store may be closed for a restore. In that case the next
+     * start removes the sessions.
      */
     endReplacedAdminSessions: (): void => core.enqueue(tx => removeSessionsOfReplacedToken(core, tx)),
 
+    /** Ends a session because its user signed out. Has no effect if it has already ended. */
     async closeSession(session: Session, by: Actor): Promise<void> {
       await core.store.write(tx => {
         if (!tx.sessions().some(({ id }) => id === session.id)) return;
@@ -123,7 +125,7 @@ async function openSession(
   });
 }
 
-/** Records refused calls and other events of the HTTP server, only in the audit trail. */
+/** Records refused calls and backups in the audit trail. */
 export function createSecurityNotes(core: Core) {
   return {
     /** Records that a call was refused. `details` must not contain secrets. */
@@ -132,7 +134,7 @@ export function createSecurityNotes(core: Core) {
       address: string,
       call: string,
       details: Details,
-      /** Addresses with the same source share a limit on the number of rows. */
+      /** Calls with the same source share a limit on the number of audit rows. */
       source = address,
     ): void {
       if (!core.store.acceptsWrites()) return;
@@ -154,8 +156,8 @@ export function createSecurityNotes(core: Core) {
 }
 
 /**
- * Returns true if the session is valid. Removing an API token also removes its sessions (`removeApiToken`), so only the admin
- * token is compared.
+ * Whether the session is valid. Only a session of the admin token needs a comparison of tokens: the removal of an API token
+ * also removes its sessions (`removeApiToken`).
  */
 const isValid = ({ adminHash }: Core, session: Session, now: number): boolean =>
   now < session.until && (session.adminHash === null || session.adminHash === adminHash());

@@ -5,34 +5,34 @@ import { enqueueCommand } from '../command.ts';
 import type { Actor } from '../../model.ts';
 import type { SettingsFactType } from '../../events.ts';
 
-/** Stores whether the orchestrator's own machine runs jobs, which users can change. */
+/** Holds the setting whether the orchestrator's own machine runs jobs. Users can change it. */
 export interface LocalWorkerSettings {
   runsLocally(): boolean;
   setRunsLocally(runs: boolean): void;
 }
 
-export function createLocalWorkerSettings(atFirst: boolean): LocalWorkerSettings {
-  let runs = atFirst;
+export function createLocalWorkerSettings(initial: boolean): LocalWorkerSettings {
+  let runs = initial;
   return {
     runsLocally: () => runs,
-    setRunsLocally(now) {
-      runs = now;
+    setRunsLocally(next) {
+      runs = next;
     },
   };
 }
 
-/** Stores the kinds of GPU trouble that make a worker ineligible, which users can change. */
+/** Holds the setting which kinds of GPU trouble make a worker ineligible. Users can change it. */
 export interface GpuTroublePolicy {
   holdingBack(): HoldingBack;
   setHoldingBack(kinds: HoldingBack): void;
 }
 
-export function createGpuTroublePolicy(atFirst: HoldingBack = defaultGpuTroubles): GpuTroublePolicy {
-  let kinds = atFirst;
+export function createGpuTroublePolicy(initial: HoldingBack = defaultGpuTroubles): GpuTroublePolicy {
+  let kinds = initial;
   return {
     holdingBack: () => kinds,
-    setHoldingBack(now) {
-      kinds = now;
+    setHoldingBack(next) {
+      kinds = next;
     },
   };
 }
@@ -42,7 +42,7 @@ export interface SettingsFact {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Records all facts in the audit trail. If it rejects, none is recorded. */
+/** Records changes of settings in the audit trail, in one transaction. If the promise rejects, none is recorded. */
 export const noteSettings =
   (core: Core) =>
   (facts: readonly SettingsFact[], by: Actor): Promise<void> =>
@@ -52,7 +52,7 @@ export const noteSettings =
       for (const { type, details } of facts) tx.appendAudit({ at, type, actor: by, target, details });
     });
 
-/** Settings that affect jobs, and that users can change while the orchestrator runs. */
+/** Calls that change settings for jobs while the orchestrator runs. */
 export function createSettingsCalls(
   core: Core,
   localWorkerSettings: LocalWorkerSettings,
@@ -66,7 +66,7 @@ export function createSettingsCalls(
       enqueueCommand(core, () => {});
     },
 
-    /** Sets the kinds of GPU trouble that make a worker ineligible. Evaluates workers with any trouble again. */
+    /** Sets the kinds of GPU trouble that make a worker ineligible, and evaluates workers with GPU trouble again. */
     holdBackFor(kinds: HoldingBack): void {
       gpuTroublePolicy.setHoldingBack(kinds);
       enqueueCommand(core, tx => {

@@ -19,7 +19,7 @@ export interface IssuedApiToken extends TokenView {
   readonly token: string;
 }
 
-/** API tokens of people and scripts. */
+/** Calls about API tokens of users and scripts. */
 export function createTokenCalls(core: Core) {
   const { store, clock } = core;
   /** Last use of each token that this process has written. */
@@ -149,7 +149,7 @@ const viewOf = (core: Core, token: ApiToken): TokenView => ({
   last_used_at: isoOf(core, token.usedAt),
 });
 
-/** Letters of other alphabets, and the Latin letters that look like them. A subset of Unicode's UTS 39, for names of people. */
+/** Letters of other alphabets, with the Latin letters that look like them: a subset of Unicode's UTS 39. */
 const alphabets: readonly (readonly [letters: string, latin: string])[] = [
   ['АВЕКМНОРСТУХЅІЈӀаеорсухѕіјӏԛԝһԁ', 'ABEKMHOPCTYXSlJlaeopcyxsijlqwhd'],
   ['ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναρικυγ', 'ABEZHlKMNOPTYXovapikuy'],
@@ -163,8 +163,8 @@ const lookalikes: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Returns the skeleton of a name. Names with the same skeleton look alike: it ignores invisible characters, wide forms, case and
- * alphabet.
+ * Returns the skeleton of a name. Names that look alike have the same skeleton: it ignores invisible characters, wide forms,
+ * case and alphabet.
  *
  * @internal
  */

@@ -42,7 +42,7 @@ function removeArtifact(core: Core, tx: Tx, id: JobId, key: string): void {
 const notFound = (key: string, id: JobId) =>
   refuse('artifact_not_found', `There is no file ${key} of job ${id}`);
 
-/** Uploads and artifacts of jobs. The bytes themselves are stored elsewhere, by the code for uploads. */
+/** Calls about uploads and artifacts of jobs. The upload code stores the bytes. */
 export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
   ...createUploadCalls(core, limits),
   ...createReading(core),
@@ -53,12 +53,12 @@ export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
 function createUploadCalls(core: Core, limits: StorageLimits) {
   const { store, time } = core;
   return {
-    /** Checked before the request body is read. */
+    /** Checks whether the attempt may upload, before the request body is read. */
     mayUpload: (uploader: Uploader): Outcome<unknown> => jobToUploadTo(core, store, uploader),
 
     /**
-     * Starts an upload. Its announced size counts towards the limit of the job, and `reserved` towards the limit of all jobs. A
-     * resumable upload replaces an earlier one of the attempt with the same key.
+     * Starts an upload. Its announced size counts towards the limit of the job, and `reserved` towards the limit of all
+     * jobs. A resumable upload replaces the attempt's earlier upload with the same key.
      */
     beginUpload: (uploader: Uploader, request: UploadRequest): Promise<Outcome<Upload>> =>
       store.write((tx): Outcome<Upload> => {
@@ -74,7 +74,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
         return accept(upload);
       }),
 
-    /** Reserves storage before more bytes arrive. `was` is the number of bytes reserved so far. */
+    /** Reserves storage before more bytes arrive. `was`: the number of bytes reserved so far. */
     growUpload: (
       uploader: Uploader,
       file: string,
@@ -92,8 +92,8 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
       }),
 
     /**
-     * Sets the number of bytes that an unfinished upload reserves after a request. Returns false when the upload no longer
-     * exists.
+     * Sets the number of bytes that an unfinished upload reserves, after the end of a request. Returns false if the upload
+     * no longer exists.
      */
     settleUpload: (file: string, bytes: number): Promise<boolean> =>
       store.write(tx => tx.reserveUpload(file, bytes)),
@@ -111,8 +111,8 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
       store.artifactWith(id, content)?.file ?? null,
 
     /**
-     * Stores the artifact once all bytes are on disk. Refuses if the attempt has lost the job in the meantime. `shared` is an
-     * intact file with the same content, which the artifact then uses instead of its own copy.
+     * Stores the artifact once all bytes are on disk. Refused if the attempt may no longer upload. `shared`: an intact file
+     * with the same content, which the artifact then uses instead of its own copy.
      */
     finishUpload: (
       uploader: Uploader,
@@ -121,10 +121,10 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
     ): Promise<Outcome<ArtifactView>> =>
       store.write(tx => storeArtifact({ core, tx, limits }, uploader, { file, key, shared }, content)),
 
-    /** Removes an upload, and the bytes that have arrived. */
+    /** Removes an upload and its bytes. */
     dropUpload: (file: string): Promise<void> => store.write(tx => removeUpload(core, tx, file)),
 
-    /** Returns the resumable upload with this key, or null. */
+    /** Returns the attempt's resumable upload with this key; null if there is none. */
     upload: ({ attemptId }: Uploader, key: string): Upload | null => store.upload(attemptId, key),
   };
 }
@@ -167,13 +167,12 @@ function storeArtifact(
     createdAt: core.clock.wall(),
   };
   const artifact = { ...about, ...content, file: isShared ? shared : file };
-  // An earlier artifact with this key may have had a file of its own.
   tx.putArtifact(artifact);
   removeUpload(core, tx, file);
   const by = attempt === null ? ({ type: 'system' } as const) : asWorker(attempt.workerId);
   note(core, tx, 'artifact.stored', id, by, { key, ...content, attempt: about.attempt });
   if (completes(key)) dropExpired(core, tx, id, limits.keepCheckpoints);
-  // Without a report about outstanding files, such as that of a trainer that uploads by itself, any of them may be the last.
+  // Without a report about outstanding files, for example when the trainer itself uploads, any file may be the last one.
   if (job.value.status === 'completed' && tx.outstanding(id)?.state !== 'pending')
     releaseAfterUploads(core, tx, job.value);
   return accept(artifactView(core, artifact));
@@ -188,7 +187,7 @@ function createReading(core: Core) {
       return artifact === null ? notFound(key, id) : accept(artifact);
     },
 
-    /** Returns a file of another job that the attempt takes as its input. `path`: the name of the input, and the path in it. */
+    /** Returns an input file of an attempt, from another job. `path`: the name of the input, and the path in the input. */
     inputOfAttempt(uploader: Pick<Uploader, 'jobId' | 'attemptId'>, path: string): Outcome<Artifact> {
       const file = fileOfInput(store, uploader, path);
       return file === null
@@ -230,7 +229,7 @@ export const artifactView = (core: Core, artifact: Omit<Artifact, 'order'>): Art
   created_at: core.clock.iso(artifact.createdAt),
 });
 
-/** When a checkpoint has become complete, removes the older ones that are not kept. */
+/** Removes the expired checkpoints of a job, after a newer checkpoint is complete. */
 function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
   for (const { name, files, bytes } of expired(judgedCheckpoints(tx, id), keep)) {
     for (const { key } of files) removeArtifact(core, tx, id, key);
@@ -242,7 +241,7 @@ function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
 const maxRowsOfFiles = 1_000;
 
 /**
- * Writes an audit row, but no event. A job may have thousands of sample images, and clients request their list when they need it.
+ * Writes an audit row, but no event. A job may have thousands of files, and clients request the list when they need it.
  */
 function note(
   core: Core,

@@ -6,7 +6,7 @@ import type { JudgedCheckpoint } from '../../rules/checkpoint-rules.ts';
 import { judgedCheckpoints } from '../../views/checkpoints.ts';
 
 export const createCheckpointCalls = (core: Core) => ({
-  /** Sorted from newest to oldest. */
+  /** Lists the checkpoints of a job, newest first. */
   listCheckpoints(id: JobId): Outcome<readonly CheckpointView[]> {
     if (core.store.job(id) === null) return refuse('job_not_found', `There is no job ${id}`);
     return accept(judgedCheckpoints(core.store, id).map(each => viewOf(core, each)));

@@ -13,8 +13,8 @@ export function createConfigCalls(core: Core) {
     });
   return {
     /**
-     * Calls `act`, which changes the config folder. `act` records each change in the audit trail before it makes the change, so
-     * that no change is unrecorded. If the change then fails, a `config.change_failed` row follows.
+     * Runs a change of the config folder. `act` must call `record` before it makes a change, so that no change is
+     * unrecorded. If the change then fails, a `config.change_failed` row follows.
      */
     async changeConfig(
       by: Actor,

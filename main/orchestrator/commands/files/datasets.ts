@@ -11,7 +11,7 @@ import { sizeText } from '../../../../protocol/text.ts';
 /** A validated manifest that will become a version of a dataset. */
 export interface Publication {
   readonly name: string;
-  /** SHA-256 of the manifest. The manifest itself is stored as a content. */
+  /** SHA-256 of the manifest. The manifest is stored as a content, like the files. */
   readonly version: string;
   readonly files: readonly DatasetFile[];
   readonly isPinned: boolean;
@@ -20,14 +20,15 @@ export interface Publication {
 export interface VersionChoice {
   /** If true, includes older versions. Otherwise only the newest version of each dataset. */
   readonly all: boolean;
-  /** Selects the versions that are on the rig of this worker; null for all. */
+  /** Includes only the versions on the rig of this worker; null for all. */
   readonly workerId: WorkerId | null;
   /** Whether the list names the workers that have each version. */
   readonly withWorkers: boolean;
 }
 
-/** The versions to prune. A version that a job uses or that is pinned always stays. */
+/** The versions to prune. Versions that a job uses, and pinned versions, always stay. */
 export type PruneChoice =
+  /** All versions except the newest of each dataset. */
   | { readonly kind: 'older' }
   /** All versions of the named datasets. */
   | { readonly kind: 'names'; readonly names: readonly string[] }
@@ -46,7 +47,7 @@ interface Pruned {
   readonly freedBytes: number;
 }
 
-/** Time in ms for which an older version that no job uses stays, because a job with it may be submitted soon. */
+/** Time in ms for which unused older versions stay, because a job with such a version may be submitted soon. */
 const keptForMs = 24 * 3_600_000;
 
 /** Number of contents that one transaction lists. Other transactions can run in between. */
@@ -54,7 +55,7 @@ const batchSize = 2_000;
 
 const unknownVersion = (id: number) => refuse('dataset_not_found', `There is no dataset version ${id}`);
 
-/** Datasets and their contents. The bytes themselves are stored elsewhere, by the code for uploads. */
+/** Calls about datasets and their contents. The upload code stores the bytes. */
 export const createDatasetCalls = (core: Core, limitBytes: number) => ({
   ...createReading(core, limitBytes),
   ...createPublishing(core),
@@ -68,7 +69,7 @@ interface DatasetList {
   readonly limitBytes: number | null;
 }
 
-/** Returns the filter for a choice; null when the worker does not exist. */
+/** Returns the filter for a choice; null when the chosen worker does not exist. */
 function chosenBy(
   read: Read,
   { all, workerId }: Omit<VersionChoice, 'withWorkers'>,
@@ -83,7 +84,7 @@ function chosenBy(
 /** Maximum number of workers that a list names for each version. */
 const maxNamedWorkers = 20;
 
-/** Returns a function that finds the workers that reported a version on their rig. */
+/** Returns a function that returns the workers with a version on their rig. */
 function createWorkersWith(read: Read): (digest: string) => Pick<DatasetView, 'workers' | 'workers_count'> {
   const namesByDigest = new Map<string, string[]>();
   for (const { name, agent } of read.workers())
@@ -101,7 +102,7 @@ function createWorkersWith(read: Read): (digest: string) => Pick<DatasetView, 'w
 function createReading(core: Core, limitBytes: number) {
   const { store } = core;
   return {
-    /** Sorted from newest to oldest. */
+    /** Lists dataset versions, newest first. */
     datasets(filter: DatasetFilter, choice: VersionChoice): Outcome<DatasetList> {
       const isChosen = chosenBy(store, choice);
       if (isChosen === null) return refuse('worker_not_found', `There is no worker ${choice.workerId}`);
@@ -126,7 +127,7 @@ function createReading(core: Core, limitBytes: number) {
         : accept(content);
     },
 
-    /** Refuses if there is no room for a content of this size, in addition to the stored ones and the uploads in progress. */
+    /** Refuses a content of this size if it exceeds the limit, together with stored contents and uploads in progress. */
     roomForContent(bytes: number, uploadingBytes: number): Outcome<null> {
       const usedBytes = store.contentBytes() + uploadingBytes;
       if (limitBytes === 0 || usedBytes + bytes <= limitBytes) return accept(null);
@@ -146,7 +147,8 @@ function createPublishing(core: Core) {
       store.write(tx => tx.putContent(content, time.latest())),
 
     /**
-     * Creates a version. Returns the newest version of that name instead if it is the same. Every content must be stored already.
+     * Publishes a version of a dataset. If the newest version has the same manifest, returns that version instead. Refused
+     * if a content is not stored.
      */
     async publishDataset(
       { name, version: digest, files, isPinned }: Publication,
@@ -171,6 +173,7 @@ function createPublishing(core: Core) {
         );
       }
       const published = await store.write(tx => {
+        // Another call may have published the same version in the meantime.
         const earlier = sameAsNewest(tx, { owner, name }, digest, isPinned);
         if (earlier !== null) {
           tx.dropDatasetVersion(id);
@@ -186,7 +189,7 @@ function createPublishing(core: Core) {
   };
 }
 
-/** Returns the newest version of a dataset if it has these files; null otherwise. Pins it if `isPinned` is true. */
+/** Returns the newest version of a dataset if it has this digest; null otherwise. Pins it if `isPinned` is true. */
 function sameAsNewest(
   tx: Tx,
   filter: DatasetFilter,
@@ -202,7 +205,7 @@ function sameAsNewest(
 function createKeeping(core: Core) {
   const { store } = core;
   return {
-    /** Pins or unpins a version. `owner` is the only user whose datasets may be changed; null for any user. */
+    /** Pins or unpins a version. `owner`: the owner whose datasets the caller may change; null for all owners. */
     pinDataset: (
       id: number,
       isPinned: boolean,
@@ -219,7 +222,7 @@ function createKeeping(core: Core) {
         return accept(viewOf(core, { ...version, isPinned }));
       }),
 
-    /** Removes versions. Returns them with the freed bytes. A dry run returns the same, but removes nothing. */
+    /** Removes versions, and returns them with the freed bytes. A dry run only returns what it would remove. */
     pruneDatasets: ({ which, isDryRun, owner }: PruneRequest, by: Actor): Promise<Pruned> =>
       store.write(tx => {
         const versions = tx
@@ -230,7 +233,7 @@ function createKeeping(core: Core) {
         return { removed: versions.map(version => viewOf(core, version)), freedBytes };
       }),
 
-    /** Removes the older versions that are not pinned and that no job uses. */
+    /** Removes older versions that are not pinned, that no job uses, and that are older than 24 hours. */
     collectDatasets: (): Promise<void> =>
       store.write(tx => {
         const before = core.time.earliest() - keptForMs;

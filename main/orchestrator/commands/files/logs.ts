@@ -7,7 +7,7 @@ import type { Attempt, Job } from '../../model.ts';
 import type { Log, LogFacts, LogFiles, Tx } from '../../ports/index.ts';
 import { sendsOutputs } from '../../v1-agent.ts';
 
-/** Identifies a log: that of one attempt of a job. */
+/** Identifies the log of one attempt. */
 export interface LogRef {
   readonly jobId: JobId;
   readonly attempt: number;
@@ -15,7 +15,7 @@ export interface LogRef {
   readonly attempts: readonly number[];
 }
 
-/** Logs of trainers: who may send them, and which log a request means. `files` stores the text. */
+/** Calls about logs of trainers. `files` stores the text; null if the server stores no logs. */
 export function createLogCalls(core: Core, files: LogFiles | null) {
   const { store, time } = core;
 
@@ -23,8 +23,8 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
 
   return {
     /**
-     * Stores a part of a log. The worker must have, or have had, the attempt; the state of the job does not matter. A log cannot
-     * do harm, and people need it most after a failure.
+     * Stores a part of a log. Returns the offset up to which the log is stored. Refused unless the worker has or had the
+     * attempt. The state of the job does not matter, because users need logs most after a failure.
      */
     async shipLog(worker: WorkerId, jobId: JobId, chunk: LogChunk): Promise<Outcome<number>> {
       if (store.job(jobId) === null) return unknown(jobId);
@@ -47,17 +47,17 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
       return files.append(jobId, attempt.n, { after, from, to, text: cleanOutput(text), isLast });
     },
 
-    /** Finds the log of attempt `asked`; with null, the newest log. */
-    async findLog(jobId: JobId, asked: number | null): Promise<Outcome<LogRef>> {
+    /** Finds the log of an attempt. `requested`: the number of the attempt; null for the newest log. */
+    async findLog(jobId: JobId, requested: number | null): Promise<Outcome<LogRef>> {
       const job = store.job(jobId);
       if (job === null) return unknown(jobId);
       const attempts = (await files?.attempts(jobId)) ?? [];
-      const attempt = asked ?? attempts.at(-1) ?? null;
+      const attempt = requested ?? attempts.at(-1) ?? null;
       if (attempt !== null && attempts.includes(attempt)) return accept({ jobId, attempt, attempts });
-      return refuseLog(core, store.job(jobId) ?? job, asked);
+      return refuseLog(core, store.job(jobId) ?? job, requested);
     },
 
-    /** Returns true if no more text of this log is expected. */
+    /** Whether a log is probably complete. */
     isLogOver(jobId: JobId, attempt: number, facts: LogFacts): boolean {
       const job = store.job(jobId);
       const storedAttempt = store.attempts(jobId).find(({ n }) => n === attempt) ?? null;
@@ -79,13 +79,16 @@ const ownAttempt = (
 ): Attempt | null =>
   store.attempts(job).find(({ id, workerId }) => id === attempt && workerId === worker) ?? null;
 
-/** Returns a refusal with the reason why there is no log, and whether there will be one. */
-function refuseLog({ store, time }: Core, job: Job, asked: number | null): ReturnType<typeof refuse> {
+/** Returns why there is no log. `log_not_begun` means that the log may still appear. */
+function refuseLog({ store, time }: Core, job: Job, requested: number | null): ReturnType<typeof refuse> {
   const attempts = store.attempts(job.id);
-  const attempt = asked === null ? attempts.at(-1) : attempts.find(({ n }) => n === asked);
+  const attempt = requested === null ? attempts.at(-1) : attempts.find(({ n }) => n === requested);
   if (attempt === undefined) {
-    if (asked !== null)
-      return refuse('log_not_found', `Job ${job.id} has no attempt ${asked}: it has had ${attempts.length}`);
+    if (requested !== null)
+      return refuse(
+        'log_not_found',
+        `Job ${job.id} has no attempt ${requested}: it has had ${attempts.length}`,
+      );
     return 'endedAt' in job
       ? refuse('log_not_found', `Job ${job.id} was never started, so it has no log`)
       : refuse('log_not_begun', `Job ${job.id} has not been started yet: its log begins with its trainer`);

@@ -34,7 +34,7 @@ import { sendsOutputs } from '../../v1-agent.ts';
 import { noteBestLoss } from './best-loss.ts';
 import type { Bucket } from '../../ports/outputs.ts';
 
-/** The curves of one attempt. `offsetMs` is the time from the job's first start to the attempt's. */
+/** The curves of one attempt. `offsetMs`: the time from the start of the first attempt with points to this attempt's start. */
 interface AttemptCurves {
   readonly attempt: Attempt;
   /** RFC 3339, like `endedAt`. */
@@ -50,9 +50,9 @@ export interface JobCurves {
   readonly attempts: readonly AttemptCurves[];
 }
 
-/** Metrics of trainings. They affect no decision: no job, worker or dispatch waits for them. */
+/** Calls about metrics of trainings. Metrics do not affect jobs, workers or dispatch. */
 export const createMetricCalls = (core: Core) => ({
-  /** Stores the points that are not stored yet. Resolves when they are on disk. */
+  /** Stores the points that are not stored yet. Resolves when the points are on disk. */
   async reportMetrics(
     worker: WorkerId,
     jobId: JobId,
@@ -72,7 +72,7 @@ export const createMetricCalls = (core: Core) => ({
     });
   },
 
-  /** Returns the curves of a job without their points. */
+  /** Returns the curves of a job without their points. `attempt`: limits `attempts` to one attempt; null for all. */
   jobCurves(jobId: JobId, attempt: number | null): Outcome<JobCurves> {
     const { store } = core;
     if (store.job(jobId) === null) return refuse('job_not_found', `There is no job ${jobId}`);
@@ -80,7 +80,7 @@ export const createMetricCalls = (core: Core) => ({
       .attempts(jobId)
       .map(each => ({ attempt: each, keys: store.seriesKeys(each.id) }))
       .filter(({ keys }) => keys.length > 0);
-    const start = all[0] === undefined ? 0 : beginOf(all[0].attempt);
+    const start = all[0] === undefined ? 0 : startOf(all[0].attempt);
     return accept({
       latest: store.metricKeys(jobId).flatMap(key => latestOf(store, all, key) ?? []),
       attempts: all
@@ -89,7 +89,7 @@ export const createMetricCalls = (core: Core) => ({
           ...each,
           startedAt: isoOf(core, each.attempt.startedAt),
           endedAt: isoOf(core, each.attempt.end?.at ?? null),
-          offsetMs: Math.max(0, beginOf(each.attempt) - start),
+          offsetMs: Math.max(0, startOf(each.attempt) - start),
         })),
     });
   },
@@ -100,19 +100,19 @@ export const createMetricCalls = (core: Core) => ({
 });
 
 /**
- * Adds points of a job's progress for an agent that does not send metrics. The time of a point is that of the orchestrator's
- * clock. Called in the transaction that stores the progress, which runs at most a few times per second.
+ * Adds a point from a job's progress, if its agent sends no metrics. The orchestrator's clock determines the time of the
+ * point. Called in the transaction that stores the progress, which runs at most a few times per second.
  */
 export function noteProgressPoint(core: Core, tx: Tx, job: LiveJob, progress: Progress): void {
   const { attempt } = job;
   if (sendsOutputs(tx.worker(attempt.workerId))) return;
   const run = runOf(tx, job.id, attempt.id);
-  const point = pointOf(progress, run, core.queueTime() - beginOf(attempt));
+  const point = pointOf(progress, run, core.queueTime() - startOf(attempt));
   if (point !== null) addPoints(core, tx, run, [point]);
 }
 
 const isoOf = ({ clock }: Core, at: number | null): string | null => (at === null ? null : clock.iso(at));
-const beginOf = ({ startedAt, offeredAt }: Attempt): number => startedAt ?? offeredAt;
+const startOf = ({ startedAt, offeredAt }: Attempt): number => startedAt ?? offeredAt;
 
 function refusalOf(read: Read, worker: WorkerId, jobId: JobId, attemptId: AttemptId) {
   const job = read.job(jobId);
@@ -131,25 +131,25 @@ const replyOf = ({ next, lastStep, lastMs }: MetricRun): MetricsReply => ({
 });
 
 function addPoints(core: Core, tx: Tx, run: MetricRun, points: readonly MetricPoint[]): MetricRun {
-  const fresh = newPoints(points, run.next);
-  const samples = samplesByKey(fresh, run.lastMs);
+  const added = newPoints(points, run.next);
+  const samples = samplesByKey(added, run.lastMs);
   const knownKeys = new Set(tx.metricKeys(run.jobId));
   if (hasNanLoss(samples)) noteNanLoss(core, tx, run);
   let halved = 0;
-  for (const [key, added] of samples) {
+  for (const [key, values] of samples) {
     // Values of new keys beyond the limit are dropped. Known keys continue.
     if (!knownKeys.has(key) && knownKeys.size >= metricBounds.keysOfJob) continue;
     knownKeys.add(key);
-    if (addToSeries(tx, run, key, added, halved < halvedAtOnce)) halved += 1;
+    if (addToSeries(tx, run, key, values, halved < maxHalved)) halved += 1;
   }
-  const next = runAfter(run, fresh);
+  const next = runAfter(run, added);
   tx.putMetricRun(next);
   if (isBestLossDue(samples.keys(), run.next, next.next) || hasEnded(tx, run))
     noteBestLoss(core, tx, run.jobId);
   return next;
 }
 
-/** Whether these may be the last points of the job, so that no later ones correct its best loss. */
+/** Whether the job has ended. Then these may be the last points, so the best loss must be computed now. */
 function hasEnded(tx: Tx, { jobId }: MetricRun): boolean {
   const job = tx.job(jobId);
   return job !== null && !isLive(job);
@@ -165,7 +165,7 @@ function runAfter(run: MetricRun, added: readonly MetricPoint[]): MetricRun {
   return { ...run, next, lastStep, lastMs };
 }
 
-/** Notifies the channels once for each attempt. */
+/** Notifies the channels about a loss that is not a number, once for each attempt. */
 function noteNanLoss(core: Core, tx: Tx, { jobId, attemptId }: MetricRun): void {
   const job = tx.job(jobId);
   if (job === null) return;
@@ -175,10 +175,10 @@ function noteNanLoss(core: Core, tx: Tx, { jobId, attemptId }: MetricRun): void 
 
 const emptyTail: SeriesTail = { page: 0, buckets: [], width: 1 };
 
-/** Maximum number of full curves that one call halves. Halving rewrites the whole curve, and other commands must not wait long. */
-const halvedAtOnce = 2;
+/** Maximum number of full curves that one call halves. Halving rewrites a whole curve, and other commands wait for it. */
+const maxHalved = 2;
 
-/** Adds values to a curve. Returns true if the curve was halved. A full curve that may not be halved now grows up to a limit. */
+/** Adds values to a curve. Returns whether the curve was halved. If `mayHalve` is false, a full curve can still grow a little. */
 function addToSeries(
   tx: Tx,
   run: MetricRun,

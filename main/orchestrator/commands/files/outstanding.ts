@@ -7,14 +7,14 @@ import { releaseAfterUploads } from '../jobs/dependencies.ts';
 import type { Read, Tx } from '../../ports/index.ts';
 import { uploadRefusal } from '../../rules/output-rules.ts';
 
-/** Removes the unfinished uploads of the job, or only those of one attempt, so that they no longer count towards any limit. */
+/** Removes the unfinished uploads of a job, so that they no longer count towards limits. `attempt`: null for all attempts. */
 export function releaseUploads(core: Core, tx: Tx, id: JobId, attempt: AttemptId | null = null): void {
   if (tx.removeUploadsOf(id, attempt) > 0) tx.afterCommit(core.onFilesDropped);
 }
 
 /**
- * Removes the uploads that can no longer be finished, because a newer attempt has the job, or the job failed or was cancelled. A
- * completed job keeps its uploads, because its last files may still arrive.
+ * Removes the unfinished uploads of a job after a new attempt started, and after the job failed or was cancelled. A completed
+ * job keeps its uploads, because its last files may still arrive.
  */
 export function releaseWithAttempt(core: Core, tx: Tx, job: Job): void {
   if (job.status === 'dispatched' || job.status === 'failed' || job.status === 'cancelled')
@@ -38,7 +38,7 @@ interface Report {
 
 type Reads = Pick<Read, 'job' | 'outstanding'>;
 
-/** Returns the reason why the attempt may not upload now; null when it may. The generation of its token is not checked. */
+/** Returns why the attempt may not upload now; null when it may. Does not check the generation of its upload token. */
 export function findUploadRefusal(
   core: Core,
   read: Reads,
@@ -52,8 +52,8 @@ export function findUploadRefusal(
 }
 
 /**
- * Returns the job if the attempt may upload to it now. If the job has completed, the first call opens the limited time in which
- * its last files may still arrive.
+ * Returns the job if the attempt may upload to it now. If the job has completed, the first call starts the limited time for
+ * its last uploads.
  */
 export function jobToUploadTo(
   core: Core,
@@ -76,8 +76,8 @@ export function jobToUploadTo(
 }
 
 /**
- * Called in the transaction that completes a job. Opens the limited time in which the job's last files may still arrive, and
- * records whether the worker still has files to upload.
+ * Called in the transaction that completes a job. Starts the limited time for its last uploads. `isPending`: whether the
+ * worker still has files to upload.
  */
 export function noteCompleted(core: Core, tx: Tx, job: Job, isPending: boolean): void {
   const { attempt } = job;
@@ -89,7 +89,7 @@ export function noteCompleted(core: Core, tx: Tx, job: Job, isPending: boolean):
   tx.setOutstanding({ jobId: job.id, attemptId, ...unknown, since: core.clock.wall(), state: 'pending' });
 }
 
-/** Returns the generation for upload tokens that are issued now. */
+/** Returns the generation for new upload tokens: the old one while the old worker token is still valid. */
 export function generationOf(read: Pick<Read, 'uploadGenerations'>, worker: WorkerId): number {
   const { current = 0, old = null } = read.uploadGenerations(worker) ?? {};
   return old ?? current;
@@ -97,9 +97,9 @@ export function generationOf(read: Pick<Read, 'uploadGenerations'>, worker: Work
 
 export const createOutstandingCalls = (core: Core) => ({
   /**
-   * Returns a valid upload token in exchange for an older one of the same attempt, if the attempt is this worker's. While the old
-   * worker token is valid, the new upload token expires together with it: a caller with the old worker token must not get a token
-   * that is valid for longer.
+   * Exchanges an older upload token for a valid one of the same attempt, which must belong to this worker. While the old
+   * worker token is still valid, the new upload token expires together with it. Otherwise, a caller with the old worker
+   * token could get an upload token that stays valid.
    */
   renewUploadToken(worker: WorkerId, uploader: Uploader | null): Outcome<{ readonly upload_token: string }> {
     const { store, uploadTokenOf } = core;
@@ -119,7 +119,7 @@ export const createOutstandingCalls = (core: Core) => ({
     });
   },
 
-  /** Stores the report. A report of 0 files ends the uploads of the attempt. */
+  /** Stores a report about outstanding files. A report of 0 files ends the uploads of the attempt. */
   reportOutstanding: (uploader: Uploader, report: Report): Promise<Outcome<unknown>> =>
     core.store.write((tx): Outcome<unknown> => {
       const uploadable = jobToUploadTo(core, tx, uploader);
@@ -142,6 +142,7 @@ export const createOutstandingCalls = (core: Core) => ({
       return accept(true);
     }),
 
+  /** Stops waiting for the outstanding files of a completed job. */
   giveUpOutstanding: (id: JobId, by: Actor): Promise<Outcome<JobId>> =>
     core.store.write((tx): Outcome<JobId> => {
       const job = tx.job(id);
@@ -157,7 +158,7 @@ export const createOutstandingCalls = (core: Core) => ({
     }),
 });
 
-/** No further file of the job arrives. */
+/** Called when no further file of a completed job will arrive. */
 function closeUploads(core: Core, tx: Tx, job: EndedJob): void {
   releaseUploads(core, tx, job.id);
   releaseAfterUploads(core, tx, job);
@@ -176,6 +177,7 @@ function noteClosed(
   tx.afterCommit(() => core.log.info(type, { job_id: id }));
 }
 
+/** Returns a completed job's outstanding uploads; null when there are none. */
 export function outstandingView(core: Core, read: Read, job: Job): JobDetail['outstanding'] {
   const outstanding = job.status === 'completed' ? read.outstanding(job.id) : null;
   if (outstanding?.state !== 'pending') return null;

@@ -25,11 +25,11 @@ export interface SamplePage {
   readonly next: number | null;
 }
 
-/** Maximum number of files that one call examines. It limits the time of a call whose filter matches few files. */
+/** Maximum number of files that one call examines. It limits the duration of calls whose filter matches few files. */
 const maxExamined = 5_000;
 const batchSize = 500;
 
-/** Reads the samples of all jobs. The steps come from the names of the files, so only the filter for jobs uses an index. */
+/** Lists samples, newest first. A page can have fewer samples than `limit`, because filters for users and steps use no index. */
 export const createSampleCalls = (core: Core) => ({
   listSamples(filter: SampleFilter): SamplePage {
     const jobs = [...new Set(filter.jobs)];

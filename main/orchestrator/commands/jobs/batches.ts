@@ -22,17 +22,17 @@ export interface Entry {
 }
 
 /** The jobs of one submission, in order. */
-export interface Entered {
+export interface SubmittedJobs {
   readonly ids: readonly JobId[];
-  /** The idempotency key was used before, so nothing was submitted. */
+  /** Whether the idempotency key was used before, so that nothing was submitted. */
   readonly isRepeat: boolean;
 }
 
-/** Names the job of a batch that was refused, as errors about its fields do. */
+/** Adds the index of the refused job to a refusal, in the same form as validation errors: `jobs.3: ...`. */
 export type NameRefused = <T>(outcome: Outcome<T>, index: number) => Outcome<T>;
 
-/** Submits all jobs in one transaction, or none. The idempotency key stands for all of them. */
-export async function enterJobs(
+/** Submits all jobs in one transaction, or none. The idempotency key refers to all of them. */
+export async function submitJobs(
   core: Core,
   entries: readonly Entry[],
   {
@@ -40,8 +40,8 @@ export async function enterJobs(
     idempotency,
     nameRefused,
   }: { by: Actor; idempotency: IdempotencyKey | null; nameRefused: NameRefused },
-): Promise<Outcome<Entered>> {
-  return command(core, (tx): Outcome<Entered> => {
+): Promise<Outcome<SubmittedJobs>> {
+  return command(core, (tx): Outcome<SubmittedJobs> => {
     const earlier = earlierJobs(core, tx, by, idempotency);
     if (earlier !== null) return earlier.ok ? accept({ ids: earlier.value, isRepeat: true }) : earlier;
     const bound: BoundDraft[] = [];
@@ -57,7 +57,7 @@ export async function enterJobs(
   });
 }
 
-/** Returns the dependencies of a job. Refuses one whose data or parents do not exist. */
+/** Returns the dependencies of a job. Refuses a job whose data or parents do not exist. */
 export function bindingsOf(
   read: Read,
   { request, draft }: Entry,
@@ -67,7 +67,7 @@ export function bindingsOf(
   return data.ok ? dependenciesFor(read, request, draft.spec.requirements.trainer, by) : data;
 }
 
-/** Warnings about the configs of the jobs, each of them once. */
+/** Returns the warnings about the configs of the jobs, without duplicates. */
 export function warningsOf(core: Core, drafts: readonly Draft[]): readonly JobWarning[] {
   const warnings = new Map<string, JobWarning>();
   for (const { spec, payload } of drafts)
@@ -76,6 +76,7 @@ export function warningsOf(core: Core, drafts: readonly Draft[]): readonly JobWa
   return [...warnings.values()];
 }
 
+/** The result of the submission of a batch. */
 export interface Batch {
   /** `id`: null in a dry run. */
   readonly jobs: readonly (Pick<JobAbout, 'name'> & {
@@ -89,7 +90,7 @@ export interface Batch {
 const refusedAt: NameRefused = (outcome, index) =>
   outcome.ok ? outcome : refuse(outcome.refusal.code, `jobs.${index}: ${outcome.refusal.detail}`);
 
-/** Maximum length of the named configs of a batch together, because one transaction stores a copy for each job. */
+/** Maximum total length of the named configs of a batch, because one transaction stores a copy for each job. */
 const maxCopiedText = 32_000_000;
 
 /** Submissions of several different jobs in one call. */
@@ -125,7 +126,7 @@ export function createBatches(core: Core, configs: Configs) {
   });
 
   return {
-    /** Submits all jobs in one transaction, or none. The idempotency key stands for all of them. */
+    /** Submits all jobs in one transaction, or none. The idempotency key refers to all of them. */
     async batch(
       request: BatchRequest,
       by: Actor,
@@ -136,9 +137,9 @@ export function createBatches(core: Core, configs: Configs) {
       if (earlier !== null) return earlier.ok ? repeated(core, earlier.value) : earlier;
       const entries = await entriesFor(request, by);
       if (!entries.ok) return entries;
-      const entered = await enterJobs(core, entries.value, { by, idempotency, nameRefused: refusedAt });
-      if (!entered.ok) return entered;
-      const { ids, isRepeat } = entered.value;
+      const submitted = await submitJobs(core, entries.value, { by, idempotency, nameRefused: refusedAt });
+      if (!submitted.ok) return submitted;
+      const { ids, isRepeat } = submitted.value;
       return isRepeat ? repeated(core, ids) : accept(batchOf(entries.value, ids));
     },
 
@@ -166,7 +167,7 @@ function repeated(core: Core, ids: readonly JobId[]): Outcome<Batch> {
   return accept({ jobs: shown, warnings: [], isRepeat: true });
 }
 
-/** Reads each named config once. `copied`: total length of the configs that were asked for. */
+/** Loads each named config once. `copied`: total length of the loaded configs, counted once per job. */
 function loadingOnce(configs: Configs) {
   const loaded = new Map<string, Loaded>();
   let total = 0;

@@ -23,8 +23,8 @@ import { startWaiting } from '../../rules/queue-rules.ts';
 type AfterRequest = Pick<SubmitRequest, 'after' | 'after_on' | 'inputs'>;
 
 /**
- * The dependencies of a new job with this trainer; undefined for a sample training. Its parents already exist, so none of them
- * can wait for it: cycles are impossible.
+ * Returns the dependencies of a new job; null without parents and inputs. `trainer`: undefined for a fleet test. Cycles
+ * are impossible, because all parents already exist.
  */
 export function dependenciesFor(
   read: Read,
@@ -54,7 +54,10 @@ const takesState = (file: string): boolean => {
   return input?.kind === 'checkpoint' && input.continues === true;
 };
 
-/** Returns why this trainer cannot continue from the parent's checkpoints; null if both have the same trainer, or one is unknown. */
+/**
+ * Returns why a trainer cannot continue from a parent's checkpoints. Null if the parent has the same trainer, or if one of
+ * the two trainers is unknown.
+ */
 function otherTrainer({ id, spec }: Job, name: string | undefined): string | null {
   const theirs = trainerNamed(spec.requirements.trainer ?? '');
   const own = trainerNamed(name ?? '');
@@ -63,7 +66,7 @@ function otherTrainer({ id, spec }: Job, name: string | undefined): string | nul
   return `${own.title} cannot continue from a checkpoint of ${theirs.title}, which job ${id} uses: take only its weights, with "checkpoint" instead of "state"`;
 }
 
-/** Refuses a job whose parents have ended without the files that it takes. If files are still being uploaded, the job waits for them. */
+/** Refuses a job if an ended parent lacks its input files. If the parent is still uploading them, the job waits. */
 function checkInputs(read: Read, dependencies: Dependencies, user: string): Outcome<Dependencies> {
   const parents: Parent[] = [];
   for (const parent of dependencies.parents) {
@@ -77,7 +80,7 @@ function checkInputs(read: Read, dependencies: Dependencies, user: string): Outc
 const hasEnded = (read: Read, job: Job, on: AfterOn): boolean =>
   on === 'end' ? 'endedAt' in job : job.status === 'completed' || read.hasCompleted(rootOf(job));
 
-/** The dependencies of a retry: it waits again for the parents that the job had still waited for. */
+/** Returns the dependencies of a retry: it waits for the parents for which the original job was still waiting. */
 export function dependenciesAgain(
   read: Read,
   { id, dependencies }: Pick<Job, 'id' | 'dependencies'>,
@@ -98,7 +101,10 @@ export function dependenciesAgain(
 /** Maximum number of children to look through for an example. */
 const maxExamined = 500;
 
-/** Refuses to delete a job that others wait for. A failed parent stays, because a retry of it could still let them start. */
+/**
+ * Returns the refusal to delete a job with pending children. Even a failed job with pending children must stay, because a
+ * retry could still let the children start.
+ */
 export function refuseAwaited(read: Read, id: JobId): Outcome<never> {
   const example = read.children(id, maxExamined).find(child => read.job(child)?.status === 'pending');
   const exampleText = example === undefined ? '' : `, such as ${example}`;
@@ -111,7 +117,7 @@ export function refuseAwaited(read: Read, id: JobId): Outcome<never> {
 /** Maximum number of children that one transaction releases. Other commands can run in between. */
 const batch = 100;
 
-/** Lets the children of a job that has just ended start, unless they wait for something else, such as its files. */
+/** Marks an ended job as done in its children. A child without any other blocker can then start. */
 export function releaseChildren(core: Core, tx: Tx, ended: EndedJob): void {
   const root = rootOf(ended);
   if (ended.status === 'completed') releaseBatch(core, tx, ended, { root, on: 'success', parent: null });
@@ -132,7 +138,7 @@ function releaseNext(core: Core, tx: Tx, id: JobId, which: OpenChildren): void {
   if (parent !== null && 'endedAt' in parent) releaseBatch(core, tx, parent, which);
 }
 
-/** Called when the files of a completed job have become complete, or are given up: children may take them now. */
+/** Releases children that waited for the files of a completed job. Called when files arrived, or when the rest is given up. */
 export function releaseAfterUploads(core: Core, tx: Tx, completed: EndedJob): void {
   releaseChildren(core, tx, completed);
   notifyChildren(core, tx, completed);
@@ -147,11 +153,11 @@ function releaseChild(core: Core, tx: Tx, id: JobId, ended: EndedJob): void {
     troubleWith(tx, { dependencies: before, parent, user }) === null;
   const dependencies = afterEnd(before, ended, hasInputs);
   if (unmetOf(dependencies) === unmetOf(before)) return;
-  const isFree = unmetOf(dependencies) === 0;
-  const rank = isFree ? startWaiting(child.rank, core.queueTime()) : child.rank;
+  const isReady = unmetOf(dependencies) === 0;
+  const rank = isReady ? startWaiting(child.rank, core.queueTime()) : child.rank;
   const next = { ...child, dependencies, rank };
   if (!tx.replaceJob(child, next)) throw new Error(`job ${id} changed under its own transaction`);
-  if (!isFree) return;
+  if (!isReady) return;
   const { priority, boosts, top } = rank;
   const status = { from: next.status, to: next.status };
   const details = { ...status, priority, boosts, top, parent: ended.id };
@@ -161,7 +167,7 @@ function releaseChild(core: Core, tx: Tx, id: JobId, ended: EndedJob): void {
 /** Maximum number of children whose views are updated when the status of their parent changes. */
 const maxNotified = 100;
 
-/** Tells observers of the jobs that still wait for this one that its status has changed, or that it is a new retry. */
+/** Records an event for each child of `parent`, because `parent` has a new status or is a new retry. */
 export function notifyChildren(core: Core, tx: Tx, parent: Job): void {
   const root = rootOf(parent);
   const links = [
@@ -174,7 +180,7 @@ export function notifyChildren(core: Core, tx: Tx, parent: Job): void {
   }
 }
 
-/** Continues after a restart, or a time in which the disk refused changes. */
+/** Releases children that were not released when their parent ended, because of a restart or a disk that refused writes. */
 export function releaseMore(core: Core, parents: readonly JobId[]): void {
   for (const id of parents)
     core.later(0, tx => {

@@ -9,7 +9,7 @@ import { gpusFor, type JobPayload, type PendingJob } from '../../model.ts';
 import { sharedOutputWarnings, warningsAbout, configWarnings } from '../../rules/job-warnings.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
 
-/** The result that a submission would have now. */
+/** The predicted result of a submission. */
 export interface DryRun {
   /** `rejected`: the job would not be accepted. */
   readonly status: 'running' | 'queued' | 'blocked' | 'rejected';
@@ -19,7 +19,7 @@ export interface DryRun {
   readonly position: number | null;
   readonly reason: string | null;
   readonly explanation: Explanation;
-  /** About the config, and about the worker that would take the job, or every worker that could. */
+  /** Warnings about the config, and about the worker that would take the job, or those that all possible workers share. */
   readonly warnings: readonly JobWarning[];
   readonly needs: ConfigNeeds;
   /** Figures of earlier runs with a similar config that the submitter may see; null for none. */
@@ -28,7 +28,7 @@ export interface DryRun {
   readonly checksKeys: boolean;
 }
 
-/** The requirements of a config for a rig. */
+/** The trainer, GPUs and files that a config needs on a rig. */
 export interface ConfigNeeds {
   /** Null for a fleet test, which every worker can run. */
   readonly trainer: string | null;
@@ -39,6 +39,7 @@ export interface ConfigNeeds {
   readonly data: readonly string[];
 }
 
+/** Returns what a job's config needs on a rig. */
 export function needsOf({ spec: { requirements } }: PendingJob, payload: JobPayload): ConfigNeeds {
   const trainer = trainerFor(payload.config);
   return {
@@ -50,7 +51,7 @@ export function needsOf({ spec: { requirements } }: PendingJob, payload: JobPayl
 }
 
 /** Predicts the outcome without storing or dispatching anything. `job` must be last in the queue. */
-export function tryOut(
+export function predictSubmission(
   core: Core,
   job: PendingJob,
   { config }: JobPayload,

@@ -7,9 +7,9 @@ import type { Actor, Job } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 import { changeJob } from './jobs.ts';
 
-/** Changes of the texts by which people tell their jobs apart. */
+/** Edits of a job's name, group, tags and notes. */
 export const createJobEdits = (core: Core) => ({
-  /** A change of nothing writes nothing. */
+  /** Returns the job after the edit. Writes nothing if the edit changes nothing. */
   edit: (id: JobId, edit: JobEdit, by: Actor): Promise<Outcome<JobView>> =>
     changeJob(core, id, (tx, job) => {
       const about = edited(job.spec.about, edit);
@@ -27,7 +27,7 @@ export const createJobEdits = (core: Core) => ({
   notesOf: (id: JobId): string | null => core.store.notesOf(id),
 });
 
-/** Returns whether the notes have changed. */
+/** Stores new notes. Returns whether the notes have changed. */
 function replaceNotes(tx: Tx, id: JobId, to: JobEdit['notes']): boolean {
   if (to === undefined) return false;
   const notes = to?.trim() ? to : null;

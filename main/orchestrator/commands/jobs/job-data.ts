@@ -6,7 +6,10 @@ import { type Actor, type Job, nameOf } from '../../model.ts';
 import type { DatasetFilter, Read } from '../../ports/index.ts';
 import { seesAllJobs } from '../../views/visibility.ts';
 
-/** The data that a submission asks for. Users may use their own datasets and, with the right to see all jobs, those of others. */
+/**
+ * Returns the datasets that a submission requests. Refuses datasets that are not stored or that the user may not use.
+ * Users may use their own datasets. Users who may see all jobs may use all datasets.
+ */
 export function dataFor(
   read: Read,
   requested: readonly NonNullable<SubmitRequest['data']>[number][],
@@ -31,12 +34,12 @@ export function dataFor(
   return accept(data);
 }
 
-/** The datasets that the jobs of a user may use. */
+/** Returns a filter for the datasets that a user's jobs may use. */
 function usableBy(read: Read, user: string): DatasetFilter {
   return { owner: seesAllJobs(read, user) ? null : user, name: null };
 }
 
-/** The data of a job with its datasets, as far as they are stored and its user may use them. */
+/** Returns a job's data. `dataset` is null if none is stored with this content, or if the job's user may not use it. */
 export function dataOfJob(read: Read, { id, user }: Pick<Job, 'id' | 'user'>): JobDetail['data'] {
   const usable = usableBy(read, user);
   return read.jobData(id).map(data => {

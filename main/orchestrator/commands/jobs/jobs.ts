@@ -29,7 +29,7 @@ export interface JobPage {
 
 const unknown = (id: string) => refuse('job_not_found', `There is no job ${id}`);
 
-/** Changes one job, dispatches, and returns the job after that. */
+/** Changes one job, dispatches pending jobs, and returns the changed job. */
 export async function changeJob(
   core: Core,
   id: JobId,
@@ -92,10 +92,10 @@ export function createJobCalls(core: Core) {
       return { total, by_status: byStatus, blocked };
     },
 
-    /** The owner of the job; null when there is no such job. */
+    /** Returns the owner of the job; null when there is no such job. */
     ownerOf: (id: JobId): string | null => core.store.job(id)?.user ?? null,
 
-    /** `onlyUser`: the user whose jobs may be shown as children; null for all. */
+    /** Returns a job with its details. `onlyUser`: shows only children of this user; null for all. */
     job(id: JobId, onlyUser: string | null = null): Outcome<JobDetail> {
       const job = core.store.job(id);
       if (job === null) return unknown(id);
@@ -113,7 +113,7 @@ export function createJobCalls(core: Core) {
       return accept({ ...view, notes, attempts, outstanding, warnings, data, inputs, usage, ...children });
     },
 
-    /** The config as it was submitted, even if the file has changed since. */
+    /** Returns the config as it was submitted, even if its file has changed since. */
     jobConfig(id: JobId): Outcome<JobPayload & { readonly configName: string }> {
       const job = core.store.job(id);
       const payload = core.store.payload(id);

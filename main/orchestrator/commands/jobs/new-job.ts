@@ -10,18 +10,18 @@ import { type BoundDraft, type Draft, withData } from '../../rules/drafts.ts';
 import { freshRank } from '../../rules/queue-rules.ts';
 import { settingsOf } from '../../memory/eligibility.ts';
 
-/** The local worker's row may exist from an earlier run. Without its agent, a job would wait for ever. */
+/** Without a local agent, a job for the local worker would wait forever. The worker's row may exist from an earlier run. */
 const noLocalRuns = refuse(
   'target_unavailable',
   'This orchestrator runs no jobs on its own machine: use target "worker", or turn on the local worker in Settings or ' +
     'with --local-worker',
 );
 
-/** Refuses a job that only the local worker may run, when there is none; otherwise null. */
+/** Returns a refusal if only the local worker may run the job and this process runs no local agent; otherwise null. */
 export const refusalOfLocal = (core: Pick<Core, 'runsLocally'>, { spec }: Draft): Outcome<never> | null =>
   spec.requirements.target === 'local' && !core.runsLocally() ? noLocalRuns : null;
 
-/** Adds the datasets that the request names. Refuses what `refusalOfLocal` refuses. */
+/** Adds the requested datasets to a draft. Refuses unavailable datasets, and a draft that `refusalOfLocal` refuses. */
 export function completeDraft(
   core: Core,
   { data = [] }: Pick<SubmitRequest, 'data'>,
@@ -52,6 +52,7 @@ export function insertJob(core: Core, tx: Tx, draft: BoundDraft, by: Actor): Pen
   return job;
 }
 
+/** Returns the pending job of a draft, without storing it. `order`: its submission number. */
 export function newJob(core: Core, read: Read, order: number, draft: BoundDraft, user: string): PendingJob {
   const now = core.clock.wall();
   const token = read.apiTokenByName(user);
@@ -77,6 +78,6 @@ export function newJob(core: Core, read: Read, order: number, draft: BoundDraft,
   };
 }
 
-/** Returns true if the queue requires approval for a new job, even if its submitter did not request it. */
+/** Whether the approval policy of the queue requires approval for a new job of this user. */
 const needsApproval = (policy: readonly string[], user: string, mayManageQueue: boolean): boolean =>
   policy.includes(user) || (policy.includes(everyone) && !mayManageQueue);

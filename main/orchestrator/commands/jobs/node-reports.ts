@@ -16,15 +16,17 @@ interface Accepted {
   readonly duplicate: boolean;
 }
 
-/** Whether the last attempt of a job was on several workers. The others have stopped, so the first one cannot continue it. */
+/**
+ * Whether the last attempt of a job was on several workers. If it has ended, the first worker cannot continue it, because
+ * the other workers have stopped.
+ */
 export const hadNodes = (tx: Pick<Tx, 'nodesOf'>, job: Job): boolean =>
   wantsNodes(job) && job.attempt !== null && tx.nodesOf(job.attempt.id).length > 0;
 
 /**
- * Returns the answer to a report of a worker that trains a job together with others and is not the first of them; null for any other
- * report.
+ * Answers a report of a worker that is a node of an attempt with a rank above 0. Returns null for any other report.
  */
-export function answerNode(
+export function answerNodeReport(
   core: Core,
   tx: Tx,
   worker: Worker,
@@ -39,10 +41,10 @@ export function answerNode(
   if (job === null || attemptId === undefined || !wantsNodes(job)) return null;
   const former = tx.nodesOf(attemptId).find(node => node.rank > 0 && node.workerId === worker.id);
   if (former === undefined) return null;
-  return isFinal(report.status) ? accept({ duplicate: true }) : over(former);
+  return isFinal(report.status) ? accept({ duplicate: true }) : superseded(former);
 }
 
-const over = ({ jobId }: AttemptNode): ReturnType<typeof refuse> =>
+const superseded = ({ jobId }: AttemptNode): ReturnType<typeof refuse> =>
   refuse('attempt_superseded', `The attempt of job ${jobId} has ended: stop its trainer`, 'stop');
 
 function takeNodeReport(core: Core, tx: Tx, node: AttemptNode, report: StatusReport): Outcome<Accepted> {
@@ -51,15 +53,15 @@ function takeNodeReport(core: Core, tx: Tx, node: AttemptNode, report: StatusRep
     return accept({ duplicate: false });
   }
   const job = liveJobOfNode(tx, node);
-  if (job === null || node.state === 'ended') return over(node);
+  if (job === null || node.state === 'ended') return superseded(node);
   acknowledge(core, tx, node);
   const next = advanceNode(node, eventOf(report));
   if (next !== node) change(core, tx, job, next);
   return accept({ duplicate: false });
 }
 
-/** Notes how far the first worker of an attempt on several workers is. */
-export function noteFirst(core: Core, tx: Tx, job: Job, report: StatusReport): void {
+/** Updates the node of the first worker of an attempt on several workers, from its report about the job. */
+export function updateFirstNode(core: Core, tx: Tx, job: Job, report: StatusReport): void {
   if (!wantsNodes(job) || !isLive(job) || isFinal(report.status)) return;
   const first = tx.nodesOf(job.attempt.id).find(({ rank }) => rank === 0);
   if (first === undefined) return;
@@ -89,12 +91,13 @@ function endOf(core: Core, report: StatusReport): NodeEnd {
   return { at, outcome: 'failed', cause: isStopped ? 'preempted' : cause, error, exitCode, signal };
 }
 
-/** The worker has no trainer of this attempt, although it should have one. */
+/** The end of a node whose worker has no trainer of the attempt, although it should have one. */
 export const vanishedNode = (core: Core): NodeEnd => ({
   ...lostNode(core),
   error: 'the worker no longer has the trainer, and does not know how it ended',
 });
 
+/** The end of a node whose worker was lost. */
 export const lostNode = (core: Core): NodeEnd => ({
   at: core.time.now(),
   outcome: 'lost',
@@ -104,7 +107,7 @@ export const lostNode = (core: Core): NodeEnd => ({
   signal: null,
 });
 
-/** The worker never acknowledged its offer. */
+/** The end of a node whose worker never acknowledged the offer. */
 export const withdrawnNode = (core: Core): NodeEnd => ({
   ...lostNode(core),
   outcome: 'withdrawn',
@@ -112,7 +115,7 @@ export const withdrawnNode = (core: Core): NodeEnd => ({
   error: null,
 });
 
-/** Frees the worker of a node. If its end is a failure, the whole attempt ends with it. */
+/** Ends a node and frees its worker. If the node failed, requests a stop of the whole attempt. */
 export function endNode(core: Core, tx: Tx, node: AttemptNode, end: NodeEnd): void {
   const next = advanceNode(node, { type: 'end', end });
   if (next === node) return;
@@ -122,7 +125,7 @@ export function endNode(core: Core, tx: Tx, node: AttemptNode, end: NodeEnd): vo
   if (job !== null)
     recordNodeEvent(core, tx, job, next, node.state === 'ended' ? 'job.node_changed' : 'job.node_ended');
   const live = liveJobOfNode(tx, node);
-  // A node that was told to stop ends for the same reason as the attempt.
+  // A node that has a stop order ends for the same reason as the attempt.
   if (live === null || node.state === 'ended' || !endsAttempt(end)) return;
   applyEvent(core, tx, live, { type: 'stop', why: 'node', end: causeOf(tx, node, end) }, system);
 }
@@ -132,7 +135,7 @@ export function endNodesOf(core: Core, tx: Tx, job: JobId): void {
   for (const node of tx.heldNodesOf(job)) endNode(core, tx, node, lostNode(core));
 }
 
-/** Null when nothing has run on the worker. */
+/** Returns why the attempt must stop; null when no trainer has run on the worker. */
 function causeOf(tx: Tx, { workerId, rank }: AttemptNode, end: NodeEnd) {
   if (end.cause === null) return null;
   const name = tx.worker(workerId)?.name ?? workerId;

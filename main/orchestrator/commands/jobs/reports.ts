@@ -10,7 +10,7 @@ import { asWorker, isLive, type Job, type Worker, type MonoMs } from '../../mode
 import { newestCheckpoint } from '../../views/checkpoints.ts';
 import type { Read, Tx } from '../../ports/index.ts';
 import { workerIsHeld } from '../../memory/eligibility.ts';
-import { answerNode, hadNodes, noteFirst } from './node-reports.ts';
+import { answerNodeReport, hadNodes, updateFirstNode } from './node-reports.ts';
 import { noteLinks } from './run-links.ts';
 import { applyEvent, startCooldown, markOnline } from '../transitions.ts';
 import { needsCooldown, resumesGivenUpAttempts } from '../../v1-agent.ts';
@@ -18,17 +18,18 @@ import type { Progress } from '../../../../protocol/reports.ts';
 import { noteBestLoss } from '../files/best-loss.ts';
 import { noteProgressPoint } from '../files/metrics.ts';
 
-/** Minimum time between two writes of a job. People cannot read faster updates. */
+/** Minimum time in ms between two writes of a job's progress. People cannot read faster updates. */
 const intervalMs = 250;
 
 interface Entry {
   writtenAt: MonoMs;
-  /** Progress that the next write will store; null for none. */
+  /** Progress that the next write stores; null for none. */
   waiting: Progress | null;
 }
 
-/** Limits progress to a few writes per second for each job. */
+/** Stores the progress of jobs, with at most a few writes per second for each job. */
 export interface ProgressBook {
+  /** Stores the progress soon. Merges it with progress that is not written yet. */
   note(jobId: JobId, progress: Progress): void;
   /** Writes the waiting progress in the caller's transaction, before the job ends. */
   flush(tx: Tx, jobId: JobId, latest?: Progress): void;
@@ -80,7 +81,7 @@ interface Accepted {
   readonly duplicate: boolean;
 }
 
-/** Handles a worker's report about a job that was given to it. */
+/** Creates the handler of workers' reports about their jobs. */
 export function createReports(core: Core, progress: ProgressBook) {
   return async (id: WorkerId, jobId: JobId, report: StatusReport): Promise<Outcome<Accepted>> => {
     core.connections.heard(id, core.clock.mono());
@@ -91,7 +92,7 @@ export function createReports(core: Core, progress: ProgressBook) {
       if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const job = tx.job(jobId);
       if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
-      const ofNode = answerNode(core, tx, worker, jobId, report);
+      const ofNode = answerNodeReport(core, tx, worker, jobId, report);
       if (ofNode !== null) return ofNode;
       const refusal = refusalOf(tx, worker, job, report);
       if (refusal !== null) {
@@ -101,7 +102,7 @@ export function createReports(core: Core, progress: ProgressBook) {
       if (isLive(job)) core.connections.clearAbsence(id);
       const step = apply(core, tx, worker, job, report, progress);
       if (step.kind !== 'refused') {
-        noteFirst(core, tx, job, report);
+        updateFirstNode(core, tx, job, report);
         noteLinks(core, tx, jobId, report);
       }
       return answer(step);
@@ -113,8 +114,8 @@ export function createReports(core: Core, progress: ProgressBook) {
 }
 
 /**
- * After an unexpected end, gives SimpleTuner's agent its cooldown, even if the report is refused. After an expected
- * end, `applyEvent` does so.
+ * Starts the cooldown of SimpleTuner's agent after an unexpected end, even if the report is refused. After an expected
+ * end, `applyEvent` starts it.
  */
 function noteEnd(core: Core, tx: Tx, worker: Worker, jobId: JobId, { status }: StatusReport): void {
   if (!needsCooldown(worker)) return;
@@ -137,13 +138,13 @@ function apply(
   }
   progress.flush(tx, job.id, report.progress);
   const reported = tx.job(job.id) ?? job;
-  // The first points of a loss create the progress. Most short jobs have none, and need no reads of curves.
+  // A job with a loss curve has progress. Without progress, as for most short jobs, no curve must be read.
   if (reported.progress === null) return applyEvent(core, tx, reported, event, asWorker(worker.id));
   noteBestLoss(core, tx, job.id);
   return applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
 }
 
-/** Returns a refusal unless the report is about the job's newest attempt and from that attempt's worker. */
+/** Returns a refusal unless the report is from the worker of the job's newest attempt, and about this attempt. */
 function refusalOf(tx: Tx, worker: Worker, job: Job, report: StatusReport): ReturnType<typeof refuse> | null {
   const { attempt } = job;
   const superseded = (why: string) => refuse('attempt_superseded', why, 'stop');
@@ -156,7 +157,7 @@ function refusalOf(tx: Tx, worker: Worker, job: Job, report: StatusReport): Retu
   if (report.attempt_id && report.attempt_id !== attempt.id) {
     return superseded(`A newer attempt of job ${job.id} has started: stop the trainer of the older one`);
   }
-  // The former worker of a pending job may continue it only if it has no other job. It may report the end in any case.
+  // The last worker of a pending job may report its end. It may continue the job only if it has no other job.
   const wouldContinue = job.status === 'pending' && !isFinal(report.status);
   if (wouldContinue && hadNodes(tx, job))
     return superseded(`The other workers of this attempt of job ${job.id} have stopped: stop its trainer`);
@@ -164,7 +165,7 @@ function refusalOf(tx: Tx, worker: Worker, job: Job, report: StatusReport): Retu
   return busyElsewhere ? superseded(`Worker ${worker.name} was given another job meanwhile`) : null;
 }
 
-/** Stores the late result of a superseded attempt with that attempt. Any other refused report gets an audit row. */
+/** Stores the late result of a superseded attempt. Records any other refused report in the audit trail. */
 function noteRefused(
   core: Core,
   tx: Tx,
@@ -208,7 +209,7 @@ function eventOf(report: StatusReport, worker: Worker, job: Job, read: Read): Jo
   }
 }
 
-/** The worker's word alone would make preemptions free, so it is compared with what is stored. */
+/** Whether a preemption costs no retry. Checks the worker's report against stored facts, because a worker could cheat. */
 function isFree(report: StatusReport, job: Job, read: Read): boolean {
   if (report.cause !== 'preempted' || job.attempt === null) return false;
   const earlier = read.attempts(job.id).filter(({ n }) => n !== job.attempt?.n);

@@ -7,8 +7,9 @@ import { asWorker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 
 /**
- * Stores the links of an accepted report. A worker sends all its links with each report, so most reports change nothing.
- * Links of an earlier process of the agent stay, because a new one reads the log from the start.
+ * Stores the tracker links of an accepted report. Each report contains all links that the worker has found, so most
+ * reports change nothing. Stored links stay if a restarted agent does not report them yet: it reads the log again from the
+ * start.
  */
 export function noteLinks(core: Core, tx: Tx, id: JobId, { links, status }: StatusReport): void {
   if (links === undefined) return;

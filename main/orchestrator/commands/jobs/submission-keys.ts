@@ -14,7 +14,7 @@ export interface IdempotencyKey {
 /** Time for which a key refers to its job: 24 hours. */
 const keyLastsMs = 24 * 3_600_000;
 
-/** The job that this key already refers to; null for none. */
+/** Returns the job that this key already refers to; null for none. Refuses a key that was used for a different request. */
 export function earlierJob(
   { time }: Pick<Core, 'time'>,
   read: Read,
@@ -39,13 +39,16 @@ export function rememberKey(
   tx.rememberSubmission(nameOf(by), key, { jobId, fingerprint, at: core.time.latest() }, forgetBefore);
 }
 
-/** Keys of clients contain no spaces, so a further job's key cannot be the key of another submission. */
+/**
+ * Returns the stored key of the job at `index` in a submission of several jobs. Clients' keys contain no spaces, so it
+ * cannot equal the key of another submission.
+ */
 const keyAt = ({ key, fingerprint }: IdempotencyKey, index: number): IdempotencyKey => ({
   key: index === 0 ? key : `${key} ${index}`,
   fingerprint,
 });
 
-/** The jobs that this key already refers to; null for none. */
+/** Returns the jobs that this key already refers to; null for none. */
 export function earlierJobs(
   core: Pick<Core, 'time'>,
   read: Read,
@@ -63,7 +66,7 @@ export function earlierJobs(
   return ids.length === 0 ? null : accept(ids);
 }
 
-/** The jobs of a key that were not deleted since. Refused if none is left. */
+/** Returns the jobs of a key that still exist. Refused if all were deleted. */
 export function jobsOfKey(read: Read, ids: readonly JobId[]): Outcome<readonly Job[]> {
   const jobs = ids.map(id => read.job(id)).filter(job => job !== null);
   return jobs.length === 0

@@ -6,7 +6,7 @@ import type { Core } from '../../core.ts';
 import { dependenciesAgain, dependenciesFor } from './dependencies.ts';
 import { dataFor } from './job-data.ts';
 import { command, isTakenAtOnce } from '../command.ts';
-import { type DryRun, needsOf, tryOut } from './dry-run.ts';
+import { type DryRun, needsOf, predictSubmission } from './dry-run.ts';
 import { completeDraft, insertJob, newJob, refusalOfLocal } from './new-job.ts';
 import { earlierJob, type IdempotencyKey, rememberKey } from './submission-keys.ts';
 import { type Actor, type Dependencies, isLive, type Job, nameOf } from '../../model.ts';
@@ -26,13 +26,13 @@ export interface Accepted {
   readonly gpus: readonly number[] | null;
   readonly position: number | null;
   readonly reason: string | null;
-  /** About the config, and about the worker that takes the job. */
+  /** Warnings about the config, and about the worker that takes the job. */
   readonly warnings: readonly JobWarning[];
-  /** The idempotency key was used before, so nothing was submitted. */
+  /** Whether the idempotency key was used before, so that nothing was submitted. */
   readonly isRepeat: boolean;
 }
 
-/** The job would have had to wait, which the request excluded (`no_wait`). No job was created. */
+/** No job was created, because it would have had to wait and the request excluded that (`no_wait`). */
 export interface Rejected {
   readonly status: 'rejected';
   readonly reason: string | null;
@@ -49,7 +49,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     draft: Draft,
     by: Actor,
     idempotency: IdempotencyKey | null,
-    /** Called in the transaction, because a parent may end or be deleted before it. */
+    /** Finds the dependencies. Called in the transaction, because a parent may end or be deleted before. */
     dependenciesIn: (read: Read) => Outcome<Dependencies | null>,
   ): Promise<Outcome<Submitted>> => {
     let isRepeat = false;
@@ -77,20 +77,20 @@ export function createSubmissions(core: Core, configs: Configs) {
   };
 
   return {
-    /** The job that this key already refers to, in its current state; null for none. */
+    /** Returns the job that this key already refers to, in its current state; null for none. */
     earlier(by: Actor, idempotency: IdempotencyKey | null): Outcome<Submitted> | null {
       const earlier = earlierJob(core, core.store, by, idempotency);
       return earlier === null ? null : currentResult(core, earlier, true);
     },
 
-    /** For 24 hours, the same idempotency key returns the same job in its current state. */
+    /** Submits a job. For 24 hours, the same idempotency key returns the same job in its current state. */
     async submit(
       request: SubmitRequest,
       by: Actor,
       idempotency: IdempotencyKey | null = null,
       template: string | null = null,
     ): Promise<Outcome<Submitted>> {
-      // Checked before the config is loaded, because that may have changed or disappeared since.
+      // Checked before the config is loaded, because the config may have changed or disappeared since.
       const earlier = earlierJob(core, core.store, by, idempotency);
       if (earlier !== null) return currentResult(core, earlier, true);
       const prepared = prepare(configs, request);
@@ -103,7 +103,7 @@ export function createSubmissions(core: Core, configs: Configs) {
 
     dryRun: createDryRun(core, configs),
 
-    /** Submits a new job like one that has ended, with the same config. */
+    /** Submits a new job with the spec and config of an ended job. */
     async retry(id: JobId, by: Actor): Promise<Outcome<Submitted>> {
       const job = core.store.job(id);
       const payload = core.store.payload(id);
@@ -144,11 +144,11 @@ function createDryRun(core: Core, configs: Configs) {
     const onlyUser = seesAllJobs(core.store, nameOf(by)) ? null : nameOf(by);
     const earlier = earlierRuns.figures(core.store, job, payload, onlyUser);
     const checksKeys = needs.trainer !== null && core.trainerKeys.known(needs.trainer) !== null;
-    return accept({ ...tryOut(core, job, payload, noWait), needs, earlier, checksKeys });
+    return accept({ ...predictSubmission(core, job, payload, noWait), needs, earlier, checksKeys });
   };
 }
 
-/** Describes the stored job as it is now. */
+/** Returns the current state of the stored job. */
 function currentResult(core: Core, stored: Outcome<JobId>, isRepeat: boolean): Outcome<Submitted> {
   if (!stored.ok) return stored;
   const job = core.store.job(stored.value);
@@ -157,7 +157,7 @@ function currentResult(core: Core, stored: Outcome<JobId>, isRepeat: boolean): O
 }
 
 function submitted(core: Core, job: Job, isRepeat: boolean): Accepted {
-  // Computed outside of the transaction, so that no other command has to wait for it.
+  // Computed outside of the transaction, so that no other command has to wait.
   const { position, reason } =
     job.status === 'pending' ? createJobViewer(core, core.store)(job) : { position: null, reason: null };
   const workerId = isLive(job) ? job.attempt.workerId : null;

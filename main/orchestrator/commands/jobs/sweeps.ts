@@ -11,18 +11,18 @@ import { fromTemplate } from '../../rules/drafts.ts';
 import { prepareSweep, sweepDrafts } from '../../rules/sweep-drafts.ts';
 import { sweepGroup } from '../../rules/sweeps.ts';
 import { templatePoints } from '../../rules/template-sweeps.ts';
-import { bindingsOf, enterJobs, type Entry, warningsOf } from './batches.ts';
+import { bindingsOf, submitJobs, type Entry, warningsOf } from './batches.ts';
 import { completeDraft } from './new-job.ts';
 import { earlierJobs, type IdempotencyKey, jobsOfKey } from './submission-keys.ts';
 import { unknownTemplate } from './templates.ts';
 
 export interface Sweep {
-  /** Null if the group was removed since. */
+  /** Null if a user has removed the group from the jobs. */
   readonly group: string | null;
   /** `id`: null in a dry run. */
   readonly jobs: readonly (Pick<JobAbout, 'name' | 'sweep'> & { readonly id: JobId | null })[];
   readonly warnings: readonly JobWarning[];
-  /** The idempotency key was used before, so nothing was submitted. */
+  /** Whether the idempotency key was used before, so that nothing was submitted. */
   readonly isRepeat: boolean;
 }
 
@@ -58,7 +58,7 @@ export function createSweeps(core: Core, configs: Configs) {
     if (template === null || submission === null) return unknownTemplate(name);
     const points = templatePoints({ submission, parameters: template.parameters }, request);
     if (!points.ok) return points;
-    // Jobs of a template have many configs, so the template names them better.
+    // The template's name describes the jobs better than the name of its config.
     const named = points.value.map(point => ({
       ...point,
       request: { ...point.request, name: point.request.name ?? name },
@@ -79,18 +79,18 @@ export function createSweeps(core: Core, configs: Configs) {
     by: Actor,
     idempotency: IdempotencyKey | null,
   ): Promise<Outcome<Sweep>> => {
-    // Checked before the config is loaded, because that may have changed or disappeared since.
+    // Checked before the config is loaded, because the config may have changed or disappeared since.
     const earlier = earlierJobs(core, core.store, by, idempotency);
     if (earlier !== null) return repeated(core, earlier);
     const entries = await prepare();
     if (!entries.ok) return entries;
-    const entered = await enterJobs(core, entries.value, {
+    const submitted = await submitJobs(core, entries.value, {
       by,
       idempotency,
       nameRefused: outcome => outcome,
     });
-    if (!entered.ok) return entered;
-    const { ids, isRepeat } = entered.value;
+    if (!submitted.ok) return submitted;
+    const { ids, isRepeat } = submitted.value;
     if (isRepeat) return repeated(core, accept(ids));
     return accept(sweepOf(core, entries.value, ids));
   };

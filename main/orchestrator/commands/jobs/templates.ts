@@ -57,7 +57,7 @@ function createTemplateReads(core: Core) {
   };
 }
 
-/** A template that may be stored. */
+/** A checked template, ready to be stored. */
 interface Prepared {
   readonly template: Template;
   readonly submission: SubmitRequest;
@@ -80,8 +80,8 @@ function createPreparation(core: Core, configs: Configs): Prepare {
     return bundle.ok ? accept(withBundle(submission, bundle.value)) : bundle;
   };
   return async (request, by) => {
-    const whole = await selfContained(request);
-    const checked = whole.ok ? checkTemplate(whole.value, request.parameters) : whole;
+    const complete = await selfContained(request);
+    const checked = complete.ok ? checkTemplate(complete.value, request.parameters) : complete;
     if (!checked.ok) return checked;
     const submission = checked.value;
     const { config = {} } = submission;
@@ -170,7 +170,7 @@ function createTemplateSubmits(core: Core, submissions: Submissions) {
     return filledSubmission({ submission, parameters: template.parameters }, request);
   };
   return {
-    /** For 24 hours, the same idempotency key returns the same job, even if the template has changed since. */
+    /** Submits a job. For 24 hours, the same idempotency key returns the same job, even if the template has changed. */
     async submitTemplate(
       name: string,
       request: TemplateSubmit,

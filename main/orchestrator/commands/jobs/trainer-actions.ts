@@ -10,11 +10,11 @@ import { takesTrainerActions } from '../../v1-agent.ts';
 
 export interface ActionResult {
   readonly job: JobView;
-  /** The same request was sent moments ago, so it was not sent again. */
+  /** Whether the same request was sent within the last seconds, so that it was not sent again. */
   readonly duplicate: boolean;
 }
 
-/** Identical requests within this time count as one. */
+/** Identical requests within this time count as one request. */
 const sameForMs = 5_000;
 
 const unknown = (id: JobId) => refuse('job_not_found', `There is no job ${id}`);
@@ -25,13 +25,13 @@ const notConnected = (id: JobId, worker: string) =>
   );
 
 /**
- * Requests of people to a running trainer, such as for a checkpoint. They do not change the job: the orchestrator only
- * records that it sent them.
+ * Requests of users to a running trainer, for example to save a checkpoint. A request does not change the job: the
+ * orchestrator only records and forwards it.
  */
 export function createTrainerActions(core: Core) {
   const recent = createRecent(() => core.clock.mono());
 
-  /** Sends the request after the commit. `isSent` then returns whether the worker had an open stream. */
+  /** Sends the request after the commit. After that, `isSent` returns whether the worker had an open stream. */
   const send = (
     tx: Tx,
     job: AssignedJob,
@@ -95,7 +95,7 @@ function jobForAction(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<
   return core.connections.of(worker.id)?.streaming === true ? accept(job) : notConnected(id, worker.name);
 }
 
-/** Recent requests, in memory only: a restart takes longer than `sameForMs`. */
+/** Remembers recent requests, in memory only: a restart takes longer than `sameForMs`. */
 function createRecent(now: () => MonoMs) {
   const sentAt = new Map<string, MonoMs>();
   return {

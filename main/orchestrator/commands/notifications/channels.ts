@@ -19,7 +19,7 @@ export const unknownChannel = (id: ChannelId) =>
 
 const maxChannels = 50;
 
-/** Changes of a channel. Fields that are undefined stay. */
+/** Changes of a channel. Undefined fields keep their value. */
 interface ChannelChanges {
   readonly name?: string | undefined;
   readonly target?: ChannelTarget | undefined;
@@ -107,7 +107,7 @@ export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
   };
 }
 
-/** Sends a test once. Removes the channel of a browser that has unsubscribed. */
+/** Sends one test notification. Removes the channel of a browser that has unsubscribed. */
 export async function deliverTest(core: Core, courier: Courier, channel: Channel): Promise<DeliveryResult> {
   const { kind, detail } = await courier.deliver(channel.target, testDelivery(core, channel), null);
   if (kind === 'gone') await core.store.write(tx => removeGone(core, tx, channel.id, detail));

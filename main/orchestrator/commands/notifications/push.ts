@@ -9,8 +9,8 @@ import { pushEventsFor, seesOnlyOwnJobs } from '../../rules/push-rules.ts';
 import { deliverTest, noteChannel, putChannel, unknownChannel } from './channels.ts';
 
 const maxBrowsers = 500;
-const maxBrowsersOfOne = 10;
-/** The minutes of a new rule about stalled jobs, as in `NewRule`. */
+const maxBrowsersPerCaller = 10;
+/** Minutes without a new step after which a subscription reports a stalled job. Equals the default in `NewRule`. */
 const stalledMinutes = 30;
 
 interface PushCallsDeps {
@@ -18,7 +18,7 @@ interface PushCallsDeps {
   readonly courier: Courier;
 }
 
-/** Calls of people about push messages to their own browsers. A subscription is a channel with one rule. */
+/** Calls of users about push messages to their own browsers. A subscription is a channel with one rule. */
 export function createPushCalls({ core, courier }: PushCallsDeps) {
   const subscriptionsOf = (read: Read, { tokenId }: Principal): readonly Channel[] =>
     read.channels().filter(({ subscriber }) => subscriber !== null && subscriber.tokenId === tokenId);
@@ -26,7 +26,7 @@ export function createPushCalls({ core, courier }: PushCallsDeps) {
     subscriptionsOf(read, caller).find(channel => channel.id === id) ?? null;
 
   return {
-    /** Creates the server's key at the first call. */
+    /** Returns the server's public key and the caller's subscriptions. The first call creates the key. */
     async getPush(caller: Principal): Promise<PushView> {
       const keys = core.store.pushKeys() ?? (await core.store.write(tx => keysOf(tx, courier)));
       return {
@@ -55,10 +55,10 @@ export function createPushCalls({ core, courier }: PushCallsDeps) {
           .channels()
           .find(channel => channel.target.kind === 'webpush' && channel.target.url === url);
         const isOwn = existing !== undefined && findOwn(tx, existing.id, caller) !== null;
-        // A browser has one user at a time: the last one who signed in and subscribed there.
+        // A browser belongs to the user who subscribed in it last.
         if (existing !== undefined && !isOwn) removeBrowser(core, tx, existing, by);
-        const full = isOwn ? null : tooMany(tx, subscriptionsOf(tx, caller).length);
-        if (full !== null) return full;
+        const limitRefusal = isOwn ? null : tooMany(tx, subscriptionsOf(tx, caller).length);
+        if (limitRefusal !== null) return limitRefusal;
         const subscriber = (isOwn ? existing.subscriber : null) ?? {
           user: caller.user,
           tokenId: caller.tokenId,
@@ -101,7 +101,7 @@ export function createPushCalls({ core, courier }: PushCallsDeps) {
   };
 }
 
-/** Returns the stored keys; creates them the first time. */
+/** Returns the stored keys. Creates them if there are none. */
 function keysOf(tx: Tx, courier: Courier) {
   const stored = tx.pushKeys();
   if (stored !== null) return stored;
@@ -110,11 +110,12 @@ function keysOf(tx: Tx, courier: Courier) {
   return keys;
 }
 
+/** Returns a refusal if the caller or the server has too many subscriptions; otherwise null. */
 function tooMany(tx: Tx, ofCaller: number) {
-  if (ofCaller >= maxBrowsersOfOne)
+  if (ofCaller >= maxBrowsersPerCaller)
     return refuse(
       'invalid_request',
-      `You can have at most ${maxBrowsersOfOne} browsers: unsubscribe another one first`,
+      `You can have at most ${maxBrowsersPerCaller} browsers: unsubscribe another one first`,
     );
   const all = tx.channels().filter(({ subscriber }) => subscriber !== null).length;
   return all >= maxBrowsers
@@ -130,7 +131,7 @@ function removeBrowser(core: Core, tx: Tx, channel: Channel, by: Actor): void {
   noteChannel(core, tx, 'notification.channel_deleted', channel, by);
 }
 
-/** Numbers the browsers of one kind, because the names of channels are unique. */
+/** Returns the name, with a number if it is taken, because the names of channels are unique. */
 function freeName(tx: Tx, name: string): string {
   const taken = new Set(tx.channels().map(channel => channel.name));
   let [free, number] = [name, 1];

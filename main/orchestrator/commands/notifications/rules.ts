@@ -21,7 +21,7 @@ const ruleOf = (id: RuleId, request: NewRule): Rule => ({
   enabled: request.enabled,
 });
 
-/** Counts the rules of all channels except those of browsers, which have a limit of their own. */
+/** Counts all rules except those of browsers, which have a separate limit. */
 function countRules(tx: Tx): number {
   return tx.notificationRules().filter(({ channelId }) => tx.channel(channelId)?.subscriber === null).length;
 }

@@ -22,7 +22,7 @@ export interface NewLaunch {
   readonly isTest: boolean;
 }
 
-/** Stores a launch and its worker. After the transaction, the loop sends the order to the engine. */
+/** Stores a launch and its worker. The pools loop sends the order to the engine after the transaction. */
 export function orderLaunch(core: Core, tx: Tx, pool: Pool, order: NewLaunch): Launch {
   const id = core.ids.launch();
   const worker: Worker = {
@@ -36,7 +36,7 @@ export function orderLaunch(core: Core, tx: Tx, pool: Pool, order: NewLaunch): L
       ? { reason: `Test of pool ${pool.name}`, by: 'system', since: core.time.now(), deadlineMs: null }
       : null,
   };
-  // This token is never used. When the order is sent, the launch gets a join token, which the worker exchanges for its own token.
+  // This worker token is never used. The sent order contains a join token, which the worker exchanges for its own token.
   enrol(core, tx, worker, core.ids.workerToken().hash, system);
   const launch: Launch = {
     id,
@@ -73,8 +73,8 @@ export function orderLaunch(core: Core, tx: Tx, pool: Pool, order: NewLaunch): L
 }
 
 /**
- * Applies an event to a launch, and updates the worker, the job and the pool accordingly. Returns the launch after the event;
- * null when the launch does not exist.
+ * Applies an event to a launch, and updates its pool. If the launch has ended, also removes its worker. Returns the launch
+ * after the event; null if it does not exist.
  */
 export function applyLaunchEvent(core: Core, tx: Tx, id: LaunchId, event: LaunchEvent): Launch | null {
   const before = tx.launch(id);
@@ -93,8 +93,8 @@ export function applyLaunchEvent(core: Core, tx: Tx, id: LaunchId, event: Launch
   return after;
 }
 
-/** Fills the registry of open launches from the store, after a start. */
-export function recallLaunches(core: Core): void {
+/** Loads the open launches into memory, after a start of the server. */
+export function loadOpenLaunches(core: Core): void {
   const pools = new Map(core.store.pools().map(pool => [pool.id, pool]));
   for (const launch of core.store.openLaunches()) {
     const pool = pools.get(launch.poolId);
@@ -102,19 +102,19 @@ export function recallLaunches(core: Core): void {
   }
 }
 
-/** Records in the launch of a worker that the worker has registered. Most workers have no launch. */
+/** Called when a worker has registered. Updates its launch, if it has one. */
 export function noteJoined(core: Core, tx: Tx, id: WorkerId): void {
   const launch = core.launches.launchOf(id);
   if (launch !== null) applyLaunchEvent(core, tx, launch.id, { type: 'join' });
 }
 
-/** Records in the launch of a worker that the worker has left. */
+/** Called when a worker has left. Updates its launch, if it has one. */
 export function noteLeft(core: Core, tx: Tx, id: WorkerId): void {
   const launch = core.launches.launchOf(id);
   if (launch !== null) applyLaunchEvent(core, tx, launch.id, { type: 'leave' });
 }
 
-/** Requests the end of a launch. Its worker gets no other job from now on. */
+/** Requests the end of a launch. Drains its worker, so that the worker gets no other job. */
 export function endLaunch(core: Core, tx: Tx, launch: Launch, why: EndReason, detail: string | null): void {
   const after = applyLaunchEvent(core, tx, launch.id, { type: 'end', why, detail });
   const worker = tx.worker(launch.workerId);
@@ -123,7 +123,7 @@ export function endLaunch(core: Core, tx: Tx, launch: Launch, why: EndReason, de
   tx.updateWorker({ ...worker, drain });
 }
 
-/** Updates the pool after an event of a launch: the engine accepted or refused an order, or a machine registered or failed to. */
+/** Updates the pool after the engine accepted or refused an order, and after a worker registered or failed to register. */
 function adjustPool(core: Core, tx: Tx, pool: Pool, before: Launch, after: Launch, event: LaunchEvent): void {
   const now = core.time.now();
   const next = poolAfter(pool, before, after, event, now);
@@ -144,7 +144,7 @@ function poolAfter(pool: Pool, before: Launch, after: Launch, event: LaunchEvent
   return before.state !== 'ended' && isNeverJoined(after) ? countNeverJoined(pool, after, now) : pool;
 }
 
-/** Returns a number from 0 to 1 that depends on the launch. It spreads the retries of fleets that share an engine. */
+/** Returns a number from 0 to 1 that depends on the launch, to spread the retries of fleets that share an engine. */
 const fractionOf = (id: LaunchId): number => Number.parseInt(id.slice(-4), 36) / 36 ** 4;
 
 function recordChange(core: Core, tx: Tx, before: Launch, after: Launch): void {
@@ -160,7 +160,7 @@ function changeType(before: Launch, after: Launch) {
 }
 
 const eventTypes = {
-  // A launch returns to this state when the engine refuses its order for now.
+  // A launch returns to `wanted` when the engine refuses its order temporarily.
   wanted: 'launch.refused',
   submitting: 'launch.submitted',
   unclear: 'launch.unclear',
@@ -171,7 +171,7 @@ const eventTypes = {
   ended: 'launch.ended',
 } as const;
 
-/** Removes the worker of an ended launch, because its machine no longer exists. A job that it had is retried. */
+/** Removes the worker of an ended launch, because its machine no longer exists. Ends the worker's attempt, if it has one. */
 function removeMachine(core: Core, tx: Tx, launch: Launch): void {
   const live = tx.liveJobOf(launch.workerId);
   const type = launch.outcome === 'unknown' ? 'lost' : 'vanished';

@@ -32,7 +32,7 @@ export function createPoolCalls({ core, lookNow }: PoolCallsDeps) {
     return pool === null ? unknown(id) : accept(poolView(core, core.store, pool));
   };
 
-  /** Runs a command on one pool. Returns the pool after it. */
+  /** Changes one pool, and returns the changed pool. */
   const change = async (
     id: PoolId,
     act: (tx: Tx, pool: Pool) => Outcome<unknown> | null,
@@ -122,25 +122,25 @@ function insertPool(core: Core, tx: Tx, pool: Pool, by: Actor) {
 function updatePool(core: Core, tx: Tx, pool: Pool, { name, engine, ...settings }: NewPool, by: Actor) {
   if (isTaken(tx, name, pool.id)) return nameTaken(name);
   const open = openOf(tx, pool.id);
-  // In another place, the engine would not find its open launches.
-  if (open > 0 && placeOf(engine) !== placeOf(pool.engine)) return inUse(pool, open, 'change its engine');
+  // An engine on another cluster would not find the pool's open launches.
+  if (open > 0 && clusterOf(engine) !== clusterOf(pool.engine)) return inUse(pool, open, 'change its engine');
   const next: Pool = { ...pool, name, engine, settings, impossible: [], backoff: null };
   tx.updatePool(next);
   recordPoolEvent(core, tx, 'pool.changed', next, by, auditedOf(next));
   return null;
 }
 
-/** Returns the settings for the audit trail, without shell lines, which can contain secrets. */
+/** Returns the settings for the audit trail. Omits the shell lines, because they can contain secrets. */
 function auditedOf({ engine, settings }: Pool) {
   const { setup: _setup, worker_options: _options, ...shown } = settings;
   return { engine, settings: shown };
 }
 
 /**
- * Returns a text that identifies the place where an engine orders machines. Open launches prevent a change of the place, but not
- * of other settings.
+ * Returns a text that identifies the cluster in which an engine orders machines. While a pool has open launches, users
+ * cannot change its cluster.
  */
-function placeOf(engine: EngineSettings): string {
+function clusterOf(engine: EngineSettings): string {
   switch (engine.kind) {
     case 'slurm':
       return JSON.stringify(['slurm', engine.login]);
@@ -153,7 +153,7 @@ function placeOf(engine: EngineSettings): string {
 
 const openOf = (tx: Tx, id: PoolId): number => tx.openLaunches().filter(({ poolId }) => poolId === id).length;
 
-/** `action`: what the user wanted to do, as an instruction. */
+/** Refuses an action because the pool has open launches. `action`: an imperative, such as "delete it". */
 function inUse({ name }: Pool, open: number, action: string) {
   const launches = open === 1 ? 'launch' : 'launches';
   const how = `end them with "trainyard pools pause ${name} --end-launches", then ${action}`;
@@ -181,8 +181,8 @@ export function createLaunchRequests({ core, engineOf, lookNow }: PoolCallsDeps)
     },
 
     /**
-     * Orders a test launch. Also works while the pool is paused, because users then need it most. Only one test runs at a time,
-     * because it ignores the limits.
+     * Orders a test launch. This also works while the pool is paused, because users then need a test most. Refused while
+     * another test runs, because tests ignore the limits of the pool.
      */
     async test(id: PoolId, by: Actor): Promise<Outcome<LaunchView>> {
       const ordered = await core.store.write(tx => {

@@ -6,10 +6,10 @@ import { describePoolBlocker } from '../../rules/pool-texts.ts';
 import { demandFacts, isIdle } from '../../views/demand-facts.ts';
 import { endLaunch, orderLaunch } from './launches.ts';
 
-/** Ended launches are kept for this time, because the usage of 30 days and the history need them. */
+/** Time for which ended launches are kept. The history and the usage of the last 30 days need them. */
 const keptMs = 60 * 86_400_000;
 
-/** Orders the machines that jobs need, and requests the end of launches that are not needed. Runs in one transaction. */
+/** Orders the machines that jobs need, and requests the end of launches that are not needed or overdue. */
 export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
   const { plan, pools } = demandFacts(core, tx, contactOf);
   for (const { poolId, ...wanted } of plan.orders) {
@@ -28,7 +28,7 @@ export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
   tx.trimLaunches(core.time.earliest() - keptMs);
 }
 
-/** A launch that waits for the next try must not be submitted once the hours are over or the budget is used. */
+/** Ends launches that are not submitted yet, once the hours are over or the budget is used. */
 function dropHeldBack(core: Core, tx: Tx, facts: PoolFacts): void {
   const [blocker] = blockersOfOrders(facts, core.time.now()).filter(
     ({ code }) => code === 'hours' || code === 'budget',
@@ -39,7 +39,7 @@ function dropHeldBack(core: Core, tx: Tx, facts: PoolFacts): void {
     if (launch.state === 'wanted' && !launch.isTest) endLaunch(core, tx, launch, 'not_needed', detail);
 }
 
-/** Ends a launch whose machine has started but whose worker does not register, and a test that is over. */
+/** Ends a launch whose worker does not register in time after the start of its machine. Also ends a test that is over. */
 function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): void {
   const { state, startedAt, isTest, workerId, reason } = launch;
   // An engine may reserve a machine before the container runs, for example while it downloads the image.
@@ -54,7 +54,7 @@ function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): voi
     endLaunch(core, tx, launch, 'test_over', 'The test is over');
 }
 
-/** Ends the workers that have been idle for too long, except for the number that the pool keeps warm. */
+/** Ends launches that have been idle for too long, except for the number that the pool keeps warm. */
 function endIdle(core: Core, tx: Tx, { pool, open, coming }: PoolFacts): void {
   const now = core.clock.mono();
   const { idle_s: idleS, warm } = pool.settings;

@@ -22,7 +22,7 @@ export interface MoveTarget {
   readonly side: Side;
 }
 
-/** Moves a pending job next to another one that goes first for the same reason. */
+/** Moves a pending job next to another one. Refuses a move between jobs with different priorities. */
 export const createMoveCalls = (core: Core) => ({
   move: (id: JobId, to: MoveTarget, by: Actor): Promise<Outcome<JobView>> =>
     changeJob(core, id, (tx, job) => {
@@ -64,7 +64,7 @@ function describeBoundary(boundary: Boundary, { id }: Job, target: Job): string 
 
 function moveBeside(core: Core, tx: Tx, job: PendingJob, target: PendingJob, side: Side, by: Actor): void {
   const { spread, below, above } = makeRoom(tx, job, target, side);
-  // These jobs keep their order, so there is no event.
+  // The neighbours keep their order, so their new turns cause no event.
   giveTurns(tx, below, spread.below);
   giveTurns(tx, above, spread.above);
   const moved = { ...job, rank: rankBeside(job.rank, target.rank, spread.turn) };
@@ -97,11 +97,11 @@ interface Room {
   readonly above: readonly PendingJob[];
 }
 
-/** Nearly always, there is room between the nearest jobs. */
-const nearest = 8;
+/** Number of neighbours to read first. There is almost always room between the nearest jobs. */
+const firstLimit = 8;
 
-/** Finds the turn of the moved job. Reads more neighbours until there is room for it. */
-function makeRoom(tx: Tx, job: PendingJob, target: PendingJob, side: Side, limit = nearest): Room {
+/** Finds the turn of the moved job, and new turns of its neighbours. Reads more neighbours until there is room. */
+function makeRoom(tx: Tx, job: PendingJob, target: PendingJob, side: Side, limit = firstLimit): Room {
   const read = (of: Side) => {
     const neighbours = tx.neighbours(target, of, limit);
     const jobs = of === side ? neighbours : [target, ...neighbours];

@@ -17,11 +17,11 @@ const dayMs = 86_400_000;
 /** Maximum number of jobs that one transaction deletes or boosts. Other commands can run in between. */
 const batchSize = 200;
 
-/** Returns the limits that a request contains. The others do not change. */
+/** Returns the limits that a request contains. All other limits stay. */
 const limitsIn = (request: ConcurrencyChange): Partial<Concurrency> =>
   Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined));
 
-/** Calls of users that manage the queue as a whole. */
+/** Calls of users about the whole queue. */
 export function createQueueCalls(core: Core) {
   const view = (): QueueView => queueView(core, core.store);
   const concurrency = (): Concurrency => limitsOf(settingsOf(core.store));
@@ -80,7 +80,7 @@ export function createQueueCalls(core: Core) {
       return concurrency();
     },
 
-    /** Dispatches jobs. Returns their number, which should be 0, because every change dispatches by itself. */
+    /** Dispatches jobs. Returns their number, which should be 0, because every command already dispatches. */
     processQueue: (): Promise<number> => dispatchNow(core),
 
     /** Deletes jobs that ended at least `days` days ago. Returns their number. */
@@ -142,7 +142,7 @@ export function createOrderCalls(core: Core) {
         accept({ ...job, rank: freshRank(priority, job.order, core.queueTime()) }),
       ),
 
-    /** Moves the job before all others, including those that were moved to the top before. */
+    /** Moves the job before all others, including jobs that were moved to the top earlier. */
     moveToTop: (id: JobId, by: Actor) =>
       change(id, 'job.moved_to_top', by, (tx, job) =>
         accept({ ...job, rank: toTop(job.rank, tx.highestTop()) }),
@@ -150,7 +150,7 @@ export function createOrderCalls(core: Core) {
   };
 }
 
-/** Boosts jobs that have waited for long. The health loop calls this. */
+/** Boosts the jobs whose next boost is due. The health loop calls this. */
 export function boostStarving(core: Core): void {
   if (core.store.starvingJobs(core.queueTime(), 1).length === 0) return;
   enqueueCommand(core, tx => {

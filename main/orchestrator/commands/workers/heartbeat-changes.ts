@@ -5,15 +5,16 @@ import { type Actor, asWorker, type Worker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
 import { keepTroubles, noticeTroubles } from './reconcile.ts';
 
-/** Returns the facts of a heartbeat that differ from the stored ones; null if none differs. */
+/** Returns the facts in a heartbeat that differ from the stored ones; null if none differs. Remembers doubted GPU troubles. */
 export function findChanges(core: Core, worker: Worker, beat: Heartbeat) {
   const troubles = noticeTroubles(core, worker, beat.gpu_troubles);
   const datasets = changedDatasets(core, worker, beat.datasets);
   const closed = changedClosing(core, worker, beat.closed);
-  const isNone = troubles === null && datasets === null && closed === undefined;
-  return isNone ? null : { troubles, datasets, closed };
+  const isUnchanged = troubles === null && datasets === null && closed === undefined;
+  return isUnchanged ? null : { troubles, datasets, closed };
 }
 
+/** Stores the result of `findChanges`, and records the changes. */
 export function storeChanges(
   core: Core,
   tx: Tx,
@@ -25,7 +26,7 @@ export function storeChanges(
   if (closed !== undefined) storeClosing(core, tx, id, closed);
 }
 
-/** Returns null when there is nothing to store, or when the disk refuses changes: heartbeats must work even then. */
+/** Returns null when there is nothing to store. Also when the disk refuses writes, because heartbeats must work even then. */
 function changedDatasets(
   core: Core,
   { agent }: Worker,
@@ -41,7 +42,7 @@ function storeDatasets(tx: Tx, id: Worker['id'], datasets: readonly string[]): v
     tx.updateWorker({ ...worker, agent: { ...worker.agent, datasets } });
 }
 
-/** Returns undefined when nothing has changed, or when the disk refuses changes: heartbeats must work even then. */
+/** Returns undefined when nothing has changed. Also when the disk refuses writes, because heartbeats must work even then. */
 function changedClosing(
   core: Core,
   { agent }: Worker,

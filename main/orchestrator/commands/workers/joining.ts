@@ -10,7 +10,7 @@ export interface IssuedJoinToken {
   readonly workerId: WorkerId;
   readonly name: string;
   readonly persistent: boolean;
-  /** In clear text: returned once and never stored. */
+  /** The join token in clear text. It is returned once and never stored. */
   readonly token: string;
   /** RFC 3339. */
   readonly expiresAt: string;
@@ -38,19 +38,19 @@ const badHash = refuse(
   'token_sha256: expected the SHA-256 of a new token that the agent has just created',
 );
 
-/** Turns a machine into a worker. The machine makes its lasting token itself, so the server never sends it. */
+/** Calls that turn a machine into a worker. The machine creates its worker token itself, so the server never sends it. */
 export function createJoinCalls(core: Core) {
   return {
     /** Whether this join token exists, used or not. */
     knowsJoinToken: (hash: string): boolean => core.store.joinToken(hash) !== null,
 
-    /** Invalidates the previous join token. `lastsMs`: how long the new one is valid. */
-    async createJoinToken(id: WorkerId, lastsMs: number, by: Actor): Promise<Outcome<IssuedJoinToken>> {
+    /** Creates a join token that is valid for `validMs`, and invalidates the worker's previous join token. */
+    async createJoinToken(id: WorkerId, validMs: number, by: Actor): Promise<Outcome<IssuedJoinToken>> {
       const { token, hash } = core.ids.joinToken();
       return core.store.write(tx => {
         const worker = tx.worker(id);
         if (worker === null) return refuse('worker_not_found', `There is no worker ${id}`);
-        const at = core.clock.wall() + lastsMs;
+        const at = core.clock.wall() + validMs;
         const expiresAt = core.clock.iso(at);
         tx.setJoinToken(hash, { workerId: id, expiresAt: at, usedFor: null });
         recordWorkerEvent(core, tx, 'worker.join_token_created', id, by, { expires_at: expiresAt });
@@ -65,8 +65,8 @@ export function createJoinCalls(core: Core) {
     },
 
     /**
-     * Makes the token with `tokenHash` the worker's token. As after a rotation, the old token is invalid, and its
-     * stream closed, before this resolves. Both hashes are SHA-256 in lower-case hex.
+     * Makes the token with `tokenHash` the worker's token. When the promise resolves, the old worker token is invalid and
+     * its stream is closed. Both hashes are SHA-256 in lower-case hex.
      */
     join: (joinHash: string, tokenHash: string, address: string | null): Promise<Outcome<JoinReply>> =>
       core.store.write(tx => join(core, tx, { joinHash, tokenHash, address })),
@@ -92,7 +92,7 @@ function join(core: Core, tx: Tx, { joinHash, tokenHash, address }: Joining): Ou
   tx.startUploadGeneration(worker.id, false);
   tx.setJoinToken(joinHash, { ...joinToken, usedFor: tokenHash });
   recordWorkerEvent(core, tx, 'worker.joined', worker.id, { type: 'worker', id: worker.id, address });
-  // The previous machine has no valid token any more, so it is no duplicate of the machine that registers next.
+  // The previous machine has no valid token any more. So the next registration is not a duplicate of it.
   tx.afterCommit(() => {
     core.connections.hangUp(worker.id);
     core.connections.unmeet(worker.id);

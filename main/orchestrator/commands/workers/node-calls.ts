@@ -12,7 +12,7 @@ import type { Claimed, Verdict } from './reconcile.ts';
 const namesNode = (node: AttemptNode, { jobId, attemptId }: Claimed): boolean =>
   node.jobId === jobId && (attemptId ?? node.attemptId) === node.attemptId;
 
-/** Compares the job that a worker reports with the node for which it is held; null when it is held for none. */
+/** Compares the job that a worker reports with the worker's node. Returns null if it is not the job of such a node. */
 export function reconcileNode(core: Core, tx: Tx, worker: Worker, reported: Claimed): Verdict | null {
   const node = tx.heldNodeOf(worker.id);
   if (node === null || !namesNode(node, reported)) return null;
@@ -24,8 +24,8 @@ export function reconcileNode(core: Core, tx: Tx, worker: Worker, reported: Clai
 }
 
 /**
- * Handles a worker that does not name the job for which it is held. Its offer may still be on the way. A trainer that had started is
- * gone.
+ * Handles a worker that does not name the job of its node. If the node is only offered, the offer may not have arrived yet.
+ * Otherwise the trainer is gone, and the node ends.
  */
 export function reconcileNodeAbsence(core: Core, tx: Tx, worker: Worker): void {
   const node = tx.heldNodeOf(worker.id);
@@ -33,13 +33,13 @@ export function reconcileNodeAbsence(core: Core, tx: Tx, worker: Worker): void {
   endNode(core, tx, node, vanishedNode(core));
 }
 
-/** A worker that leaves the fleet takes no offer any more. */
+/** Withdraws the offer of a node whose worker leaves the fleet. */
 export function withdrawNodeOffer(core: Core, tx: Tx, worker: Worker): void {
   const node = tx.heldNodeOf(worker.id);
   if (node?.state === 'offered') endNode(core, tx, node, withdrawnNode(core));
 }
 
-/** Sends what the worker of a node may have missed when its stream opens. */
+/** Repeats the order that the worker of a node may have missed, after its stream has opened. */
 export function greetNode(core: Core, tx: Tx, node: AttemptNode): void {
   const job = liveJobOfNode(tx, node);
   if (job === null || node.state === 'ended') sendNodeCancel(core, tx, node);
@@ -47,13 +47,13 @@ export function greetNode(core: Core, tx: Tx, node: AttemptNode): void {
   else if (node.state === 'ready') sendRendezvous(core, tx, job);
 }
 
-/** Whether the heartbeat names the attempt for which the worker is held, so that the node needs no change. */
+/** Whether the heartbeat names the attempt of the worker's node, so that the node needs no change. */
 export const isNodeNamed = (node: AttemptNode | null, beat: Heartbeat): boolean =>
   node !== null &&
   beat.current_job_id === node.jobId &&
   (beat.attempt_id ?? node.attemptId) === node.attemptId;
 
-/** The orders for a worker whose heartbeat concerns an attempt on several workers. */
+/** Returns the orders in the reply to a heartbeat that concern an attempt on several workers. */
 export function nodeOrders(
   read: Pick<Read, 'job' | 'liveJobOf' | 'heldNodeOf' | 'nodesOf' | 'worker'>,
   id: Worker['id'],
@@ -61,9 +61,9 @@ export function nodeOrders(
   const node = read.heldNodeOf(id);
   const job = node === null ? read.liveJobOf(id) : liveJobOfNode(read, node);
   const isOver = node !== null && (job === null || node.state === 'ended');
-  const waits = node === null ? job?.status === 'starting' : node.state === 'ready';
+  const isWaiting = node === null ? job?.status === 'starting' : node.state === 'ready';
   return {
     cancel: isOver ? { job_id: node.jobId, attempt_id: node.attemptId } : null,
-    rendezvous: job !== null && waits ? rendezvousFor(read, job) : null,
+    rendezvous: job !== null && isWaiting ? rendezvousFor(read, job) : null,
   };
 }

@@ -8,19 +8,20 @@ import { applyEvent } from '../transitions.ts';
 import type { GpuTrouble } from '../../../../protocol/worker.ts';
 import { planTroubles, type TroublePlan } from '../../rules/worker-rules.ts';
 
-/** The job that a worker reports to run. */
+/** The job that a worker reports as its current job. */
 export interface Claimed {
   readonly jobId: JobId;
   /** Null from agents that do not know attempts. */
   readonly attemptId: AttemptId | null;
 }
 
+/** The order for the job that a worker reports. */
 export type Verdict =
-  /** Continue it. */
+  /** The worker continues the job. */
   | { readonly kind: 'resume'; readonly job: LiveJob }
-  /** Stop it and report its end. */
+  /** The worker stops the job, and reports its end. */
   | { readonly kind: 'cancel'; readonly jobId: JobId; readonly attemptId: AttemptId }
-  /** It no longer belongs to this worker: stop it and report nothing. */
+  /** The job no longer belongs to this worker. The worker stops the job, and reports nothing. */
   | { readonly kind: 'abandon' }
   | { readonly kind: 'nothing' };
 
@@ -33,7 +34,7 @@ export function reconcileClaim(core: Core, tx: Tx, worker: Worker, reported: Cla
   if (!job || !current) return { kind: 'abandon' };
   core.connections.clearAbsence(worker.id);
   if (job.status === 'cancelling') return { kind: 'cancel', jobId: job.id, attemptId: job.attempt.id };
-  // The worker has another job by now, and only that newer attempt counts.
+  // The worker cannot continue the attempt if it has another job by now, or if the other nodes have stopped.
   if (job.status === 'pending' && (workerIsHeld(tx, worker.id) || hadNodes(tx, job)))
     return { kind: 'abandon' };
   const step = applyEvent(core, tx, job, { type: 'back' }, asWorker(worker.id));
@@ -42,22 +43,25 @@ export function reconcileClaim(core: Core, tx: Tx, worker: Worker, reported: Cla
   return resumedJob === null ? { kind: 'abandon' } : { kind: 'resume', job: resumedJob };
 }
 
-/** Handles a worker that does not name its job. An offer may not have reached it, so it stays. A trainer that had started is gone. */
+/**
+ * Handles a worker that does not name its job. If the job is only dispatched, the offer may not have arrived yet. Otherwise
+ * the trainer is gone.
+ */
 export function reconcileAbsence(core: Core, tx: Tx, worker: Worker): void {
   const job = tx.liveJobOf(worker.id);
   if (job === null || job.status === 'dispatched') return;
   applyEvent(core, tx, job, { type: 'vanished' }, asWorker(worker.id));
 }
 
-/** GPU troubles that an agent reported, and those that its previous report had put in doubt. */
+/** The GPU troubles in a report, and the keys of those that the previous report did not name. */
 interface TroubleReport {
   readonly reported: readonly GpuTrouble[];
   readonly doubted: ReadonlySet<string>;
 }
 
 /**
- * Handles the GPU troubles of a heartbeat. Returns null when there is nothing to store, which is nearly always, or when
- * the disk refuses changes: heartbeats must work even then.
+ * Handles the GPU troubles in a heartbeat. Returns null when there is nothing to store, as in most heartbeats. Also returns
+ * null when the disk refuses writes, because heartbeats must work even then.
  */
 export function noticeTroubles(
   core: Core,
@@ -72,7 +76,7 @@ export function noticeTroubles(
   return plan.changes ? { reported, doubted } : null;
 }
 
-/** Stores and records the troubles in one transaction. The next dispatch evaluates this worker again. */
+/** Stores and records the troubles. The next dispatch then evaluates this worker again. */
 export function keepTroubles(
   core: Core,
   tx: Tx,
@@ -88,8 +92,8 @@ export function keepTroubles(
 }
 
 /**
- * Handles the GPU troubles of a registration. An agent that does not check its GPUs never reports the end of a trouble,
- * so all known ones end.
+ * Handles the GPU troubles in a registration. An agent that does not check its GPUs reports null. It would never report the
+ * end of a trouble, so all known troubles end.
  */
 export function troublesAtRegistration(
   core: Core,

@@ -24,25 +24,28 @@ import { updateText } from '../../rules/update-texts.ts';
 import { workerView } from '../../views/worker-views.ts';
 import { command } from '../command.ts';
 
-export interface UpdateWish {
+/** A user's request to update workers. */
+export interface UpdateRequest {
   /** Null for every worker that can be updated. */
   readonly workers: readonly WorkerId[] | null;
   readonly when: UpdateTime;
+  /** Maximum number of workers that restart at the same time. */
   readonly atOnce: number;
 }
 
-/** Calls of people about updates of worker programs, and the report of a worker about its update. */
+/** Calls of users about updates of worker programs, and reports of workers about their updates. */
 export function createUpdateCalls(core: Core) {
   return {
-    async requestUpdates(wish: UpdateWish, by: Actor): Promise<readonly UpdateAnswer[]> {
+    /** Queues the updates of the chosen workers. Returns an answer for each worker. */
+    async requestUpdates(wanted: UpdateRequest, by: Actor): Promise<readonly UpdateAnswer[]> {
       const request = core.ids.update();
       return command(core, tx => {
-        const chosen = wish.workers === null ? updatable(core, tx) : [...new Set(wish.workers)];
-        return chosen.map(id => requestUpdate(core, tx, id, { ...wish, request }, by));
+        const chosen = wanted.workers === null ? updatable(core, tx) : [...new Set(wanted.workers)];
+        return chosen.map(id => requestUpdate(core, tx, id, { ...wanted, request }, by));
       });
     },
 
-    /** Cancels an update that has not restarted the worker, or dismisses one that failed. */
+    /** Cancels an update before the worker restarts, or dismisses an update that has failed or stopped. */
     async cancelUpdate(id: WorkerId, by: Actor): Promise<Outcome<WorkerView>> {
       const refusal = await command(core, tx => {
         const worker = tx.worker(id);
@@ -66,7 +69,7 @@ export function createUpdateCalls(core: Core) {
         : accept(workerView(core, core.store, worker));
     },
 
-    /** Answers whether the worker continues with its update. */
+    /** Handles a worker's report about its update. `proceed`: whether the worker continues with the update. */
     reportUpdate: (id: WorkerId, report: UpdateReport): Promise<Outcome<{ readonly proceed: boolean }>> =>
       command(core, tx => {
         const worker = tx.worker(id);
@@ -97,7 +100,7 @@ function requestUpdate(
   core: Core,
   tx: Tx,
   id: WorkerId,
-  { request, when, atOnce }: UpdateWish & Pick<ProgramUpdate, 'request'>,
+  { request, when, atOnce }: UpdateRequest & Pick<ProgramUpdate, 'request'>,
   by: Actor,
 ): UpdateAnswer {
   const worker = tx.worker(id);
@@ -141,12 +144,12 @@ function refusalNow(core: Core, tx: Tx, worker: Worker): UpdateRefusal | null {
   return statusOf(core, tx, worker).status === 'offline' ? 'offline' : null;
 }
 
-/** Carries out what is due for all updates. The health loop calls it, so that all of them advance in one place. */
+/** Takes the next steps of all updates. Only the health loop calls it. */
 export function advanceUpdates(core: Core, tx: Tx): void {
   const updating = tx.workers().flatMap(worker => {
     const { id, name, update = null } = worker;
     if (update === null) return [];
-    // After a start, the silence of a worker counts only when the health loop has recorded it.
+    // Uses `gone`, because after a start of the server, workers count as offline only after a new timeout.
     return [{ id, name, update, isBusy: workerIsHeld(tx, id), isOffline: worker.gone !== null }];
   });
   for (const action of planUpdates(updating, core.time.now())) act(core, tx, action);
@@ -173,20 +176,21 @@ function act(core: Core, tx: Tx, action: UpdateAction): void {
 
 const orderIn = ({ id, target }: ProgramUpdate): UpdateOrder => ({ id, ...target });
 
-/** The program that the worker has to install now; nothing for none. Each response to the worker repeats it. */
+/** Returns the update that the worker must install now; empty for none. Each response to the worker repeats it. */
 export const updateOrderFor = (worker: Worker | null): { readonly update?: UpdateOrder } =>
   worker?.update && isActive(worker.update) ? { update: orderIn(worker.update) } : {};
 
 /**
- * Ends the update of a worker that has registered with the new program. A process that only tries it out does not count.
- * Returns the worker after that.
+ * Ends the update of a worker that has registered with the new program. A trial run of the program does not count. Returns
+ * the updated worker.
  */
 export function settleUpdate(core: Core, tx: Tx, worker: Worker): Worker {
   const { id, agent, update = null } = worker;
   const program = agent?.program ?? null;
   if (update === null || program === null || program.trial) return worker;
-  const isByHand = !isUnderWay(update) && updateRefusal(worker, core.offered()) === 'current';
-  if (program.sha256 !== update.target.sha256 && !isByHand) return worker;
+  // After an update failed or stopped, the owner may have updated the worker by hand.
+  const wasUpdatedByHand = !isUnderWay(update) && updateRefusal(worker, core.offered()) === 'current';
+  if (program.sha256 !== update.target.sha256 && !wasUpdatedByHand) return worker;
   const settled: Worker = { ...worker, update: null };
   tx.updateWorker(settled);
   recordWorkerEvent(core, tx, 'worker.update_done', id, asWorker(id), {

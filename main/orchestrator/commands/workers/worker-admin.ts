@@ -14,7 +14,7 @@ export interface IssuedToken {
   readonly workerId: WorkerId;
   readonly name: string;
   readonly persistent: boolean;
-  /** In clear text: returned once and never stored. */
+  /** The worker token in clear text. It is returned once and never stored. */
   readonly token: string;
 }
 
@@ -29,13 +29,13 @@ const unknown = (id: string) => refuse('worker_not_found', `There is no worker $
 
 export interface DrainRequest {
   readonly reason: string | null;
-  /** Milliseconds from now; null for none. */
+  /** Milliseconds from now until a running job is stopped; null for no deadline. */
   readonly deadlineMs: number | null;
 }
 
-/** Calls of people about their workers. */
+/** Calls of users about workers. */
 export function createWorkerAdmin(core: Core) {
-  /** Changes one worker, dispatches, and returns the worker after that. */
+  /** Changes one worker, dispatches pending jobs, and returns the changed worker. */
   const change = async (
     id: WorkerId,
     act: (tx: Tx, worker: Worker) => void,
@@ -57,8 +57,8 @@ export function createWorkerAdmin(core: Core) {
     },
 
     /**
-     * The worker of the orchestrator's own machine, created if there is none. It gets the host's name, with a suffix if
-     * that is taken. Later it keeps the name that people gave it. Each call issues a new token.
+     * Issues a new token for the worker of the orchestrator's own machine, which is created if it does not exist. A new
+     * worker gets the host's name, with a suffix if that name is taken.
      */
     async localWorker(host: string): Promise<IssuedToken> {
       const { token, hash } = core.ids.workerToken();
@@ -82,14 +82,14 @@ export function createWorkerAdmin(core: Core) {
       return worker === null ? unknown(id) : accept(workerView(core, core.store, worker));
     },
 
-    /** Once this resolves, no further offer to the worker is committed. */
-    drainWorker: (id: WorkerId, wish: DrainRequest, by: Actor) =>
+    /** Drains a worker. After the promise resolves, the worker gets no further offers. */
+    drainWorker: (id: WorkerId, request: DrainRequest, by: Actor) =>
       change(id, (tx, worker) => {
-        drain(core, tx, worker, wish, by);
+        drain(core, tx, worker, request, by);
         release(core, tx, id);
       }),
 
-    /** Before this resolves, an idle worker gets a job that waits for its new labels. */
+    /** Changes the name and labels of a worker. A job that waits for the new labels is dispatched before this resolves. */
     updateWorker: (id: WorkerId, { name, labels }: WorkerChange, by: Actor) =>
       change(id, (tx, worker) => {
         const next = { ...worker, name: name ?? worker.name, labels: labels ?? worker.labels };
@@ -117,6 +117,7 @@ export function createWorkerAdmin(core: Core) {
   };
 }
 
+/** Returns a worker that has not registered, without storing it. */
 export const newWorker = (
   core: Core,
   { name, worker_type: type, labels }: NewWorker,
@@ -137,6 +138,7 @@ export const newWorker = (
   quarantine: null,
 });
 
+/** Stores a new worker and records its creation. */
 export function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by: Actor): void {
   tx.insertWorker(worker, tokenHash);
   tx.afterCommit(() => awaitFirstContact(core, worker, 0));
@@ -149,7 +151,7 @@ export function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by:
   });
 }
 
-/** The first unused name of `HOST`, `HOST-local`, `HOST-local-2` and so on. */
+/** Returns the first unused name of `HOST`, `HOST-local`, `HOST-local-2` and so on. */
 function freeName(host: string, taken: ReadonlySet<string>): string {
   if (!taken.has(host)) return host;
   const local = `${host}-local`;
@@ -158,15 +160,15 @@ function freeName(host: string, taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** A second drain may set a new deadline, which counts from then. Without a deadline, it changes nothing. */
+/** Drains a worker. For a draining worker, sets a new deadline that counts from now, or changes nothing without a deadline. */
 function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: DrainRequest, by: Actor): void {
   const before = worker.drain;
   if (before !== null && deadlineMs === null) return;
   const author = by.type === 'admin' ? by.id : by.type;
-  const statedReason = reason ?? before?.reason ?? null;
+  const newReason = reason ?? before?.reason ?? null;
   tx.updateWorker({
     ...worker,
-    drain: { reason: statedReason, by: author, since: core.time.now(), deadlineMs },
+    drain: { reason: newReason, by: author, since: core.time.now(), deadlineMs },
   });
   if (deadlineMs !== null) {
     const at = core.clock.mono() + deadlineMs;
@@ -177,14 +179,14 @@ function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: Drain
   }
   const deadlineS = deadlineMs === null ? null : deadlineMs / 1000;
   recordWorkerEvent(core, tx, 'worker.draining', worker.id, by, {
-    reason: statedReason,
+    reason: newReason,
     deadline_s: deadlineS,
   });
 }
 
 /**
- * Invalidates the old token and ends its stream before this resolves. With `after_job`, that happens when the worker's
- * current job ends.
+ * Issues a new worker token. Before this resolves, the old token is invalid and its stream is closed. With `after_job`, the
+ * old token stays valid until the worker's current job ends.
  */
 async function rotateToken(
   core: Core,
@@ -203,7 +205,7 @@ async function rotateToken(
   return worker === null ? unknown(id) : accept(issued(worker, token));
 }
 
-/** Returns whether the old token stays valid for now. Does not affect upload tokens. */
+/** Replaces the worker token, but no upload tokens. Returns whether the old worker token stays valid for now. */
 function replaceToken(
   core: Core,
   tx: Tx,
@@ -256,8 +258,8 @@ export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): voi
 }
 
 /**
- * Sets until when a worker that never registered counts as connecting and, if it is ephemeral, when it is removed.
- * `ageMs`: the time since it was created.
+ * Sets the deadlines of a worker that never registered: the end of its status `connecting` and, if it is ephemeral, its
+ * removal. `ageMs`: the time since the worker was created.
  */
 export function awaitFirstContact(core: Core, { id, type }: Worker, ageMs: number): void {
   const { firstContactMs, removalMs, takeoverMs } = core.times;

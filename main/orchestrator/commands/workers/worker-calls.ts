@@ -44,7 +44,7 @@ import type { ProgressBook } from '../jobs/reports.ts';
 
 const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
 
-/** Calls of workers. Each takes the worker of the caller's token, which may have been deleted since. */
+/** Calls of workers. `id`: the worker of the caller's token. It may have been deleted since the token was checked. */
 export const createWorkerCalls = (core: Core, progress: ProgressBook) => ({
   register: (id: Worker['id'], reported: Registration, address: string | null = null) =>
     register(core, id, reported, address),
@@ -76,7 +76,7 @@ async function register(
     if (order === 'outdated') return accept(registerReply(core, stored, null, { kind: 'nothing' }));
     const worker = order === 'repeated' ? stored : storeRegistration(core, tx, stored, reported, address);
     noteJoined(core, tx, id);
-    // A copy of an earlier registration cannot name a job that was offered since.
+    // A repeated registration may be older than the worker's current offer, so it need not name that job.
     if (order === 'next') reconcileUnnamedJob(core, tx, worker, reported);
     const verdict = reconcileRegistered(core, tx, worker, reported);
     delayNextJob(core, tx, worker, verdict);
@@ -84,7 +84,7 @@ async function register(
   });
 }
 
-/** Most heartbeats confirm what is stored. They are answered from memory, without a transaction. */
+/** Handles a heartbeat. Most heartbeats only confirm the stored facts, and are answered without a transaction. */
 async function takeHeartbeat(
   core: Core,
   progress: ProgressBook,
@@ -121,13 +121,13 @@ async function takeHeartbeat(
     if (present === null) return null;
     return isUnchanged ? { kind: 'nothing' } : reconcileHeartbeat(core, tx, present, beat, isLost);
   };
-  // The reply names the job that the worker has now, which the dispatch may just have changed.
+  // Reply after the dispatch, which may have given the worker another job.
   return commandWithAnswer(core, apply, (tx, verdict) =>
     verdict === null ? gone : accept(replyTo(tx, verdict)),
   );
 }
 
-/** `isLost`: the worker has lost the job that it should name. */
+/** Applies a heartbeat that differs from the stored facts. `isLost`: the worker has lost the job that it should name. */
 function reconcileHeartbeat(
   core: Core,
   tx: Tx,
@@ -136,7 +136,7 @@ function reconcileHeartbeat(
   isLost: boolean,
 ): Verdict {
   markOnline(core, tx, worker);
-  // SimpleTuner's agent is made to register instead, by the end of its stream.
+  // SimpleTuner's agent registers again instead, because `noticeAbsence` has ended its stream.
   if (isLost && knowsNewCommands(worker)) reconcileLost(core, tx, worker);
   const verdict: Verdict =
     jobId === null ? { kind: 'nothing' } : reconcileReported(core, tx, worker, { jobId, attemptId });
@@ -144,17 +144,17 @@ function reconcileHeartbeat(
   return verdict;
 }
 
-/** Milliseconds since the worker was last heard, or since its grace period started; 0 if neither is known. */
+/** Returns the milliseconds since the last contact, or since the start of the grace period; 0 if neither is known. */
 function silenceOf({ clock, connections }: Core, id: Worker['id']): number {
   const now = clock.mono();
   return now - (connections.of(id)?.contactAt ?? now);
 }
 
-interface Beat extends RunningWork {
+interface HeartbeatLoad extends RunningWork {
   readonly beat: Heartbeat;
 }
 
-function noteHeartbeatLoad(core: Core, worker: Worker, { beat, ...running }: Beat): void {
+function noteHeartbeatLoad(core: Core, worker: Worker, { beat, ...running }: HeartbeatLoad): void {
   const {
     gpu_utilization: gpuUtilization = null,
     vram_used_gb: vramUsedGb = null,
@@ -165,7 +165,7 @@ function noteHeartbeatLoad(core: Core, worker: Worker, { beat, ...running }: Bea
   notePower(core, worker, gpus, running);
 }
 
-/** Opens the worker's stream, which replaces an older one. Returns a function to call when the stream has ended. */
+/** Opens the worker's stream, which replaces an older one. The caller must call the returned function at its end. */
 function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => void {
   core.connections.heard(id, core.clock.mono());
   core.connections.open(id, stream, core.clock.mono());
@@ -196,7 +196,7 @@ function storeRegistration(
   reported: Registration,
   address: string | null,
 ): Worker {
-  // SimpleTuner's agent does not distinguish a restart from a reconnection: if it was offline, it counts as restarted.
+  // SimpleTuner's agent does not report restarts. It counts as restarted if it was offline.
   const restarted =
     reported.startId === null ? stored.gone !== null : reported.startId !== stored.agent?.startId;
   const plan = troublesAtRegistration(core, stored, reported.gpuTroubles);
@@ -204,7 +204,7 @@ function storeRegistration(
     ...stored,
     gone: null,
     lastContactAt: core.time.now(),
-    // A restarted agent has run no job yet. One that only reconnects keeps the flag.
+    // A restarted agent has run no job yet. An agent that only reconnects keeps the flag.
     served: stored.served && !restarted,
     agent: {
       capabilities: reported.capabilities,
@@ -253,7 +253,7 @@ const machineOf = (
   address: string | null,
 ): string => instanceId ?? JSON.stringify([address, host]);
 
-/** Whether another machine uses the same token. The machine that was heard recently keeps it. */
+/** Whether another machine uses the same token at present. The machine that was in contact recently keeps the token. */
 function isDuplicate(core: Core, stored: Worker, reported: Registration, address: string | null): boolean {
   const metAt = core.connections.metAt(stored.id);
   if (stored.agent === null || stored.gone !== null || metAt === null) return false;
@@ -262,8 +262,8 @@ function isDuplicate(core: Core, stored: Worker, reported: Registration, address
 }
 
 /**
- * Orders a registration among those of the same start. Copies of a request may arrive in any order, and the agent
- * accepts the response to either. An outdated one no longer describes the agent.
+ * Compares a registration with the stored one of the same agent start. A connection may deliver repeated requests in any
+ * order. `repeated`: the same registration. `outdated`: an earlier one, which no longer describes the agent.
  */
 function registrationOrder(
   { agent, gone: left }: Worker,
@@ -275,7 +275,7 @@ function registrationOrder(
   return registrationNo === newest && left === null ? 'repeated' : 'outdated';
 }
 
-/** Whether another machine has registered as this worker since `before` was read. */
+/** Whether another machine has registered as this worker since the caller read `before`. */
 const isReplaced = ({ agent }: Worker, before: Worker | null): boolean =>
   agent !== null &&
   (!before?.agent || machineOf(agent, agent.address) !== machineOf(before.agent, before.agent.address));
@@ -298,8 +298,8 @@ function rejectDuplicate(
 }
 
 /**
- * Whether the worker has lost its job. One heartbeat without the job may have crossed an offer or a report. A second
- * one, long enough afterwards, has not.
+ * Called for a heartbeat that does not name the worker's job. Returns whether the worker has lost the job. A single such
+ * heartbeat may have crossed an offer or a report. So a second one is required, at least `absentMs` later.
  */
 function noticeAbsence(core: Core, worker: Worker): boolean {
   const now = core.clock.mono();
@@ -312,7 +312,7 @@ function noticeAbsence(core: Core, worker: Worker): boolean {
   return true;
 }
 
-/** If the worker does not name the job that it should have, its trainer is gone, whatever else it runs. */
+/** Handles a registration that does not name the worker's stored job: the trainer of that job is gone. */
 function reconcileUnnamedJob(core: Core, tx: Tx, worker: Worker, reported: Registration): void {
   const live = tx.liveJobOf(worker.id);
   const node = tx.heldNodeOf(worker.id);
@@ -331,7 +331,7 @@ function reconcileLost(core: Core, tx: Tx, worker: Worker): void {
   reconcileAbsence(core, tx, worker);
 }
 
-/** Delays the worker's next job, where its agent reports the end of an abandoned job late. */
+/** Delays the next job of a worker whose agent reports the end of an abandoned job late. */
 function delayNextJob(core: Core, tx: Tx, worker: Worker, verdict: Verdict): void {
   if (verdict.kind !== 'abandon' || !reportsAbandonedEndLate(worker)) return;
   const { settleAfterStopMs } = core.times;
@@ -382,14 +382,14 @@ function registerReply(core: Core, worker: Worker, reported: JobId | null, verdi
 const abandoned = (verdict: Verdict, reported: JobId | null): JobId | null =>
   verdict.kind === 'abandon' ? reported : null;
 
-/** Whether heartbeats of the worker should name its job. An offer may still be on its way. */
+/** Whether heartbeats of the worker should name its job. False while the offer may still be on its way. */
 const shouldName = (live: LiveJob | null, node: AttemptNode | null): boolean =>
   live === null ? node !== null && node.state !== 'offered' : live.status !== 'dispatched';
 
 const namesAttempt = (live: LiveJob, beat: Heartbeat): boolean =>
   live.id === beat.current_job_id && (!beat.attempt_id || beat.attempt_id === live.attempt.id);
 
-/** Whether the heartbeat confirms the stored facts, so that there is nothing to write. */
+/** Whether the heartbeat names the stored job in a status that needs no change. */
 function confirmsStoredJob(live: LiveJob | null, beat: Heartbeat): boolean {
   if (live === null || !namesAttempt(live, beat)) return false;
   return live.status === 'starting' || live.status === 'running' || live.status === 'cancelling';
@@ -411,7 +411,7 @@ function heartbeatReply(core: Core, read: Read, id: Worker['id'], verdict: Verdi
   };
 }
 
-/** Sends what the worker may have missed when its stream opens: an offer, a cancel, or a shutdown. */
+/** Called when the worker's stream opens. Repeats a command that the worker may have missed: an offer, cancel or shutdown. */
 export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   const worker = tx.worker(id);
   if (worker === null) return;
@@ -429,7 +429,7 @@ function greetHeld(core: Core, tx: Tx, id: Worker['id']): void {
   else greetNode(core, tx, node);
 }
 
-/** Marks the worker as offline. Its job waits for it until the takeover. */
+/** Marks the worker as offline. Its job waits for the worker until the takeover. */
 export function markOffline(
   core: Core,
   tx: Tx,

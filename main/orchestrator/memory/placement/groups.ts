@@ -1,12 +1,12 @@
 import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.ts';
 
-/** Returns whether the fleet has enough workers for a shape that needs several. Busy workers count. */
+/** Returns whether the fleet has enough workers for a shape that needs several. Idle and busy workers count. */
 export type CanGather = (shape: Pick<Shape, 'key' | 'nodes' | 'matcher'>) => boolean;
 
 /**
- * Returns the idle workers that fit a shape, best first. `avoided` comes last. Omits workers that are kept for a job of the
- * shape `keptShape`. It scans all idle workers, so it is used only if the shape needs several workers, or while workers are
- * kept for such a shape. Other placements use the rankings.
+ * Returns the idle workers that fit a shape, best first and `avoided` last. Omits workers that fit `keptShape`, because they
+ * are kept for a job of that shape. Scans all idle workers. So it is used only if the shape needs several workers, or while
+ * workers are kept. Other placements use the rankings.
  */
 export const idleFor = (
   idle: Iterable<Idle>,
@@ -26,20 +26,20 @@ export const idleFor = (
     );
 
 /**
- * The workers for a job that trains on several machines: one worker that has them all, else workers with one machine
- * each, if possible of the same class. Empty when there are too few.
+ * Chooses the workers for a job on several machines: one worker with all machines, or else workers with one machine each.
+ * Prefers workers of the same class. Empty when there are too few.
  */
 export function groupOf(shape: Shape, fitting: readonly Idle[]): readonly Idle[] {
-  const whole = fitting.find(({ workerClass }) => workerClass.offering.nodes === shape.nodes);
-  if (whole !== undefined) return [whole];
+  const single = fitting.find(({ workerClass }) => workerClass.offering.nodes === shape.nodes);
+  if (single !== undefined) return [single];
   const classes = [...Map.groupBy(fitting, ({ workerClass }) => workerClass).values()];
   const enough = classes.find(({ length }) => length >= shape.nodes) ?? fitting;
   return enough.length < shape.nodes ? [] : enough.slice(0, shape.nodes);
 }
 
 /**
- * The job for which idle workers are kept back. It needs several workers, too few are idle, but enough exist. Without
- * this, single-worker jobs would take each idle worker and this job would never start.
+ * Returns the job for which idle workers are kept; null for none. It needs several workers, and enough exist, but too few
+ * are idle. Without this, jobs on one worker would take each idle worker, and the job would never start.
  */
 export function keptFor(
   heads: readonly Waiting[],

@@ -5,15 +5,15 @@ import { blockersOfAll, blockersOfTeam, blockersOfUser } from '../../rules/queue
 import { settingsOf } from '../eligibility.ts';
 import type { PlacementIndex } from './placement-index.ts';
 
-/** Counts running jobs by user and team, and tells the index which of them are at their limit. */
+/** Counts running jobs by user and team, and updates the index when a user or team reaches or leaves its limit. */
 export function createLoads(index: PlacementIndex) {
   const running = createTally<JobId>();
   const teams = createTally<JobId>();
-  /** Teams that have had a job since the start: a team without running jobs can be at its limit, if that is 0. */
+  /** Teams that have had a job since the start. With a limit of 0, a team is at its limit even without running jobs. */
   const seenTeams = new Set<string>();
   let settings: QueueSettings | null = null;
 
-  /** A user without running jobs is never at the limit, so a changed limit requires a check of the other users only. */
+  /** A user without running jobs is never at the limit, so a changed limit affects only users with running jobs. */
   const applyUserLimit = (user: string): void => {
     const count = running.of(user);
     const isAtLimit = settings !== null && blockersOfUser(settings, user, count).length > 0;
@@ -52,7 +52,7 @@ export function createLoads(index: PlacementIndex) {
     forgetSettings(): void {
       settings = null;
     },
-    /** False while the queue is paused or at its limit. */
+    /** Whether the queue may dispatch jobs: it is not paused, and not at its limit. */
     takesJobs(read: Read): boolean {
       settings ??= load(read);
       return blockersOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;

@@ -13,10 +13,11 @@ import {
 import type { IdleWorker, WaitingJob } from '../../ports/jobs.ts';
 import type { Matcher } from '../../rules/matching.ts';
 
+/** A job, and the workers that get it. */
 export interface Placement {
   readonly jobId: JobId;
   readonly workerId: WorkerId;
-  /** The other workers of a job that trains on several workers; otherwise empty. */
+  /** The other workers of a job on several workers; empty for any other job. */
   readonly others: readonly WorkerId[];
 }
 
@@ -26,36 +27,35 @@ export interface TeamLoad {
 }
 
 /**
- * Pending jobs and idle workers, indexed so that the next placement is found without a full scan. Jobs with the same
- * requirements form a shape; idle workers with the same offering form a class.
+ * An index of pending jobs and idle workers, which finds the next placement without a full scan. Jobs of a team with the
+ * same requirements form a shape. Idle workers with the same offering form a class.
  */
 export interface PlacementIndex {
-  /** Adds the job or replaces it. */
+  /** Adds or replaces a job. */
   addJob(job: WaitingJob): void;
   removeJob(id: JobId): void;
-  /** Adds the worker or replaces it. */
+  /** Adds or replaces an idle worker. */
   addWorker(worker: IdleWorker): void;
   removeWorker(id: WorkerId): void;
   /** While a user is at the limit, all their jobs are skipped, including future ones. */
   setUserAtLimit(user: string, isAtLimit: boolean): void;
   /** Sets how many jobs of a team run, and whether the team is at its limit. */
   setTeam(team: string, load: TeamLoad): void;
-  /** At equal priority, the team with the fewest running jobs goes first. Jobs without a team keep their position. */
+  /** With fair share, at equal priority the team with the fewest running jobs goes first. Jobs without a team do not move. */
   setFairShare(isFair: boolean): void;
   /**
-   * The first job in the queue that an idle worker fits, with the worker that has least to spare: big machines stay
-   * free for jobs that need them. The local machine comes after all others, and the worker to avoid comes last. Among
-   * equals, the worker with most of the job's datasets is chosen. Null when there is none. A job for several workers
-   * that finds too few of them keeps those that fit it from the jobs behind it, if `canGather` says that there are enough.
+   * Returns the first job that idle workers fit, and its workers; null when there is none. Chooses the smallest fitting
+   * machine, so that big machines stay free for jobs that need them. The local machine comes after all remote ones, and the
+   * worker to avoid comes last. Among equal workers, chooses the one with most of the job's datasets. A job on several
+   * workers may have too few idle ones. If `canGather` returns true for it, the jobs behind it do not get these workers.
    */
   next(canGather?: CanGather): Placement | null;
   /**
-   * The worker that would get this job, which is not in the queue, if it were queued now. Null if no worker is
-   * available for it or another job goes first. Exact only when all other placeable jobs have been placed. The first
-   * worker, for a job on several workers.
+   * Returns the worker that would get a job that is not in the queue if it were queued now. Returns the first of several
+   * workers. Null if no worker fits or another job goes first. The result is exact only if `next` returns null.
    */
   wouldPlace(job: WaitingJob, canGather?: CanGather): WorkerId | null;
-  /** Jobs in the queue, without those of users and teams at their limit. At most `limit` of each shape; in the order of the queue. */
+  /** Returns jobs in dispatch order, at most `limit` of each shape. Omits jobs of users and teams at their limit. */
   waiting(limit: number): readonly QueuedJob[];
 }
 
@@ -73,7 +73,7 @@ function keepFirst(heads: Map<string, Waiting>, team: string, head: Waiting): vo
   if (earlier === undefined || byTurn(head, earlier) < 0) heads.set(team, head);
 }
 
-/** Among the teams whose first job has the level of `first`, the one with the fewest running jobs goes first. */
+/** Returns the job that goes first with fair share: of the team with the fewest running jobs, at the level of `first`. */
 function fairest(
   heads: ReadonlyMap<string, Waiting>,
   first: Waiting | undefined,
@@ -89,12 +89,12 @@ function firstFor({ open }: Shape, avoided: Idle | undefined): Idle | undefined 
   const best = open.first();
   const idle = best?.workerClass.idle.first(avoided);
   if (idle !== undefined) return idle;
-  // The best class contains only the worker to avoid. Take a worker of the next class; if there is none, take that one.
+  // The best class contains only the worker to avoid. Take a worker of the next class, or else the worker to avoid.
   const inNextClass = open.first(best)?.workerClass.idle.first();
   return inNextClass ?? best?.workerClass.idle.first();
 }
 
-/** Among `first` and the workers with equally much to spare, the one with most of the job's datasets. */
+/** Returns the worker with most of the job's datasets, among the fitting workers that are equal to `first` in `bySpare`. */
 function withMostData(
   shape: Shape,
   first: Idle,
@@ -108,7 +108,7 @@ function withMostData(
     .reduce((best, worker) => (countOf(worker) > countOf(best) ? worker : best), first);
 }
 
-/** Whether the job comes after one that keeps workers for itself. */
+/** Whether the job must not take workers that `keeper` keeps, because it comes after that job. */
 const isKeptFrom = (job: Pick<Waiting, 'level' | 'order'>, keeper: Waiting | null): boolean =>
   keeper !== null && byTurn(job, keeper) > 0;
 
@@ -118,13 +118,14 @@ function dropJob(matches: MatchIndex, job: Waiting | undefined): void {
   matches.markShapeIfUnused(job.queue.shape);
 }
 
-/** The first job, and the job for several workers that keeps workers from it; null for none. */
+/** The first job that can be placed, and the job that keeps workers for itself. */
 interface Front {
   readonly job: Waiting | undefined;
+  /** A job on several workers that waits for more idle workers; null for none. */
   readonly keeper: Waiting | null;
 }
 
-/** Finds the job that goes first, and keeps what decides it besides the queue: the load of the teams. */
+/** Finds the job that goes first. Stores the load of the teams, which also decides the order. */
 function createFront(
   matches: MatchIndex,
   limits: UserLimits,
@@ -139,13 +140,13 @@ function createFront(
   const headOf = (shape: Shape): Waiting | undefined =>
     shape.filled === 0 || isTeamAtLimit(shape.team) ? undefined : limits.firstFree(shape);
 
-  /** Reads the rankings unless a job needs several workers or keeps workers. */
+  /** Whether idle workers fit the job. For a job on one worker without a keeper, only reads the ranking, which is fast. */
   const isPlaceable = (shape: Shape, head: Waiting, keeper: Waiting | null): boolean =>
     shape.nodes === 1 && !isKeptFrom(head, keeper)
       ? shape.open.size > 0
       : workersFor(head, keeper).length > 0;
 
-  /** The first jobs of the shapes for several workers. */
+  /** Returns the first job of each shape that needs several workers. */
   const groupHeads = (): readonly Waiting[] => {
     const heads: Waiting[] = [];
     for (const shape of matches.shapes()) {
@@ -163,7 +164,7 @@ function createFront(
     setFairShare(fair: boolean): void {
       isFair = fair;
     },
-    /** The first job that idle workers fit. */
+    /** Returns the first job that idle workers fit. */
     first(canGather: CanGather): Front {
       let first: Waiting | undefined;
       const ofTeams = new Map<string, Waiting>();
@@ -181,7 +182,7 @@ function createFront(
   };
 }
 
-/** Chooses the workers for a job, the first one in front. Returns none when there are too few. */
+/** Returns a function that chooses the workers for a job. The chosen list is empty when there are too few. */
 function createChoice(workers: ReadonlyMap<string, Idle>, holders: DataHolders) {
   return (
     shape: Shape,
@@ -222,7 +223,7 @@ export function createPlacementIndex(): PlacementIndex {
 
   return {
     addJob(job) {
-      // The old entry leaves last, so that a shape or class that both share does not expire in between.
+      // Remove the old entry last, so that its shape does not expire if the new entry has the same shape.
       const before = jobs.get(job.id);
       jobs.set(job.id, joinQueue(matches.shapeFor(job.requirements, job.team), job));
       dropJob(matches, before);
@@ -278,11 +279,11 @@ export function createPlacementIndex(): PlacementIndex {
   };
 }
 
-/** Index of the idle workers that already have a dataset on their rig. */
+/** An index of idle workers by the dataset versions on their rigs. */
 interface DataHolders {
   add(worker: Idle): void;
   drop(worker: Idle): void;
-  /** Returns the number of these versions on each worker. Omits workers with none. */
+  /** Returns how many of these versions each worker has. Omits workers without any of them. */
   countsOf(versions: readonly string[]): ReadonlyMap<Idle, number>;
 }
 

@@ -1,9 +1,9 @@
 import TinyQueue from 'tinyqueue';
 import type { MonoMs } from '../../model.ts';
 
-/** An item of at most one ranking, added once. The flag is in the item itself, so that a pending job needs one object only. */
+/** An item that may be added once, to one ranking. The flag is in the item itself, to save an object per pending job. */
 export interface Rankable {
-  /** True from the creation until it is dropped. Only the ranking changes it. */
+  /** True until the item is dropped. Only the ranking changes this flag. */
   isLive: boolean;
 }
 
@@ -14,18 +14,18 @@ export interface Ranking<T extends Rankable> {
   add(item: T): void;
   /** Does nothing if the item was dropped before. */
   drop(item: T): void;
-  /** The first item, or the first one other than `but`. */
+  /** Returns the first item that is not `but`; undefined if there is none. */
   first(but?: T): T | undefined;
 }
 
 /** Number of dead entries to tolerate before a sweep. */
 const sparedDead = 32;
 
-/** `compare` as for `toSorted`. Items that compare equal have no defined order. */
+/** Creates a ranking. `compare` works as in `toSorted`. Items that compare equal have no defined order. */
 export function createRanking<T extends Rankable>(compare: (a: T, b: T) => number): Ranking<T> {
-  // Nearly all items arrive in order and leave from the front: they stay in an array, `row`. The others go into a heap,
-  // which few rankings need. A dropped item stays in either until it reaches the front, or until dead items outnumber
-  // live ones. It is not searched for, because most of a long queue is in no CPU cache. Slots before `begin` are empty.
+  // Nearly all items arrive in order and leave from the front. They are in the array `row`; slots before `begin` are
+  // empty. All other items go into a heap, which few rankings need. A dropped item stays in its place until it reaches
+  // the front, or until dead items outnumber live ones. A search for it would be slow in a long queue.
   let row: (T | undefined)[] = [];
   let begin = 0;
   let heap: TinyQueue<T> | undefined;
@@ -97,10 +97,10 @@ export function createRanking<T extends Rankable>(compare: (a: T, b: T) => numbe
   return ranking;
 }
 
-/** Keys to check again, now or at a given time. */
+/** Collects keys to check again, at the next `take` or at a given time. */
 export interface Agenda<K> {
   add(key: K): void;
-  /** Replaces the time that was set before. */
+  /** Schedules a key. Replaces a time that was set before. */
   addAt(key: K, at: MonoMs): void;
   /** Removes and returns all keys that are due, each once. */
   take(now: MonoMs): Iterable<K>;

@@ -9,16 +9,16 @@ export interface Shape {
   readonly key: string;
   /** Null for jobs without a team. */
   readonly team: string | null;
-  /** Machines that train a job together. */
+  /** Number of machines that train a job together. */
   readonly nodes: number;
   readonly matcher: Matcher;
   /** One queue per user. Empty queues stay, because a map becomes slow when keys are added and deleted repeatedly. */
   readonly queues: Map<string, UserQueue>;
   /** Number of queues that are not empty. */
   filled: number;
-  /** The first job of each queue, except of parked queues. */
+  /** The first job of each queue that is not parked. */
   readonly heads: Ranking<Head>;
-  /** Fitting classes with an idle worker: remote before local ones, then by fewest GPUs, then by least GPU memory. */
+  /** Fitting classes with an idle worker, in the order of `bySpare`. */
   readonly open: Ranking<OpenClass>;
 }
 
@@ -27,9 +27,9 @@ export interface UserQueue {
   readonly shape: Shape;
   readonly user: string;
   readonly jobs: Ranking<Waiting>;
-  /** Its entry in `heads`; undefined while it is parked or empty. */
+  /** The queue's entry in `heads`; undefined while the queue is parked or empty. */
   head: Head | undefined;
-  /** The set of parked queues that contains this one. A queue is parked when it is next, but its user is at the limit. */
+  /** The set of parked queues that contains this queue. It is parked when it is next, but its user is at the limit. */
   parkedIn: Set<UserQueue> | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface Waiting extends Rankable {
   readonly level: number;
   readonly order: number;
   readonly avoid: WorkerId | null;
-  /** Dataset versions that it needs. */
+  /** Dataset versions that the job needs. */
   readonly data: readonly string[];
   readonly queue: UserQueue;
 }
@@ -53,7 +53,7 @@ export interface WorkerClass {
   readonly key: string;
   readonly offering: Offering;
   readonly idle: Ranking<Idle>;
-  /** By shape that the class fits: its entry for `shape.open`. The entry is live while the class has an idle worker. */
+  /** The entries of this class in `shape.open`, by shape that it fits. An entry is live while the class has an idle worker. */
   readonly fits: Map<Shape, OpenClass>;
 }
 
@@ -63,7 +63,7 @@ export interface OpenClass extends Rankable {
 
 export interface Idle extends Rankable {
   readonly id: WorkerId;
-  /** Dataset versions on its rig. */
+  /** Dataset versions on the worker's rig. */
   readonly datasets: readonly string[];
   readonly order: number;
   readonly workerClass: WorkerClass;
@@ -71,9 +71,10 @@ export interface Idle extends Rankable {
 
 type Turn = Pick<Waiting, 'level' | 'order'>;
 
+/** Compares jobs in dispatch order. */
 export const byTurn = (a: Turn, b: Turn): number => b.level - a.level || a.order - b.order;
 
-/** Negative when a worker of the first class is taken before one of the second. */
+/** Compares classes by preference: remote before local workers, then fewer GPUs, then less GPU memory. */
 export const bySpare = (
   { offering: a }: Pick<WorkerClass, 'offering'>,
   { offering: b }: Pick<WorkerClass, 'offering'>,
@@ -97,27 +98,27 @@ const createClass = (key: string, offering: Offering): WorkerClass => ({
   fits: new Map(),
 });
 
-/** Stores which worker classes fit which job shapes, matched once per pair (docs/internals/semantics.md, section 7). */
+/** Stores which worker classes fit which job shapes. Matches each pair once (docs/internals/semantics.md, section 7). */
 export interface MatchIndex {
   readonly shapes: () => Iterable<Shape>;
-  /** The shape for this team's jobs with these requirements. */
+  /** Returns the shape for this team's jobs with these requirements. */
   shapeFor(needs: Requirements, team: string | null): Shape;
-  /** Returns the class for workers with this offering, and adds it to `open` of each fitting shape. The caller must add a worker. */
+  /** Returns the class for this offering, and adds it to `open` of each fitting shape. The caller must add an idle worker. */
   classFor(offering: Offering): WorkerClass;
   /** Marks the shape as unused if it has no pending job. Removes the oldest unused shape if there are too many. */
   markShapeIfUnused(shape: Shape): void;
-  /** If the class has no idle worker, removes it from `open` of all shapes and marks it as unused. May remove the oldest. */
+  /** If the class has no idle worker, removes it from `open` of all shapes and marks it as unused. Limits unused classes. */
   markClassIfUnused(workerClass: WorkerClass): void;
 }
 
-/** Matching is expensive, so this many unused shapes and classes stay cached. */
+/** Maximum number of unused shapes and classes. They are cached, because matching is expensive. */
 const spareShapes = 64;
 const spareClasses = 4096;
 
 export function createMatchIndex(): MatchIndex {
   const shapes = new Map<string, Shape>();
   const classes = new Map<string, WorkerClass>();
-  /** Shapes without a job, and classes without an idle worker, the longest unused first. */
+  /** Shapes without jobs, and classes without idle workers. The longest unused is first. */
   const unusedShapes = new Set<Shape>();
   const unusedClasses = new Set<WorkerClass>();
 
@@ -178,11 +179,11 @@ function open(shape: Shape, workerClass: WorkerClass): void {
   shape.open.add(entry);
 }
 
-/** Adds an item. If there are now too many, removes and returns the oldest one; otherwise returns null. */
-function addUnused<T>(spare: Set<T>, item: T, max: number): T | null {
-  spare.add(item);
-  if (spare.size <= max) return null;
-  const [oldest = item] = spare;
-  spare.delete(oldest);
+/** Adds an item. If there are now too many, removes and returns the oldest item; otherwise returns null. */
+function addUnused<T>(unused: Set<T>, item: T, max: number): T | null {
+  unused.add(item);
+  if (unused.size <= max) return null;
+  const [oldest = item] = unused;
+  unused.delete(oldest);
   return oldest;
 }

@@ -7,6 +7,7 @@ const spareQueues = 32;
 
 const noData: readonly string[] = [];
 
+/** Adds a job to the queue of its user in the shape. */
 export function joinQueue(
   shape: Shape,
   { id, user, level, order, avoid, requirements }: WaitingJob,
@@ -20,6 +21,7 @@ export function joinQueue(
   return job;
 }
 
+/** Removes a job from the queue of its user. */
 export function leaveQueue(job: Waiting): void {
   const { queue } = job;
   queue.jobs.drop(job);
@@ -68,11 +70,11 @@ function updateHead(queue: UserQueue): void {
   if (queue.head !== undefined) queue.shape.heads.add(queue.head);
 }
 
-/** Users at their limit. When a queue of such a user reaches the front, it is parked until the user is below the limit. */
+/** Tracks users at their limit. When such a user's queue reaches the front, it is parked until the user is below the limit. */
 export interface UserLimits {
   isReached(user: string): boolean;
   set(user: string, isReached: boolean): void;
-  /** The first job of a shape whose user is below the limit. */
+  /** Returns the first job of a shape whose user is below the limit. */
   firstFree(shape: Shape): Waiting | undefined;
 }
 
@@ -82,7 +84,7 @@ interface UserLimit {
 }
 
 export function createUserLimits(): UserLimits {
-  /** All users that have ever been at their limit: repeated insertion and deletion of a key makes a map slow. */
+  /** All users that have ever been at their limit. Entries stay, because repeated deletion of keys makes a map slow. */
   const limits = new Map<string, UserLimit>();
   return {
     isReached: user => limits.get(user)?.isReached === true,
