@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** The agent's source of time. It is a port, so that a fleet of agents can run on virtual time in a test. */
+/** The agent's source of time, as an interface so that tests can run a fleet of agents on virtual time. */
 export interface Clock {
-  /** ms since a fixed moment. It never decreases, even when the wall clock is changed. */
+  /** Returns ms since a fixed moment. The value never decreases, even when the wall clock is changed. */
   mono(): number;
   /** Calls `run` once after `ms`. Returns a function that cancels the call. */
   after(ms: number, run: () => void): () => void;

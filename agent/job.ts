@@ -37,10 +37,10 @@ export interface ResumeInput {
   readonly to: string;
 }
 
-/** The number of this machine (`rank`) among the workers that train a job together, and how many they are. */
+/** The number of this machine (`rank`) among the workers that train a job together, and their total (`count`). */
 export type JobNode = NonNullable<JobOffer['node']>;
 
-/** The address on the first machine at which all processes of a training on several machines connect to each other. */
+/** The address on the first machine to which all processes of a training on several machines connect. */
 export interface Rendezvous {
   readonly address: string;
   readonly port: number;

@@ -5,7 +5,7 @@ import { CommanderError } from 'commander';
 import { version } from '../protocol/version.ts';
 import { workerCommand } from './cli/command.ts';
 
-/** The worker program alone, which is bundled into one file for rigs. */
+/** Runs the worker program, which is bundled into one file for rigs. Resolves with its exit code. */
 async function main(): Promise<number> {
   let code = 0;
   const command = workerCommand({

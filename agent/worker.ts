@@ -87,9 +87,9 @@ const exitCodes = { unusable: 1, usage: 2, locked: 73 } as const;
  * example while a trainer prints 20 MB a second. At the initial size, V8 frees the garbage sooner and is not slower. Peak memory
  * fell from 150 to 80 MiB.
  */
-const stayYoung = (): void => setFlagsFromString('--semi-space-growth-factor=1');
+const limitYoungGeneration = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
-/** Frees 3 MiB of garbage from the start. An idle worker would keep it, since it never fills its heap. Only the executable has `gc`. */
+/** Frees 3 MiB of garbage from the start, which an idle worker would keep. Only the executable has `gc`. */
 function clearAfterStart(): void {
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
@@ -98,7 +98,7 @@ function clearAfterStart(): void {
 export async function runWorker(config: AgentConfig, host: Host): Promise<number> {
   const { log } = host;
   const signals = catchEarlySignals(host.onSignal, config.noticeSignal);
-  stayYoung();
+  limitYoungGeneration();
   const token = tokenFor(config);
   if (!token.ok) {
     log(token.message);
@@ -157,7 +157,7 @@ interface Serving {
   readonly givenToken: GivenToken;
   readonly fetch: Send;
   readonly program: UpdatableProgram;
-  /** The update that has just failed, which the orchestrator must learn. */
+  /** The update that has just failed, to be reported to the orchestrator; null for none. */
   readonly failed: FailedUpdate | null;
 }
 
@@ -195,10 +195,10 @@ async function serve(serving: Serving): Promise<TurnEnd> {
   const logs = openLogs(serving, token.current, network.signal);
   const acknowledgedRuns = findAcknowledged(state.runsDir, launching);
   const renew = createRenewCall({ url, token: token.current, fetch });
-  const storing: StorageDeps = { url, send: fetch, clock: systemClock, renew };
-  const outputs = openOutputs(serving, storing, network.signal);
+  const storageDeps: StorageDeps = { url, send: fetch, clock: systemClock, renew };
+  const outputs = openOutputs(serving, storageDeps, network.signal);
   outputs.resume(foundRun === null || foundRun.kind === 'reported' ? null : foundRun.origin.attemptId);
-  const data = await openRigData(config, { ...storing, over: network.signal });
+  const data = await openRigData(config, { ...storageDeps, over: network.signal });
   const calls = { url, token: token.current, fetch, signal: network.signal };
   const updater = openUpdater(serving, createUpdateCall(calls), network.signal, () => agent);
   const agent = createAgent({
@@ -224,7 +224,7 @@ async function serve(serving: Serving): Promise<TurnEnd> {
     outputs,
     jobs: {
       prepare: offer => prepareJob(offer, rig, logs.isUsedByOtherAttempt),
-      ...fetchesOf(serving, storing, network.signal),
+      ...fetchesOf(serving, storageDeps, network.signal),
       fetchData: data.fetchData,
       reachable: () => findReachable(config.nodeAddress, url),
       start: async (job, origin, listeners) => {
@@ -263,7 +263,7 @@ async function runUntilOver(
 ): Promise<TurnEnd> {
   const { noticeSignal } = config;
   const handOver = handleSignals(signals, { agent, token, network, noticeSignal, log });
-  // A trial without a job does not sign off, because the worker only changes its program.
+  // A trial ends without a disconnect call, because the worker only changes its program.
   const end = (): void => {
     agent.handOverAnyway();
     network.abort();
@@ -305,7 +305,7 @@ function openUpdater(
   });
 }
 
-/** A node may have caused the failure, so a retry gets a new allocation. */
+/** Leaves after a failed run, because a node of this allocation may be the cause. A retry then gets a new allocation. */
 function leaveAfterFailure({ finished }: Run, leave: () => void): void {
   void finished.then(exit => {
     if (exit === null || (exit.code !== 0 && exit.stopped === null)) leave();
@@ -333,11 +333,11 @@ function openLogs(
 
 const openOutputs = (
   { config, host, state }: Serving,
-  storing: StorageDeps,
+  storageDeps: StorageDeps,
   signal: AbortSignal,
 ): AttemptOutputs =>
   createAttemptOutputs({
-    ...storing,
+    ...storageDeps,
     folder: state.outputsDir,
     imagesFolder: state.imagesDir,
     which: config.upload,
@@ -347,7 +347,7 @@ const openOutputs = (
     signal,
   });
 
-/** Nothing for a rig that is open all day and does not yield to its user. */
+/** Returns an empty object for a rig that is always open and does not yield to its user. */
 function availabilityOf(
   { hours, yieldsToUser }: AgentConfig,
   { run, gpuTroubles }: { readonly run: RunCommand; readonly gpuTroubles: GpuWatch['troubles'] },
@@ -375,11 +375,11 @@ const followed = (run: Found, watch: GpuWatch): Found =>
     ? run
     : { ...run, attend: listeners => watch.follow(run.origin.jobId, run.attend(listeners)) };
 
-/** Downloads that an attempt needs: the checkpoint to resume from, and files of other jobs. `over` fires when they must stop. */
-const fetchesOf = ({ config }: Serving, storing: StorageDeps, over: AbortSignal) => ({
+/** Returns functions that download an attempt's checkpoint and inputs. `over` fires when downloads must stop. */
+const fetchesOf = ({ config }: Serving, storageDeps: StorageDeps, over: AbortSignal) => ({
   fetchCheckpoint: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) =>
-    fetchFor(offer, job, AbortSignal.any([signal, over]), storing),
-  fetchInputs: createInputFetch(config.workDir, storing, over),
+    fetchFor(offer, job, AbortSignal.any([signal, over]), storageDeps),
+  fetchInputs: createInputFetch(config.workDir, storageDeps, over),
 });
 
 /** Fetches the checkpoint to resume from, with the attempt's own token, as its trainer would. */
@@ -394,7 +394,7 @@ async function fetchFor(
   return fetchCheckpoint(resume, outputDir, { storage, clock: deps.clock, random: Math.random, signal });
 }
 
-/** Returns the given token, or else the one with which this worker has joined. */
+/** Returns the token from the settings, or else the token from joining. */
 function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {
   if (token !== null) return openToken(token);
   const ownTokens = openOwnTokens(stateDir).read();

@@ -6,7 +6,7 @@ import { decide, loopWaits, policyOf } from '../retry/decisions.ts';
 import { createBackoff, pause, retry } from '../retry/retry.ts';
 import type { UploadDeps } from './upload.ts';
 
-/** Uploads what a trainer writes to the orchestrator. */
+/** Uploads the files that a trainer writes. */
 export interface ArtifactUploader {
   /** Resolves when the uploads have ended: true when nothing is left to upload, false when the agent ended first. */
   readonly done: Promise<boolean>;
@@ -39,7 +39,7 @@ const minPauseMs = 2_500;
 const maxPauseMs = 60_000;
 const hastyPauseMs = 1_000;
 const rescanMs = 5_000;
-/** The pause after the server has rejected uploads of this attempt. It may accept the attempt again later. */
+/** The pause after the server has rejected uploads of this attempt. The server may accept later uploads. */
 const rejectedPauseMs = 60_000;
 
 /**
@@ -54,18 +54,18 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
   const onFlaw = (flaw: string): void => logOnce(`Some files in ${root} are not uploaded: ${flaw}`);
   const book = createOutputBook({ root, images, clock, startedAt, onFlaw });
   const backoff = createBackoff({ ...loopWaits.outputs, random });
-  const reportLeft = createLeftReport({ ...deps, signal }, book);
+  const reportOutstandingFiles = createOutstandingReporter({ ...deps, signal }, book);
   let sender: Sender | null = null;
   let isLast = false;
-  let whyLeft: string | null = null;
+  let noRoomReason: string | null = null;
 
-  const upload = async (output: Output, by: Sender): Promise<OutputEnd> => {
-    const end = await by.upload(output);
+  const upload = async (output: Output, currentSender: Sender): Promise<OutputEnd> => {
+    const end = await currentSender.upload(output);
     book.recordEnd(output, end);
     if (end.kind === 'uploaded') backoff.reset();
     const isOnServer = end.kind === 'uploaded' || end.kind === 'already_stored';
     if (isOnServer && output.kind === 'checkpoint') deps.onCheckpoint?.(output);
-    if (end.kind === 'no_room') whyLeft = end.why;
+    if (end.kind === 'no_room') noRoomReason = end.why;
     logEnd(output, end, log, logOnce);
     return end;
   };
@@ -79,25 +79,29 @@ export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUplo
   /** Returns the pause in ms while nothing is due; null when the uploads are done. */
   const findIdlePause = async (scanMs: number, hasEnded: boolean): Promise<number | null> => {
     if (!hasEnded) return phase.isHasty() ? hastyPauseMs : scanPauseMs(scanMs);
-    if (phase.ending() !== 'completed' || (await reportLeft(phase.which(), whyLeft))) return null;
+    if (phase.ending() !== 'completed' || (await reportOutstandingFiles(phase.which(), noRoomReason)))
+      return null;
     book.retryWithoutRoom();
     return finalPauseMs();
   };
 
-  /** Scans once, and uploads the outputs that are due. Returns the pause until the next scan in ms; null when the uploads are done. */
+  /**
+   * Scans once, and uploads the outputs that are due. Returns the pause until the next scan in ms; null when the
+   * uploads are done.
+   */
   const uploadDue = async (): Promise<number | null> => {
     const hasEnded = trainerEnded.aborted;
     if (hasEnded && !isLast) {
       isLast = true;
-      // The trainer may have uploaded some files itself, so list them again. Also retry those that had no room.
+      // The trainer may have uploaded some files itself, so list them again. Also retry outputs that had no room.
       sender = null;
       book.retryWithoutRoom();
     }
-    const beganAt = clock.mono();
+    const scanStartedAt = clock.mono();
     const isBehind = await book.scan(phase.which());
     const now = clock.mono();
     const due = book.due(hasEnded, phase.which(), phase.killedAt());
-    if (due.length === 0) return isBehind ? 0 : findIdlePause(now - beganAt, hasEnded);
+    if (due.length === 0) return isBehind ? 0 : findIdlePause(now - scanStartedAt, hasEnded);
     if (sender === null) {
       const stored = await listStored({ ...deps, signal }, logOnce);
       if (typeof stored === 'string') return stored === 'closed' ? null : waitForServer();
@@ -154,7 +158,10 @@ function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
       const isUnhurried = ending === null && !hasty.signal.aborted;
       return isUnhurried ? which : 'checkpoints';
     },
-    /** Returns the signal that ends a pause. It leaves out signals that have fired, because they would end every pause immediately. */
+    /**
+     * Returns the signal that ends a pause. It leaves out signals that have fired, because they would end every pause
+     * immediately.
+     */
     pauseSignal(): AbortSignal {
       if (trainerEnded.signal.aborted) return signal;
       return hasty.signal.aborted ? untilTrainerEnds : untilHasty;
@@ -173,10 +180,10 @@ function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
 const scanPauseMs = (scanMs: number): number => Math.min(maxPauseMs, Math.max(minPauseMs, 20 * scanMs));
 
 /**
- * Creates a function that reports the files that a completed attempt has not uploaded. It skips a report that equals
- * the last one. Resolves with true when the uploads are closed.
+ * Creates a function that reports to the server which files a completed attempt has not uploaded. The function skips a
+ * report that equals the last one. It resolves with true when no file is left, or when the server has closed the uploads.
  */
-function createLeftReport(
+function createOutstandingReporter(
   { storage, signal }: Pick<ArtifactUploaderDeps, 'storage' | 'signal'>,
   book: OutputBook,
 ) {

@@ -15,10 +15,11 @@ export interface AttemptNote extends StorageLocation {
 export interface AttemptNotes {
   /** Returns the attempts in the order in which they started. */
   list(): readonly AttemptId[];
-  /** Returns null when there is no note of this attempt, or when it cannot be read. */
+  /** Returns null when the attempt has no note, or when the note cannot be read. */
   read(attemptId: AttemptId): AttemptNote | null;
   /** Throws when the disk cannot be written. */
   write(attemptId: AttemptId, note: AttemptNote): void;
+  /** Returns the folder for the images of this attempt. */
   imagesOf(attemptId: AttemptId): string;
   /** Removes the note and the images. */
   forget(attemptId: AttemptId): void;
@@ -30,7 +31,7 @@ export interface AttemptNotes {
 }
 
 export interface AttemptNotesFolders {
-  /** Holds one file per attempt. Only its owner can read it, because it contains the attempt's upload token. */
+  /** Holds one file per attempt. Only the agent's user can read a file, because it contains the attempt's upload token. */
   readonly folder: string;
   /** Holds the images of event files, in one folder per attempt. */
   readonly imagesFolder: string;

@@ -17,18 +17,18 @@ import { createAttemptSaves, type Saved } from './attempt-saves.ts';
 import { openStorage, type StorageDeps } from './storage.ts';
 import type { JobOffer, PreparedJob } from '../job.ts';
 
-/** The outputs of trainers that are uploaded. */
+/** The outputs that the agent uploads. */
 export type Which = 'all' | 'checkpoints' | 'none';
 
 /**
  * Uploads the files that this rig's trainers write. Uploads start while the trainer runs. After a completed attempt they
  * continue as long as the server accepts files, even while the next job runs. Notes on disk let the agent's next
- * process continue them.
+ * process continue the uploads.
  */
 export interface AttemptOutputs {
   /**
-   * Starts to upload an attempt's outputs. The trainer must not start before this resolves, because files that are
-   * older belong to earlier attempts.
+   * Starts to upload an attempt's outputs. The trainer must not start before this resolves, because older files count
+   * as outputs of earlier attempts.
    */
   follow(offer: JobOffer, job: Pick<PreparedJob, 'outputDir' | 'samplesAreFiles'>): Promise<void>;
   /**
@@ -50,7 +50,10 @@ export interface AttemptOutputs {
   hasten(attemptId: AttemptId): boolean;
   /** Returns which checkpoints of the attempt are completely uploaded. */
   saved(attemptId: AttemptId): Saved;
-  /** Returns how long it takes to write and upload a checkpoint, in ms: the maximum of recent ones; null before the first. */
+  /**
+   * Returns how long it takes to write and upload a checkpoint, in ms: the maximum of recent ones; null before the
+   * first.
+   */
   saveMs(): number | null;
   /** Continues the uploads of earlier processes of the agent. `live`: the attempt whose trainer may still run. */
   resume(live: AttemptId | null): void;
@@ -67,15 +70,15 @@ export interface AttemptOutputsDeps
   readonly wall: () => number;
 }
 
-interface Beginning {
+interface BeginOptions {
   /** When the attempt started, in ms since 1970; null when an earlier process started it. */
   readonly startedAt: number | null;
-  readonly takesImages: boolean;
-  /** Whether its trainer may still run. */
+  readonly extractsImages: boolean;
+  /** Whether the attempt's trainer may still run. */
   readonly isLive: boolean;
 }
 
-/** The maximum number of attempts with pending uploads. Beyond it, the oldest is dropped. */
+/** The maximum number of attempts with pending uploads. The agent drops the oldest attempts beyond it. */
 const maxNotes = 200;
 
 export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
@@ -106,7 +109,7 @@ export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
       } catch {
         // The disk is full. This process still uploads the files, but a later process would not continue.
       }
-      await begin(attemptId, note, { startedAt, takesImages: !samplesAreFiles, isLive: true });
+      await begin(attemptId, note, { startedAt, extractsImages: !samplesAreFiles, isLive: true });
     },
     finish,
     async rescue(attemptId, withinMs, end = 'preempted') {
@@ -136,8 +139,8 @@ export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
           notes.forget(attemptId);
           continue;
         }
-        void begin(attemptId, note, { startedAt: null, takesImages: true, isLive: attemptId === running });
-        // It is unknown whether the attempt completed. If it did not, the orchestrator rejects the uploads.
+        void begin(attemptId, note, { startedAt: null, extractsImages: true, isLive: attemptId === running });
+        // The attempt may not have completed. In that case, the orchestrator rejects the uploads.
         if (attemptId !== running) finish(attemptId, true);
       }
     },
@@ -155,15 +158,19 @@ function createUploaders(deps: AttemptOutputsDeps, notes: AttemptNotes) {
   const uploaders = new Map<AttemptId, ArtifactUploader>();
   const finished = new Set<ArtifactUploader>();
   const saves = createAttemptSaves(wall);
-  /** The uploader of the trainer that started last. It stays here after its uploads have ended. */
+  /** The uploader of the trainer that started last, even after its uploads have ended. */
   let live: { readonly attemptId: AttemptId; readonly uploader: ArtifactUploader } | null = null;
 
-  const begin = (attemptId: AttemptId, note: AttemptNote, { startedAt, takesImages, isLive }: Beginning) => {
+  const begin = (
+    attemptId: AttemptId,
+    note: AttemptNote,
+    { startedAt, extractsImages, isLive }: BeginOptions,
+  ) => {
     const { outputDir, startedAt: noted, ...location } = note;
     if (which === 'none' || uploaders.has(attemptId)) return Promise.resolve();
     const storage = openStorage(location, deps);
     const source = { outputDir, folder: notes.imagesOf(attemptId), isNew: startedAt !== null };
-    const images = which === 'all' && takesImages ? openEventImages(source) : null;
+    const images = which === 'all' && extractsImages ? openEventImages(source) : null;
     const onCheckpoint = saves.begin(attemptId, noted ?? wall());
     const uploader = createArtifactUploader({
       ...deps,
@@ -197,7 +204,7 @@ function createUploaders(deps: AttemptOutputsDeps, notes: AttemptNotes) {
     uploaders,
     finished,
     saves,
-    /** Returns the completely uploaded checkpoints, if this is the attempt whose trainer started last. */
+    /** Returns the attempt's completely uploaded checkpoints; an empty list unless its trainer was the last to start. */
     storedOf: (attemptId: AttemptId): readonly Output[] =>
       live?.attemptId === attemptId ? live.uploader.stored() : [],
     begin,

@@ -3,7 +3,7 @@ import type { Output } from './outputs.ts';
 
 /**
  * The completely uploaded checkpoints of an attempt. `newer`: at least one was written after `hasten`. `earlier`: all were
- * written before it. `none`: the attempt has none.
+ * written before `hasten`. `none`: the attempt has no uploaded checkpoint.
  */
 export type Saved = 'newer' | 'earlier' | 'none';
 
@@ -18,7 +18,10 @@ export interface AttemptSaves {
   hasten(attemptId: AttemptId): void;
   /** `stored`: the checkpoints whose current content is completely on the server. */
   saved(attemptId: AttemptId, stored: readonly Output[]): Saved;
-  /** Returns how long it takes to write and upload a checkpoint, in ms: the maximum of recent ones; null before the first. */
+  /**
+   * Returns how long it takes to write and upload a checkpoint, in ms: the maximum of recent ones; null before the
+   * first.
+   */
   saveMs(): number | null;
 }
 

@@ -33,8 +33,8 @@ type Flawed = { readonly flaw: string };
 const maxManifest = 16 * 1_048_576;
 
 /**
- * Downloads the checkpoint that an attempt resumes from into its output folder. The checkpoint has a temporary name until
- * all its files are complete and verified. Files that the rig already has are not downloaded again.
+ * Downloads the checkpoint of `resume` into the attempt's output folder. The checkpoint has a temporary name until all
+ * its files are complete and verified. Files that the rig already has are not downloaded again.
  */
 export async function fetchCheckpoint(
   { checkpoint, step }: Resume,
@@ -83,8 +83,8 @@ async function listFiles(checkpoint: string, deps: CheckpointDeps): Promise<read
 }
 
 /**
- * Returns the companion files of a checkpoint that the server has, such as ai-toolkit's `optimizer.pt`. It skips missing
- * ones, because the trainer can resume without them, although less well.
+ * Returns the companion files of a checkpoint that the server has, such as ai-toolkit's `optimizer.pt`. Skips missing
+ * files, because the trainer can resume without them, although less well.
  */
 async function findCompanions(checkpoint: string, deps: CheckpointDeps): Promise<readonly Wanted[]> {
   const companions: Wanted[] = [];
@@ -152,8 +152,9 @@ async function withRetries<T>(
 }
 
 /**
- * Downloads the files of a folder, or one file, into `outputDir`, and renames them when all are complete. Resolves with the number
- * of bytes that were downloaded.
+ * Downloads the files of a folder, or one file, into `outputDir`. They get their final names when all are complete.
+ * Resolves with the number of downloaded bytes, or with the reason why the download failed. After an abort, the number
+ * does not mean success.
  */
 export async function fetchAll(
   checkpoint: string,
@@ -198,7 +199,10 @@ async function removeOtherDownloads(parent: string, unfinished: string): Promise
       await rm(join(parent, name), { recursive: true, force: true });
 }
 
-/** Creates the missing folders of a path. Rejects when one of them is a link, which may lead anywhere, or a file. */
+/**
+ * Creates the missing folders of a path. Rejects when one of them is a file, or a link, because a link may lead
+ * anywhere.
+ */
 async function openFolder(root: string, path: string): Promise<string> {
   let folder = root;
   for (const name of path.split(/[/\\]/).filter(part => part !== '.')) {

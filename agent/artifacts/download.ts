@@ -25,8 +25,8 @@ const maxMismatches = 2;
 
 /**
  * Downloads a file, and verifies its size and SHA-256. Continues an unfinished download, so that a broken connection
- * loses only the bytes in transit. A file with other content is downloaded once more. Rejects when the disk cannot be
- * read.
+ * loses only the bytes in transit. If the content does not match, downloads the file once more. Rejects when the disk
+ * cannot be read.
  */
 export async function downloadFile(
   key: string,
@@ -39,21 +39,21 @@ export async function downloadFile(
   let bytes = 0;
   let mismatches = 0;
   const download = async (): Promise<RetryAnswer<DownloadEnd, Failure | 'mismatch'>> => {
-    const from = await countArrived(file, content);
+    const from = await countDownloaded(file, content);
     const rest =
       from < content.bytes || from === 0
         ? await fetchRest({ key, file, from, content, digest }, deps)
         : complete;
     if (signal.aborted) return { ok: true, value: { kind: 'aborted' } };
-    const grown = Math.max(0, (await countArrived(file, content)) - from);
-    bytes += grown;
-    if (!rest.ok && rest.failure !== 'mismatch') return { ...rest, hasProgressed: grown > 0 };
+    const newBytes = Math.max(0, (await countDownloaded(file, content)) - from);
+    bytes += newBytes;
+    if (!rest.ok && rest.failure !== 'mismatch') return { ...rest, hasProgressed: newBytes > 0 };
     if (rest.ok && (await digest.whole(signal)) === content.sha256)
       return { ok: true, value: { kind: 'done', bytes } };
     await rm(file, { force: true });
     digest = createRunningDigest(file);
     mismatches += 1;
-    if (mismatches < maxMismatches) return { ok: false, failure: 'mismatch', hasProgressed: grown > 0 };
+    if (mismatches < maxMismatches) return { ok: false, failure: 'mismatch', hasProgressed: newBytes > 0 };
     const why = `${key} was downloaded ${maxMismatches} times with unexpected content`;
     return { ok: true, value: { kind: 'failed', why } };
   };
@@ -72,8 +72,8 @@ export async function downloadFile(
 
 const complete = { ok: true, value: 'all' } as const;
 
-/** Returns how many bytes of the file were downloaded before. Removes anything that cannot be its beginning. */
-async function countArrived(file: string, { bytes }: Content): Promise<number> {
+/** Returns how many bytes were downloaded before. Removes whatever has the file's path but cannot be its beginning. */
+async function countDownloaded(file: string, { bytes }: Content): Promise<number> {
   const stats = await lstat(file).catch(() => null);
   if (stats === null) return 0;
   if (stats.isFile() && stats.size <= bytes) return stats.size;
@@ -89,7 +89,7 @@ interface Rest {
   readonly digest: RunningDigest;
 }
 
-/** Downloads the rest of a file. Fails with `other` when the server now has different content under this key. */
+/** Downloads the rest of a file. Fails with `mismatch` when the server now has different content under this key. */
 async function fetchRest(
   { key, file, from, content, digest }: Rest,
   { storage, signal }: DownloadDeps,
@@ -115,7 +115,7 @@ async function fetchRest(
         if (writer.trouble() !== null) break;
       }
     } catch (cause) {
-      // The connection broke. The bytes that were received stay.
+      // The connection broke. Keep the bytes that have arrived.
       broken = cause;
     }
     await writer.end();

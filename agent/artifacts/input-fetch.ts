@@ -15,8 +15,8 @@ export interface InputDeps extends Omit<DownloadDeps, 'storage'> {
 }
 
 /**
- * Downloads the files of other jobs that a job takes into its own folder. Each input has a temporary name until all its files are
- * complete and verified. An interrupted download continues, and files that are already here are not downloaded again.
+ * Downloads a job's inputs, which are files of other jobs, into `jobFolder`. Each input has a temporary name until all
+ * its files are complete and verified. Continues interrupted downloads, and skips files that the rig already has.
  *
  * @internal
  */
@@ -64,14 +64,14 @@ function messageOf(name: string, why: string): string {
   return `Input ${name} cannot be fetched: ${why}${remedy}`;
 }
 
-/** Returns a function that fetches the inputs of an attempt with its own token. `over` fires when downloads must stop. */
+/** Returns a function that fetches an attempt's inputs with the attempt's token. `over` fires when downloads must stop. */
 export const createInputFetch =
-  (workDir: string, storing: StorageDeps, over: AbortSignal): FetchData =>
+  (workDir: string, storageDeps: StorageDeps, over: AbortSignal): FetchData =>
   ({ inputs = [], upload_endpoint: endpoint, upload_token: token = '' }, { folder }, signal, onStage) =>
     fetchInputs(inputs, folder, {
       workDir,
-      storage: openStorage({ endpoint, token }, storing),
-      clock: storing.clock,
+      storage: openStorage({ endpoint, token }, storageDeps),
+      clock: storageDeps.clock,
       random: Math.random,
       signal: AbortSignal.any([signal, over]),
       onStage,

@@ -10,7 +10,7 @@ export interface SenderDeps extends UploadDeps {
   readonly pathOf: (key: string) => string;
 }
 
-/** The result for an output. `there`: the server already had all its files. */
+/** The result for an output. `already_stored`: the server already had all its files. */
 export type OutputEnd = UploadEnd | { readonly kind: 'already_stored' };
 
 export interface Sender {
@@ -66,7 +66,7 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
   const uploadOne = async (key: string, found: Found): Promise<UploadEnd | Content> => {
     try {
       const digest = digestFor(key, found);
-      // Compute the hash before the upload only if the server may already have the file, because that reads all of it.
+      // Hash the file before the upload only if the server may already have it, because hashing reads the whole file.
       const content = async (): Promise<Content> => ({
         bytes: found.bytes,
         sha256: await digest.whole(signal),
@@ -102,7 +102,7 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
 
   return {
     async upload({ name, files, isFolder }) {
-      const before = sent;
+      const sentBefore = sent;
       const ends = await uploadInParallel(files, ([key, found]) => uploadOne(key, found));
       const listed: CheckpointManifest['files'] = [];
       for (const [index, [key]] of files.entries()) {
@@ -111,7 +111,7 @@ export function createSender(stored: Map<string, string>, deps: SenderDeps): Sen
         listed.push({ path: key.slice(name.length + 1), bytes: end.bytes, sha256: end.sha256 });
       }
       const last = isFolder ? await uploadManifest(name, listed) : { kind: 'already_stored' as const };
-      return last.kind === 'already_stored' && sent > before ? { kind: 'uploaded' } : last;
+      return last.kind === 'already_stored' && sent > sentBefore ? { kind: 'uploaded' } : last;
     },
   };
 }

@@ -9,11 +9,14 @@ export interface Walked {
   readonly flaws: readonly string[];
 }
 
-const usualEntries = 5_000;
+const defaultMaxEntries = 5_000;
 const maxDepth = 8;
 
 const isTemporary = (name: string): boolean => /\.(?:tmp|partial|part|lock|fetching)$/i.test(name);
-/** Hidden files of file systems and desktops. Other hidden files can belong to a checkpoint, as in torch's distributed format. */
+/**
+ * Hidden files of file systems and desktops. Other hidden files can belong to a checkpoint, as in torch's distributed
+ * format.
+ */
 const isClutter = (name: string): boolean => /^\.(?:nfs[0-9a-f]+|DS_Store$|_)/.test(name);
 
 interface Folder {
@@ -28,7 +31,7 @@ interface Folder {
  * Finds the files below a folder that can be uploaded. Reads checkpoints first, so that the limit of entries does not cut
  * them off, and follows no links. Skips a checkpoint with unreadable parts, because no attempt can resume from it.
  */
-export async function walkOutputs(root: string, maxEntries = usualEntries): Promise<Walked> {
+export async function walkOutputs(root: string, maxEntries = defaultMaxEntries): Promise<Walked> {
   const files = new Map<string, Found>();
   const flaws: string[] = [];
   const incomplete = new Set<string>();
@@ -36,7 +39,7 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
   const tooMany = `the folder has more than ${maxEntries} files and folders, and the rest is skipped`;
   let entries = 0;
 
-  const leaveOut = ({ checkpoint }: Pick<Folder, 'checkpoint'>, flaw: string): void => {
+  const skip = ({ checkpoint }: Pick<Folder, 'checkpoint'>, flaw: string): void => {
     flaws.push(flaw);
     if (checkpoint !== null) incomplete.add(checkpoint);
   };
@@ -44,8 +47,7 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
   const addEntry = async (folder: Folder, name: string, isFolder: boolean): Promise<void> => {
     const path = folder.path + name;
     const key = ArtifactPath.safeParse(path);
-    if (key.data !== path)
-      return leaveOut(folder, `${JSON.stringify(path)} cannot be the name of an artifact`);
+    if (key.data !== path) return skip(folder, `${JSON.stringify(path)} cannot be the name of an artifact`);
     if (!isFolder) {
       const stats = await lstat(join(root, path)).catch(() => null);
       // A file that was removed in the meantime is not a flaw.
@@ -58,8 +60,7 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
       depth: folder.depth + 1,
       checkpoint: checkpoint?.isFile === false ? checkpoint.name : null,
     };
-    if (below.depth > maxDepth)
-      leaveOut(below, `files below ${path} are nested deeper than ${maxDepth} folders`);
+    if (below.depth > maxDepth) skip(below, `files below ${path} are nested deeper than ${maxDepth} folders`);
     else if (below.checkpoint !== null) pending.unshift(below);
     else pending.push(below);
   };
@@ -68,7 +69,7 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
     for await (const entry of await opendir(join(root, folder.path))) {
       const { name } = entry;
       entries += 1;
-      if (entries > maxEntries) return leaveOut(folder, tooMany);
+      if (entries > maxEntries) return skip(folder, tooMany);
       const isHidden = name.startsWith('.') && (folder.checkpoint === null || isClutter(name));
       if (isHidden || isTemporary(name) || name === manifestName) continue;
       if (entry.isDirectory()) await addEntry(folder, name, true);
@@ -77,7 +78,7 @@ export async function walkOutputs(root: string, maxEntries = usualEntries): Prom
   };
 
   for (let folder = pending.shift(); folder !== undefined; folder = pending.shift()) {
-    if (entries > maxEntries) leaveOut(folder, tooMany);
+    if (entries > maxEntries) skip(folder, tooMany);
     // The trainer may have removed the folder in the meantime.
     else
       await read(folder).catch(() => {

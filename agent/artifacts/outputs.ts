@@ -24,7 +24,10 @@ export interface Output {
 /** The outputs to upload now. `events`: only the event files of TensorBoard. */
 export type UploadScope = 'all' | 'checkpoints' | 'events';
 
-/** TensorBoard's event files. Writers only append to them, and readers accept a cut end, so any state of one can be uploaded. */
+/**
+ * TensorBoard's event files can be uploaded in any state: writers only append to them, and readers accept a truncated
+ * end.
+ */
 const isEventFile = (name: string): boolean => /(?:^|\/)events\.out\.tfevents\.[^/]+$/.test(name);
 
 const isIn = (scope: UploadScope, { name, kind }: Output): boolean =>
@@ -37,8 +40,8 @@ const quietMs = 5_000;
 const otherEveryMs = 300_000;
 /** A larger file is uploaded again less often, in proportion to its size. */
 const usualOtherBytes = 100_000_000;
-/** Delay before the retry of an output for which there was no room. */
-const againAfterMs = 300_000;
+/** Delay before the retry of an output that the server had no room for. */
+const noRoomRetryMs = 300_000;
 
 /** For each output name: its current mark, and the monotonic time in ms when that mark was first seen. */
 type UnchangedSince = ReadonlyMap<string, { readonly mark: string; readonly at: number }>;
@@ -80,7 +83,7 @@ function outputOf(name: string, kind: Output['kind'], group: Output['files']): O
   };
 }
 
-/** Updates the times at which each output's current mark was first seen. */
+/** Returns when each output's current mark was first seen. */
 export function recordScan(
   unchangedSince: UnchangedSince,
   outputs: readonly Output[],
@@ -101,7 +104,7 @@ export interface ScanResult {
   readonly now: number;
   /** The trainer has ended, so the files no longer change. */
   readonly isOver: boolean;
-  /** When the trainer was killed; null when it was not. A file that it wrote shortly before may be incomplete. */
+  /** When the trainer was killed; null if it was not killed. Files that it wrote shortly before may be incomplete. */
   readonly killedAt?: number | null;
   readonly which: UploadScope;
 }
@@ -117,7 +120,7 @@ export function planUploads(scan: ScanResult): readonly Output[] {
     if (mustBeQuiet && quietUntil - unchangedFrom < quietMs) return false;
     const last = results.get(name);
     if (last === undefined) return true;
-    if (last.result === 'no_room') return !isOver && now - last.at >= againAfterMs;
+    if (last.result === 'no_room') return !isOver && now - last.at >= noRoomRetryMs;
     if (last.mark === mark) return false;
     const bytes = files.reduce((sum, [, found]) => sum + found.bytes, 0);
     const everyMs = otherEveryMs * Math.max(1, bytes / usualOtherBytes);
@@ -133,8 +136,8 @@ const order = { checkpoint: 0, sample: 1, other: 2 } as const;
 const newest = ({ files }: Output): number => Math.max(...files.map(([, { changedAt }]) => changedAt));
 
 /**
- * Finds checkpoints that are older than the attempt. They are not uploaded: they may be incomplete, and the orchestrator
- * has already chosen the checkpoint to resume from.
+ * Finds checkpoints that are older than the attempt. They are not uploaded, because they may be incomplete, and because
+ * the orchestrator has already chosen the checkpoint to resume from.
  */
 export const outputsBeforeAttempt = (outputs: readonly Output[], startedAt: number): readonly Output[] =>
   outputs.filter(output => output.kind === 'checkpoint' && newest(output) < startedAt);
@@ -145,6 +148,6 @@ export const outputsBeforeAttempt = (outputs: readonly Output[], startedAt: numb
  */
 export function outputsBeforeStored(outputs: readonly Output[], stored: Iterable<string>): readonly Output[] {
   const steps = [...stored].map(key => checkpointOf(key)?.step ?? -1);
-  const newestThere = steps.reduce((most, step) => Math.max(most, step), -1);
-  return outputs.filter(({ step }) => step !== null && step < newestThere);
+  const newestStored = steps.reduce((most, step) => Math.max(most, step), -1);
+  return outputs.filter(({ step }) => step !== null && step < newestStored);
 }

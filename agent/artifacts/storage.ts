@@ -68,19 +68,19 @@ export interface Storage {
   put(key: string, upload: Upload, signal: AbortSignal): Promise<Answered<unknown>>;
   /** A report of 0 files closes the uploads of the attempt. */
   reportOutstanding(report: OutstandingReport, signal: AbortSignal): Promise<Answered<unknown>>;
-  /** Downloads from this offset if the file still has this digest, else from its start. */
+  /** Downloads from offset `rest.from` if the file still has this digest, else from its start. */
   get(
     key: string,
     rest: { readonly from: number; readonly sha256: string } | null,
     signal: AbortSignal,
   ): Promise<Answered<Download>>;
-  /** Downloads a file of another job. `path`: `inputs`, the name of the input, and the path in it. */
+  /** Downloads a file of another job. The path has the form `inputs/<name of the input>/<path in the input>`. */
   input: Storage['get'];
   /** Downloads the content of a dataset's file from this offset. */
   content(sha256: string, from: number, signal: AbortSignal): Promise<Answered<Download>>;
 }
 
-/** Inactivity timeout in ms. It is long because the orchestrator reads a large file again before it responds. */
+/** Inactivity timeout in ms. It is long, because the orchestrator reads a large file again before it responds. */
 const silenceMs = 120_000;
 /**
  * Inactivity timeout in ms for calls without a file. The orchestrator responds to them quickly, so a longer silence means
@@ -109,17 +109,17 @@ function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
 type SilenceWatch = ReturnType<typeof watchSilence>;
 type Headers = Readonly<Record<string, string>>;
 
-/** Creates a wrapper for calls: they fail after `ms` of inactivity, and renew the upload token after a rotation. */
+/** Creates a wrapper for calls. A call fails after `ms` of inactivity, and renews the upload token after a rotation. */
 const createTimedCall =
   (clock: Clock, ms: number, withToken: ReturnType<typeof createTokenRenewal>) =>
   <T>(
     signal: AbortSignal,
-    ask: (headers: Headers, watch: SilenceWatch) => Promise<Answered<T>>,
+    call: (headers: Headers, watch: SilenceWatch) => Promise<Answered<T>>,
   ): Promise<Answered<T>> =>
     withToken(signal, async headers => {
       const watch = watchSilence(clock, signal, ms);
       try {
-        return await ask(headers, watch);
+        return await call(headers, watch);
       } catch (cause) {
         return { ok: false, failure: { kind: 'unreachable', cause } };
       } finally {
@@ -133,15 +133,15 @@ export function openStorage(location: StorageLocation, { url, send, clock, renew
   const toFile = (key: string): URL => urlOf(base, `/${commonBucket}/*key`, { key: key.split('/') });
   const download = (
     name: string,
-    from: { readonly url: URL; readonly rest: { readonly from: number; readonly sha256: string } | null },
+    source: { readonly url: URL; readonly rest: { readonly from: number; readonly sha256: string } | null },
     signal: AbortSignal,
   ): Promise<Answered<Download>> =>
     withToken(signal, headers => {
-      const { rest } = from;
+      const { rest } = source;
       const range = rest !== null &&
         rest.from > 0 && { range: `bytes=${rest.from}-`, 'if-range': `"${rest.sha256}"` };
       const watch = watchSilence(clock, signal);
-      const pendingAnswer = send(from.url, { headers: { ...headers, ...range }, signal: watch.signal });
+      const pendingAnswer = send(source.url, { headers: { ...headers, ...range }, signal: watch.signal });
       return openDownload(name, pendingAnswer, watch);
     });
   const callQuickly = createTimedCall(clock, quickSilenceMs, withToken);
@@ -206,7 +206,7 @@ export function openStorage(location: StorageLocation, { url, send, clock, renew
   };
 }
 
-/** Keeps the inactivity timeout running until the download has been read. */
+/** Waits for the response to a download. The inactivity timeout runs until the content has been read. */
 async function openDownload(
   key: string,
   pendingAnswer: Promise<Answer>,

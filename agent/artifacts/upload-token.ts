@@ -6,23 +6,29 @@ import type { RetryAnswer } from '../retry/retry.ts';
 export type Answered<T> = RetryAnswer<T, CallFailure>;
 export type Failed = Extract<Answered<never>, { readonly ok: false }>;
 
-/** Adds the current upload token to each call. After a rotation of the worker token, renews it and retries the call once. */
+/**
+ * Adds the current upload token to each call. After a rotation of the worker token, renews it and retries the call
+ * once.
+ */
 export function createTokenRenewal(firstToken: string, renew: RenewCall) {
   let token = firstToken;
   return async <T>(
     signal: AbortSignal,
-    ask: (headers: Readonly<Record<string, string>>) => Promise<Answered<T>>,
+    call: (headers: Readonly<Record<string, string>>) => Promise<Answered<T>>,
   ): Promise<Answered<T>> => {
     const used = token;
-    const answer = await ask({ 'x-upload-token': used });
+    const answer = await call({ 'x-upload-token': used });
     if (answer.ok || !mayBeRotated(answer.failure)) return answer;
     // Another call may have renewed the token in the meantime.
     if (token === used) token = (await renew(used, signal)) ?? used;
-    return token === used ? answer : ask({ 'x-upload-token': token });
+    return token === used ? answer : call({ 'x-upload-token': token });
   };
 }
 
-/** Whether a failure may mean a rotated token. The response to a HEAD has no problem code, so any 401 without one counts. */
+/**
+ * Whether a failure may mean a rotated token. The response to a HEAD has no problem code, so any 401 without one
+ * counts.
+ */
 const mayBeRotated = (failure: CallFailure): boolean =>
   failure.kind === 'problem'
     ? failure.problem.code === 'upload_token_rotated'

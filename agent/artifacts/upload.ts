@@ -29,7 +29,7 @@ interface Reading {
   bodyFrom(first: number, end: number): StreamBody;
   /** Returns why a read failed; null when none did. */
   trouble(): string | null;
-  /** Whether the content is unchanged. */
+  /** Whether the content is unchanged since the scan. */
   isSame(): Promise<boolean>;
 }
 
@@ -52,7 +52,7 @@ export interface UploadDeps {
 }
 
 /** In bytes: smaller than the request size limits of common proxies. */
-const usualSizes = { wholeUpTo: 64 * 1_048_576, part: 64 * 1_048_576 } as const;
+const defaultSizes = { wholeUpTo: 64 * 1_048_576, part: 64 * 1_048_576 } as const;
 const readBytes = 1_048_576;
 /**
  * After this many consecutive error responses from a proxy, the upload of this file is postponed in favour of others. A
@@ -96,10 +96,10 @@ export function uploadBytes(key: string, content: Uint8Array, deps: UploadDeps):
 
 async function send(whole: Whole, reading: Reading, deps: UploadDeps): Promise<UploadEnd> {
   const { clock, random, signal } = deps;
-  const { wholeUpTo, part } = deps.sizes ?? usualSizes;
+  const { wholeUpTo, part } = deps.sizes ?? defaultSizes;
   const isLarge = whole.bytes > wholeUpTo;
   const { decideOn, onProgress } = createUploadDecisions();
-  const upload = createSteps(whole, reading, isLarge ? part : null, { ...deps, onProgress });
+  const upload = createResumableUpload(whole, reading, isLarge ? part : null, { ...deps, onProgress });
   const end = await retry(upload, { clock, random, signal, waits: waits.upload, decide: decideOn });
   if (end.kind === 'done') return end.value;
   if (end.kind === 'aborted') return { kind: 'aborted' };
@@ -113,7 +113,7 @@ async function send(whole: Whole, reading: Reading, deps: UploadDeps): Promise<U
  * Returns a function that uploads until the end or the first failure. Each call continues at the first byte that the
  * server does not have. `part`: the size of the parts in bytes; null to send the content as a whole.
  */
-function createSteps(
+function createResumableUpload(
   whole: Whole,
   reading: Reading,
   part: number | null,
@@ -122,7 +122,7 @@ function createSteps(
   const { storage, signal, onProgress } = deps;
   const { key, bytes, sha256: digest } = whole;
   const ended = (end: UploadEnd) => ({ ok: true, value: end }) as const;
-  /** Offset of the next byte to send; null when the server must be asked. */
+  /** Offset of the next byte to send; null when only the server knows it. */
   let first = part === null ? 0 : null;
   return async () => {
     let hasProgressed = false;
@@ -184,8 +184,8 @@ async function findResumeOffset(
   if (answer.value === null) return { ok: true, value: 0 };
   const { offset, total, sha256: whole } = answer.value;
   if (whole !== null) {
-    const hashHere = typeof sha256 === 'string' ? sha256 : await sha256.whole(signal);
-    return { ok: true, value: whole === hashHere ? 'uploaded' : 0 };
+    const localHash = typeof sha256 === 'string' ? sha256 : await sha256.whole(signal);
+    return { ok: true, value: whole === localHash ? 'uploaded' : 0 };
   }
   return { ok: true, value: total === bytes && offset < total ? offset : 0 };
 }

@@ -51,29 +51,29 @@ const guardPatienceMs = 3_000;
 const checkEveryMs = 50;
 
 /**
- * Finds what to adopt in the state folder: a run whose guard is alive, one that has ended, or an unsent report. Stops
- * and removes every other run, but keeps its log. It reports nothing about those: the orchestrator notices that the
- * agent does not name them.
+ * Returns the run or unsent report that this agent process adopts; null when there is none. Prefers a run whose guard is
+ * alive, and stops all other running trainers. Removes runs without a result, but keeps their logs. The orchestrator
+ * notices that the agent does not name these runs.
  */
 export async function findRun(runsDir: string, deps: LaunchDeps): Promise<Found | null> {
-  const runs: { readonly run: RunFolder; readonly what: Found }[] = [];
+  const runs: { readonly run: RunFolder; readonly found: Found }[] = [];
   for (const name of namesIn(runsDir)) {
     const run = { path: join(runsDir, name) };
-    // Only its log is still needed (attempt-logs.ts).
+    // Only the log of an acknowledged run is still needed (attempt-logs.ts).
     if (acknowledgedAt(run) !== null) continue;
-    const what = AttemptId.safeParse(name).success ? await inspect(run, deps) : null;
-    if (what !== null) runs.push({ run, what });
+    const found = AttemptId.safeParse(name).success ? await inspect(run, deps) : null;
+    if (found !== null) runs.push({ run, found });
     else if (hasLog(run)) acknowledgeRun(run);
     else rmSync(run.path, { recursive: true, force: true });
   }
   // There is one slot, so at most one run is expected. Others that have ended are reported after the next start.
-  const held = runs.find(({ what }) => what.kind === 'running') ?? runs[0];
-  for (const { run, what } of runs) {
+  const adopted = runs.find(({ found }) => found.kind === 'running') ?? runs[0];
+  for (const { run, found } of runs) {
     // Two trainers on one GPU would both fail.
-    if (run !== held?.run && what.kind === 'running')
+    if (run !== adopted?.run && found.kind === 'running')
       writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });
   }
-  return held?.what ?? null;
+  return adopted?.found ?? null;
 }
 
 async function inspect(run: RunFolder, deps: LaunchDeps): Promise<Found | null> {
@@ -100,7 +100,7 @@ async function inspect(run: RunFolder, deps: LaunchDeps): Promise<Found | null> 
   return null;
 }
 
-/** Null when the folder has no readable task: nothing was ever started. */
+/** Returns null when the folder has no readable task: nothing was ever started. */
 function foundRun(
   run: RunFolder,
   kind: FoundRun['kind'],
@@ -116,12 +116,13 @@ function foundRun(
   return { kind, origin: task, order, attend };
 }
 
-/** Null when no exit record is on disk. */
+/** Returns null when no exit record is on disk. */
 const endedRun = (run: RunFolder, order: Order | null, deps: LaunchDeps): FoundRun | null =>
   readExit(run) === null ? null : foundRun(run, 'ended', null, order, deps);
 
 /**
- * Runs whose end is reported, but whose log is not fully sent. The orchestrator may lack points of their curves, too.
+ * Returns the runs whose end is reported, but whose log is not fully sent. The orchestrator may also lack points of
+ * their curves.
  */
 export const findAcknowledged = (runsDir: string, deps: LaunchDeps): readonly FoundRun[] =>
   namesIn(runsDir).flatMap(name => {
@@ -130,8 +131,8 @@ export const findAcknowledged = (runsDir: string, deps: LaunchDeps): readonly Fo
   });
 
 /**
- * Returns the guard of a run. If no guard has taken the run, calls it off, so that none can take it later, and returns
- * null.
+ * Returns the guard of a run. If no guard has taken the run, calls off the run, so that no guard can take it later, and
+ * returns null.
  */
 async function guardOf(run: RunFolder, { clock }: LaunchDeps): Promise<ProcessRef | null> {
   if (takeRun(run, null)) return null;

@@ -36,20 +36,22 @@ export function rememberAttempts(): Attempts {
 }
 
 export interface LifeDeps extends AttemptDeps {
+  /** Saves a final report on disk. Throws when the disk cannot be written. */
   readonly keep: (report: FinalReport) => void;
+  /** Called when the orchestrator has acknowledged the final report, or when the attempt is abandoned. */
   readonly drop: (attemptId: AttemptId) => void;
 }
 
 /**
- * Runs an attempt from its offer to its final report. Both methods resolve with false when it was refused or withdrawn
- * before anything was started.
+ * Runs an attempt from its offer to its final report. Both methods resolve with false when the orchestrator refused or
+ * withdrew the attempt before its trainer was started.
  */
 export interface Life {
   begin(offer: JobOffer, held: HeldAttempt): Promise<boolean>;
   resume(found: Found, held: HeldAttempt): Promise<boolean>;
 }
 
-/** Claims, prepares, runs and reports an attempt. Adds each attempt whose final report was answered to `reported`. */
+/** Claims, prepares, runs and reports attempts. Adds an attempt to `reported` when its final report has been answered. */
 export function createLife(deps: LifeDeps, reported: Attempts): Life {
   const deliver = async (final: FinalReport, held: HeldAttempt): Promise<true> => {
     held.ended = true;

@@ -25,7 +25,7 @@ import type { Held, JobOffer, PreparedJob, Rendezvous } from '../job.ts';
 export interface AttemptDeps extends RendezvousDeps {
   readonly prepare: (offer: JobOffer) => Prepared;
   readonly start: (job: PreparedJob, origin: RunOrigin, listeners: RunListeners) => Promise<Run>;
-  /** Sends a progress report once, and only while the attempt is `alive`. The next heartbeat repeats it. */
+  /** Sends a progress report once, and only while the attempt is `alive`. The next heartbeat repeats the report. */
   readonly reportProgress: (held: Held, report: StatusReportBody) => void;
   /** The current limits of the orchestrator. */
   readonly limits: () => Omit<Contact, 'sentAt'>;
@@ -51,16 +51,16 @@ export interface AttemptDeps extends RendezvousDeps {
 }
 
 export interface HeldAttempt extends Held {
-  /** Number of this machine among the workers of the attempt. Only the first, 0, sends progress, logs and files. */
+  /** Number of this machine among the workers of the attempt. Only worker 0 sends progress, logs and files. */
   readonly rank: number;
   /** Resolves when all workers of the attempt are ready. */
   readonly rendezvous: PromiseWithResolvers<Rendezvous>;
-  /** Whether the guard stops the run when contact is lost, so that it must know of each contact. */
+  /** Whether the guard stops the run when contact is lost. The agent then records each contact for the guard. */
   readonly stopsWithoutContact: boolean;
   order: Order | null;
   /** Set when the machine is needed for something else: the trainer saves and is stopped. */
   preemption: Preemption | null;
-  /** Whether the trainer was asked to save because of that. */
+  /** Whether the agent has asked the trainer to save before its preemption. */
   isAskedToSave: boolean;
   run: Run | null;
   progress: Progress | null;
@@ -68,7 +68,7 @@ export interface HeldAttempt extends Held {
   links: readonly RunLink[];
   /** When the last answered call was sent, in ms of machine uptime; 0 when there was none. */
   sentAt: number;
-  /** Whether the final report is being sent. */
+  /** Whether the run has ended and its final report is known. */
   ended: boolean;
   /** Whether the agent has stopped following the run. */
   isReleased: boolean;
@@ -81,7 +81,7 @@ export interface HeldAttempt extends Held {
 /** Time in ms to upload the event files of a failed or cancelled run, before its end is reported. */
 const eventsMs = 5_000;
 
-/** Time in ms to upload the checkpoints of a preempted run. It is a part of the time that a worker has to stop. */
+/** Time in ms to upload the checkpoints of a preempted run: a part of the time that a worker has to stop. */
 const rescueMs = 15_000;
 
 export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => ({
@@ -111,7 +111,7 @@ export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
   ...(offer.node && { rank: offer.node.rank }),
 });
 
-/** For a worker that is not the first of its attempt: what its trainer prints and writes stays on this machine. */
+/** Makes a trainer's output stay on this machine, for every worker of an attempt but the first. */
 export const withoutOutput = <D extends AttemptDeps>({ logs: _logs, outputs: _outputs, ...deps }: D) => ({
   ...deps,
   curve: () => noCurve,
@@ -125,8 +125,8 @@ const noCurve: Curve = {
 };
 
 /**
- * Gives a stop order. Only the first one counts, and none after the attempt has ended, because its result is still
- * needed.
+ * Gives a stop order. Only the first order counts. Ignores orders after the end of the attempt, because its result is
+ * still needed.
  */
 export function giveOrder(held: HeldAttempt, order: Order, deps: AttemptDeps): void {
   if (held.order !== null || held.ended) return;
@@ -142,6 +142,7 @@ function passOrder({ run, order, preemption }: HeldAttempt, { limits, clock }: A
   run?.stop(order, preemption === null ? graceMs : graceUntilEnd(preemption, graceMs, clock.mono()));
 }
 
+/** Records the last contact with the orchestrator for the guard, if the guard stops runs without contact. */
 export function noteContact(
   { run, sentAt, jobId, stopsWithoutContact }: HeldAttempt,
   deps: AttemptDeps,
@@ -157,15 +158,18 @@ export function noteContact(
   }
 }
 
-/** All workers of the attempt are ready. If its trainer runs already, the report of that was lost, so this repeats it. */
+/**
+ * Call when all workers of the attempt are ready. If the trainer already runs here, the orchestrator did not receive the
+ * report of its start, so this sends the report again.
+ */
 export function noteRendezvous(held: HeldAttempt, rendezvous: Rendezvous, deps: AttemptDeps): void {
   held.rendezvous.resolve(rendezvous);
   if (held.run !== null) deps.reportProgress(held, { status: 'running', ...findingsOf(held) });
 }
 
 /**
- * Does everything between the claim and the final report, which it returns. Any error becomes the report of a failed
- * attempt. Returns null when the orchestrator withdrew the attempt before its trainer was started.
+ * Runs a claimed attempt until its end, and returns its final report. Any error becomes the report of a failed attempt.
+ * Returns null when the orchestrator withdrew the attempt before its trainer was started.
  */
 export async function startOffer(
   offer: JobOffer,
@@ -207,7 +211,7 @@ type Joined =
   | { readonly ok: true; readonly job: PreparedJob }
   | { readonly ok: false; readonly report: StatusReportBody | null };
 
-/** Waits until the other workers of the attempt are ready. Returns the job as it starts together with them. */
+/** Waits until the other workers of the attempt are ready. Returns the job with the settings for a common start. */
 async function joinOthers(
   { node, gpus }: JobOffer,
   job: PreparedJob,
@@ -226,7 +230,7 @@ async function joinOthers(
   return { ok: true, job: onWorkers(job, node, rendezvous, gpus?.length ?? 1) };
 }
 
-/** Shows what happens before the trainer starts; null ends that. */
+/** Reports the current activity before the trainer starts; null clears it. */
 function noteStage(held: HeldAttempt, stage: string | null, { reportProgress }: AttemptDeps): void {
   if (held.rank > 0) return;
   const { stage: _, ...progress } = held.progress ?? {};
@@ -280,7 +284,7 @@ async function fetchWith(
 }
 
 function endOfFetch(fetched: Fetched, held: HeldAttempt, deps: AttemptDeps): StatusReportBody | null {
-  // The final report of a released attempt is not sent.
+  // For a released attempt, the caller does not send this report.
   if (held.halted.signal.aborted || fetched.kind === 'aborted') return stoppedBefore(held);
   if (fetched.kind === 'failed') return { status: 'failed', cause: 'start_failed', error: fetched.message };
   deps.log(fetched.message);
@@ -319,7 +323,7 @@ export function catchUpCurve({ origin, attend: follow }: FoundRun, sources: Curv
 
 type CurveSources = Pick<AttemptDeps, 'curve' | 'logs'>;
 
-/** Opens the curve of an attempt. Its time starts at the claim, which is on disk in the task. */
+/** Opens the curve of an attempt. Its time starts at the claim, as recorded in the task on disk. */
 const curveOf = (
   { jobId, attemptId }: Held,
   { contact, outputDir = null }: CurveInput,
@@ -372,7 +376,7 @@ async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<S
   const { preemption } = held;
   if (preemption !== null && held.order === 'leave_now') return endPreempted(held, preemption, exit, deps);
   const report = endReport(exit, held.order, { ...workerStopped, isHalfway: held.rank > 0 });
-  // The orchestrator accepts files that a trainer wrote when it was stopped, until its end is reported.
+  // Upload before the report, because the orchestrator accepts these files only until the end is reported.
   if (report.cause === 'preempted') await deps.outputs?.rescue(held.attemptId, rescueMs);
   else if (report.status !== 'completed' && !held.abandoned.signal.aborted)
     await deps.outputs?.rescue(held.attemptId, eventsMs, 'stopped');
@@ -381,7 +385,7 @@ async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<S
   return report;
 }
 
-/** Uploads what is left of a preempted attempt, and returns its final report. */
+/** Uploads the remaining checkpoints of a preempted attempt, and returns its final report. */
 async function endPreempted(
   { attemptId, rank, progress, isAskedToSave }: HeldAttempt,
   preemption: Preemption,
@@ -396,13 +400,13 @@ async function endPreempted(
     const isPending = outputs?.finish(attemptId, report.status === 'completed') === true;
     return isPending ? { ...report, uploads_pending: true } : report;
   }
-  // A trainer that ended in its own way may have saved then. One that was killed may have been writing a checkpoint.
+  // A trainer that exited by itself may have saved at its end. A killed trainer may have been writing a checkpoint.
   const end = exit?.signal === null && !isAskedToSave ? 'preempted' : 'killed';
   await outputs?.rescue(attemptId, uploadMs(preemption, clock.mono()), end);
   return { ...report, saved: outputs !== undefined && outputs.saved(attemptId) !== 'none' };
 }
 
-/** The final report of an attempt that was stopped before its trainer was started. */
+/** Returns the final report of an attempt that was stopped before its trainer was started. */
 export function stoppedBefore({ order, preemption, rank }: HeldAttempt): StatusReportBody {
   if (preemption === null || order === 'cancel') return neverStarted(order ?? 'leave_now');
   const report = neverStarted('leave_now', `${preemption.reason}. The training was not started`);

@@ -27,6 +27,7 @@ export function withFiles({ config, dataloader, files }: JobOffer, folder: strin
     : { ...moved, [spellingOf(moved, 'data_backend_config')]: dataloaderPath };
 }
 
+/** Writes the dataloader config. Returns its path; null if the job has none. */
 export function writeDataloader(folder: string, dataloader: unknown): string | null {
   const path = join(folder, 'dataloader.json');
   if (dataloader === null || dataloader === undefined) {
@@ -38,8 +39,8 @@ export function writeDataloader(folder: string, dataloader: unknown): string | n
 }
 
 /**
- * Returns the file for the attempt's log. Another attempt's log that is still being shipped must stay, and the next rotation would
- * remove it. This attempt then gets a separate file. Removes the separate files of other attempts that have been shipped, so that
+ * Returns the file for the attempt's log: `trainer.log`, or a separate file while another attempt's `trainer.log` is being
+ * shipped. A rotation by this attempt would remove the other log. Removes separate files that have been shipped, so that
  * the space for a job's logs is limited.
  */
 export function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, isLogTaken: LogCheck): string {
@@ -53,10 +54,13 @@ export function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, i
   return isLogTaken(file, attemptId) ? fileOfAttempt : file;
 }
 
-/** The way to send requests to the trainer, read by `agent/attempt/trainer-actions`. It is a separate file, because some trainers reject the key in a config. */
+/**
+ * Tells `trainer-actions.ts` how to send requests to the trainer. A separate file, because some trainers reject the
+ * key in a config.
+ */
 export const requestsFile = 'requests.json';
 
-/** `trainer`: the known trainer that was started, which handles requests in its own way. */
+/** Writes `requests.json`. `trainer`: the known trainer that was started; null for any other program. */
 export function writeRequests(
   folder: string,
   { [requestsKey]: requests }: JobOffer['config'],

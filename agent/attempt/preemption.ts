@@ -4,15 +4,15 @@ import type { Progress } from '../../protocol/reports.ts';
 export interface Announcement {
   /** A sentence without the full stop. */
   readonly reason: string;
-  /** When the trainer must have ended and its end must be reported, in ms of the monotonic clock. */
+  /** Deadline for stopping the trainer and reporting its end, in ms of the monotonic clock. */
   readonly endsAt: number;
-  /** Whether the trainer may run on until then if it cannot be asked to save: it may write a checkpoint by itself. */
+  /** Whether a trainer that cannot save on request may run until the deadline, because it may save by itself. */
   readonly mayWait: boolean;
 }
 
 /** The announcements for a running attempt, combined. */
 export interface Preemption extends Announcement {
-  /** When it was announced, in ms of the monotonic clock. */
+  /** When the first announcement arrived, in ms of the monotonic clock. */
   readonly startedAt: number;
 }
 
@@ -35,20 +35,20 @@ const maxReportMs = 5_000;
 const reportMs = (preemption: Preemption): number => Math.min(maxReportMs, totalMs(preemption) / 6);
 
 /**
- * When to stop the trainer at the latest, in ms of the monotonic clock. A short notice is divided: the trainer gets at most a third
- * of it to stop, so that it has half of it to save.
+ * Returns the latest time to stop the trainer, in ms of the monotonic clock. Stopping gets at most a third of the notice,
+ * and reporting at most a sixth, so that at least half of the notice is left for saving.
  */
 export const latestStop = (preemption: Preemption, graceMs: number): number =>
   preemption.endsAt - reportMs(preemption) - Math.min(graceMs, totalMs(preemption) / 3);
 
-/** A trainer that ignores SIGTERM is killed while there is time to report that. */
+/** The minimum time from SIGTERM to SIGKILL, even when the deadline is closer. */
 const minGraceMs = 1_000;
 
-/** The time for uploads, once the trainer has ended. */
+/** Returns the time for uploads in ms, if the trainer has ended now. */
 export const uploadMs = (preemption: Preemption, now: number): number =>
   Math.max(0, preemption.endsAt - reportMs(preemption) - now);
 
-/** The time from SIGTERM to SIGKILL, when the trainer is stopped now. */
+/** Returns the time from SIGTERM to SIGKILL in ms, if the trainer is stopped now. Leaves time to report the end. */
 export const graceUntilEnd = (preemption: Preemption, graceMs: number, now: number): number =>
   Math.max(minGraceMs, Math.min(graceMs, uploadMs(preemption, now)));
 

@@ -2,7 +2,7 @@ import type { StatusReportBody } from '../../protocol/worker-api.ts';
 import type { Held, Rendezvous } from '../job.ts';
 import type { Report } from './reports.ts';
 
-/** Where other machines reach a trainer of this one. */
+/** The address at which other machines reach this machine's trainer. */
 export type Reachable = NonNullable<StatusReportBody['ready']>;
 
 export interface RendezvousDeps {
@@ -19,8 +19,8 @@ interface ReadyAttempt extends Held {
 }
 
 /**
- * Reports that this machine is ready, and waits until all are. The orchestrator limits the wait: it halts the attempt when one of them is
- * not ready in time. `refused`: it wants nothing more of this attempt.
+ * Reports that this machine is ready, and waits until all machines are ready. The orchestrator limits the wait: it halts
+ * the attempt when a machine is not ready in time. `refused`: the orchestrator has rejected the report permanently.
  */
 export async function awaitOthers(
   { jobId, attemptId, rendezvous, halted }: ReadyAttempt,

@@ -20,8 +20,8 @@ export interface Stopping {
   /** A sentence without the full stop. */
   readonly why: string;
   /**
-   * Whether the progress shows unfinished training. Needed because a stopped trainer may exit with 0. Always true for the
-   * other workers of an attempt on several workers, because they have no progress of their own.
+   * Whether the progress shows unfinished training. Needed because a stopped trainer may exit with 0. Always true for
+   * every worker of an attempt but the first, because only the first worker has progress.
    */
   readonly isHalfway: boolean;
 }
@@ -29,9 +29,9 @@ export interface Stopping {
 export const workerStopped: Stopping = { why: 'The worker was stopped', isHalfway: false };
 
 /**
- * The final report of a run that has ended. It follows from what is on disk, so that the agent's next process reports
- * the same. `exit` is null when the guard ended without an exit record. `order` is the stop order that was given,
- * whether or not it was carried out.
+ * Returns the final report of a run that has ended. Depends only on data that is on disk, so that the agent's next
+ * process reports the same. `exit` is null when the guard ended without an exit record. `order` is the stop order that
+ * was given, whether or not it was carried out.
  */
 export function endReport(
   exit: ExitRecord | null,
@@ -72,7 +72,7 @@ function describeExit({ code, signal, tail }: ExitRecord): string {
   return tail === '' ? how : `${how}\n${tail}`;
 }
 
-/** The final result: the orchestrator took the report, or refused it permanently, or the signal fired first. */
+/** The orchestrator accepted the report (`taken`), or refused it permanently, or the signal fired first (`aborted`). */
 export type Answer = 'taken' | 'refused' | 'aborted';
 
 export type Report = (
@@ -112,11 +112,11 @@ interface ProgressReporterDeps {
   readonly ended: AbortSignal;
 }
 
-const apartMs = 1_000;
+const minIntervalMs = 1_000;
 
 /**
  * Reports the progress of a job: at most once a second, only the newest, and without retries, because the next report
- * says more. It sends nothing after an attempt's final report, because a late report would revive the job.
+ * is newer. Sends nothing after an attempt's final report, because a late report would revive the job.
  */
 export function createProgressReporter({
   clock,
@@ -124,7 +124,7 @@ export function createProgressReporter({
   slot,
   ended,
 }: ProgressReporterDeps): (held: Held, report: StatusReportBody) => void {
-  let waiting: { readonly held: Held; readonly report: StatusReportBody } | null = null;
+  let pending: { readonly held: Held; readonly report: StatusReportBody } | null = null;
   let busy = false;
 
   const send = async ({ jobId, attemptId }: Held, report: StatusReportBody): Promise<void> => {
@@ -135,13 +135,13 @@ export function createProgressReporter({
   };
 
   const pump = (): void => {
-    if (busy || waiting === null) return;
-    const { held, report } = waiting;
-    waiting = null;
+    if (busy || pending === null) return;
+    const { held, report } = pending;
+    pending = null;
     if (!slot().alive(held.attemptId)) return;
     busy = true;
     void send(held, report)
-      .then(() => pause(clock, apartMs, ended))
+      .then(() => pause(clock, minIntervalMs, ended))
       .then(passed => {
         busy = false;
         if (passed) pump();
@@ -149,7 +149,7 @@ export function createProgressReporter({
   };
 
   return (held, report) => {
-    waiting = { held, report };
+    pending = { held, report };
     pump();
   };
 }

@@ -14,7 +14,10 @@ interface ResumeChoice {
   readonly resume: ResumeInput | null;
 }
 
-/** Trainers that look for the last name of this path in their output folder. They would not find the input itself. */
+/**
+ * The config keys with which a trainer names the checkpoint to resume from. These trainers look in their output folder
+ * for the last name of the path, so they would not find the input itself.
+ */
 const ownKeys: ReadonlyMap<TrainerName, readonly string[]> = new Map([
   ['simpletuner', ['resume_from_checkpoint', '--resume_from_checkpoint']],
   ['diffusers', ['resume_from_checkpoint', '--resume_from_checkpoint']],
@@ -39,17 +42,20 @@ export function chooseResumeInput(
     ?.replace(/[/\\]+$/, '');
   const rest = Object.fromEntries(Object.entries(config).filter(([key]) => !keys.includes(key)));
   if (from === undefined) return { config, resume: null };
-  return { config: rest, resume: hasOwn ? null : { from, to: placeFor(trainer, config, basename(from)) } };
+  return {
+    config: rest,
+    resume: hasOwn ? null : { from, to: checkpointPathFor(trainer, config, basename(from)) },
+  };
 }
 
-/** Each trainer looks for checkpoints in its own place. */
-function placeFor(trainer: TrainerName, config: TrainerConfig, name: string): string {
+/** Returns the path in the output folder at which the trainer looks for the checkpoint. */
+function checkpointPathFor(trainer: TrainerName, config: TrainerConfig, name: string): string {
   if (trainer === 'onetrainer') return `backup/${name}`;
   if (trainer !== 'ai-toolkit') return name;
   const run = runNameIn(config);
   const [suffix] = /_\d{9}(?:\.safetensors|\.pt)?$/.exec(name) ?? [];
-  const place = ArtifactPath.safeParse(`${run}/${run}${suffix}`);
-  return run === null || suffix === undefined || !place.success ? name : place.data;
+  const target = ArtifactPath.safeParse(`${run}/${run}${suffix}`);
+  return run === null || suffix === undefined || !target.success ? name : target.data;
 }
 
 /** ai-toolkit looks for checkpoints with the name of the run, in a folder with that name. */
@@ -58,15 +64,18 @@ function runNameIn({ config: inner }: TrainerConfig): string | null {
   return typeof named === 'string' ? named : null;
 }
 
-/** Links the checkpoint to the place where the trainer looks for it. Its files keep their time, so they are not uploaded again. */
+/**
+ * Links the checkpoint to the path at which the trainer looks for it. Its files keep their times, so they are not
+ * uploaded again.
+ */
 export async function placeResumeInput({ from, to }: ResumeInput, outputDir: string): Promise<void> {
-  const place = join(outputDir, ...to.split('/'));
-  const unfinished = join(dirname(place), `.${basename(place)}.fetching`);
-  await mkdir(dirname(place), { recursive: true, mode: 0o700 });
+  const target = join(outputDir, ...to.split('/'));
+  const unfinished = join(dirname(target), `.${basename(target)}.fetching`);
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   await rm(unfinished, { recursive: true, force: true });
   await linkAll(from, unfinished);
-  await rm(place, { recursive: true, force: true });
-  await rename(unfinished, place);
+  await rm(target, { recursive: true, force: true });
+  await rename(unfinished, target);
 }
 
 async function linkAll(from: string, to: string): Promise<void> {

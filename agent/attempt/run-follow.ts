@@ -14,11 +14,14 @@ import { createStageReader, wireProgress, type StageAndLine } from './sent-progr
 const checkEveryMs = 250;
 /** Interval of the check that the guard is alive, in ms. A guard that was killed leaves no exit record. */
 const guardEveryMs = 1_000;
-/** Maximum unread output, in bytes. When a trainer prints faster, the newest output is enough to show its progress. */
+/** Maximum unread output, in bytes. Older output is skipped, because the newest is enough to show the progress. */
 const maxBehind = 8 * 1024 * 1024;
 /** Minimum time between reports of a new line, so that lines alone do not cause more calls to the orchestrator. */
 const minLineIntervalMs = 5_000;
-/** Grace period for a trainer whose guard is gone. It can no longer print, and soon fails because of that. */
+/**
+ * Grace period in ms for a trainer whose guard is gone. The trainer would soon fail anyway, because it can no longer
+ * print.
+ */
 export const orphanGraceMs = 5_000;
 
 export interface RunListeners {
@@ -26,9 +29,12 @@ export interface RunListeners {
   /** Receives every progress item. `isOld`: printed before this agent process started to read. */
   readonly onFigures: (figures: Figures, isOld: boolean) => void;
   readonly onLine: (line: string) => void;
-  /** The stage or the newest line has changed. Lines are reported every few seconds at most, and at the end. */
+  /** Called when the stage or the newest line has changed. Reports a line every few seconds at most, and at the end. */
   readonly onStage?: (stageAndLine: StageAndLine) => void;
-  /** The output contains the address of the run at an experiment tracker. Includes output from before this agent process. */
+  /**
+   * Called when the output contains the address of the run at an experiment tracker. Includes output from before this
+   * agent process.
+   */
   readonly onLink?: (link: RunLink) => void;
 }
 
@@ -36,21 +42,21 @@ export interface Attended {
   readonly run: RunFolder;
   readonly guarded: Guarded;
   readonly logFile: string;
-  /** An earlier agent process has read the output so far. */
+  /** Whether an earlier agent process has read the existing output. */
   readonly isAdopted: boolean;
 }
 
-/** Reads a trainer's output, and waits for its end. */
+/** Reads a trainer's output. `finished` resolves when the trainer has ended; with null if its guard left no exit record. */
 export function followRun(attended: Attended, listeners: RunListeners, deps: LaunchDeps) {
   const { run, guarded } = attended;
   const { processes, clock } = deps;
   const finished = Promise.withResolvers<ExitRecord | null>();
   const output = createFollowedOutput(attended, listeners, clock.mono);
-  let checkedAfterGuard = clock.mono();
+  let guardCheckedAt = clock.mono();
 
   const guardIsGone = async (): Promise<boolean> => {
-    if (clock.mono() - checkedAfterGuard < guardEveryMs) return false;
-    checkedAfterGuard = clock.mono();
+    if (clock.mono() - guardCheckedAt < guardEveryMs) return false;
+    guardCheckedAt = clock.mono();
     return guarded.guard === null || !(await isRunning(processes, guarded.guard).catch(() => true));
   };
 
@@ -65,7 +71,7 @@ export function followRun(attended: Attended, listeners: RunListeners, deps: Lau
   };
 
   const check = async (): Promise<void> => {
-    await output.readOn();
+    await output.readNew();
     const exit = readExit(run);
     if (exit !== null) await finish(exit);
     // The guard may have written its exit record between the two checks.
@@ -83,7 +89,7 @@ function createFollowedOutput(
 ) {
   const log = createLogReader(run, logFile);
   const reader = createProgressReader();
-  let isKnown = isAdopted;
+  let isOldOutput = isAdopted;
   const stageReader = createStageReader();
   const links = createTrackerLinks();
   let reported: StageAndLine = stageReader.current();
@@ -109,17 +115,17 @@ function createFollowedOutput(
       if (link !== null) listeners.onLink?.(link);
       if (item.kind === 'progress') {
         const figures = wireProgress(item.progress);
-        listeners.onFigures({ progress: figures, gaps: item.progress.gaps ?? [] }, isKnown);
+        listeners.onFigures({ progress: figures, gaps: item.progress.gaps ?? [] }, isOldOutput);
         progress = { ...progress, ...figures };
-      } else if (!isKnown) listeners.onLine(item.text);
+      } else if (!isOldOutput) listeners.onLine(item.text);
     }
     return progress;
   };
 
-  const readOn = async (): Promise<void> => {
+  const readNew = async (): Promise<void> => {
     let left = await log.behind();
     // The curves of an adopted run need its whole log. The size of the log on disk is limited.
-    if (!isKnown && left > maxBehind) {
+    if (!isOldOutput && left > maxBehind) {
       await log.skipTo(maxBehind);
       reader.end();
       left = maxBehind;
@@ -131,15 +137,15 @@ function createFollowedOutput(
       left -= bytes.length;
       progress = report(reader.push(bytes), progress);
     }
-    isKnown = false;
+    isOldOutput = false;
     if (progress !== null) listeners.onProgress(progress);
     reportStage(false);
   };
 
   return {
-    readOn,
+    readNew,
     async end(): Promise<void> {
-      await readOn();
+      await readNew();
       const progress = report(reader.end(), null);
       if (progress !== null) listeners.onProgress(progress);
       reportStage(true);

@@ -14,13 +14,16 @@ import { isRunning, type ProcessRef } from '../process/processes.ts';
 import { type Attended, followRun, type RunListeners } from './run-follow.ts';
 import type { PreparedJob } from '../job.ts';
 
-/** A trainer at work under its guard. */
+/** A running trainer and its guard. */
 export interface Run {
   /** The trainer's pid; null when the trainer ended before it could be identified. */
   readonly pid: number | null;
-  /** Resolves with the end of the run; null when its guard disappeared without an exit record. The rest of the run has been ended by then. */
+  /** Resolves with the exit record; null when the guard left none. By then, all processes of the run have ended. */
   readonly finished: Promise<ExitRecord | null>;
-  /** Sends SIGTERM to the trainer and all its children, and SIGKILL to the rest after the grace period. Only the first order counts. */
+  /**
+   * Sends SIGTERM to the trainer and all its children, and SIGKILL to the rest after the grace period. Only the first
+   * order counts.
+   */
   stop(order: Order, graceMs: number): void;
   /** Records that the orchestrator answered a call. */
   contact(contact: Contact): void;
@@ -35,7 +38,7 @@ export interface RunOrigin {
   readonly configName: string;
   readonly onLostContact: OnLostContact;
   readonly contact: Contact;
-  /** Number of this machine among the workers of the attempt; absent when there is only this one. */
+  /** Number of this machine among the workers of the attempt; absent when the attempt has one worker. */
   readonly rank?: number;
 }
 
@@ -59,7 +62,7 @@ export async function startRun(
 }
 
 /** Sends SIGTERM to the group that `ref` leads, if it is still the same process. */
-async function signalProcess(ref: ProcessRef, { processes }: LaunchDeps): Promise<void> {
+async function terminateGroup(ref: ProcessRef, { processes }: LaunchDeps): Promise<void> {
   if (await isRunning(processes, ref).catch(() => false)) await processes.signalGroup(ref.pid, 'SIGTERM');
 }
 
@@ -74,8 +77,8 @@ export function attendRun(attended: Attended, listeners: RunListeners, deps: Lau
       try {
         writeStop(run, { order, graceMs });
       } catch {
-        // The disk rejects all writes. The guard forwards the signal, and this process knows who ordered the stop.
-        if (guarded.guard !== null) void signalProcess(guarded.guard, deps);
+        // The disk rejects all writes. So signal the guard, which stops the trainer. This process remembers the order.
+        if (guarded.guard !== null) void terminateGroup(guarded.guard, deps);
       }
     },
     contact: contact => writeContact(run, contact),

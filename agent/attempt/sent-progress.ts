@@ -57,7 +57,10 @@ export function shownLine(line: string, knownSecrets: readonly string[]): string
 export const containsSecret = (text: string, knownSecrets: readonly string[]): boolean =>
   findSecrets(latin1(text), knownSecrets.map(latin1)).length > 0;
 
-/** Converts a trainer's progress to the form in which it is sent. Returns an empty object when a field violates the contract. */
+/**
+ * Converts a trainer's progress to the form in which it is sent. Returns an empty object when a field violates the
+ * contract.
+ */
 export function wireProgress(progress: Progress): WireProgress {
   const fields = {
     step: progress.step,

@@ -12,7 +12,7 @@ export function nodesIn(env: Readonly<Record<string, string | undefined>>): Node
   return count > 1 && port > 0 && address !== '' ? { count, address, port } : null;
 }
 
-/** The variables that are the same on all machines. A job without GPUs has one process on each. */
+/** Environment variables that are the same on all machines. `perNode`: the number of processes on each machine. */
 const sharedVariables = ({ count, address, port }: Nodes, perNode: number): PreparedJob['env'] => ({
   MASTER_ADDR: address,
   MASTER_PORT: String(port),
@@ -21,7 +21,7 @@ const sharedVariables = ({ count, address, port }: Nodes, perNode: number): Prep
   TRAINYARD_PROCESSES_PER_NODE: String(perNode),
 });
 
-/** Adds their values to the options of accelerate that have none yet (agent/trainers/launch.ts). */
+/** Adds values to the options of accelerate that agent/trainers/launch.ts leaves without a value. */
 const withValues = (
   argv: readonly string[],
   { address, port }: Rendezvous,
@@ -55,7 +55,7 @@ export function onWorkers(
   };
 }
 
-/** A step with one task on each node. */
+/** Options of srun for a step with one task on each node. */
 const stepOptions = ({ count }: Nodes): readonly string[] => [
   '--overlap',
   `--nodes=${count}`,
@@ -67,10 +67,10 @@ const stepOptions = ({ count }: Nodes): readonly string[] => [
 const firstRankFile = 'first-rank.pid';
 
 /**
- * Starts the step, and is what the guard stops. srun answers SIGTERM by killing all tasks immediately, so it runs in a session of its
- * own, gets SIGINT when the guard stops this process, and passes that on. When the guard has killed this process, the watcher ends srun,
- * which kills the tasks on all nodes. Descriptors 8 and 9 are pipes for the output of the first node, because the guard's own may be
- * sockets, which no other process can open.
+ * Starts srun and waits until it ends. srun runs in a separate session, because on SIGTERM it would kill all tasks
+ * immediately. When the guard stops this script, the script sends SIGINT to srun, which passes the signal to the tasks.
+ * If the guard kills this script, a watcher ends srun, which kills the tasks on all nodes. Descriptors 8 and 9 are pipes
+ * for the output of the first node, because the guard's descriptors may be sockets, which no other process can open.
  */
 const launcher = `rank=$1 first=$2 options=$3
 shift 3
@@ -89,9 +89,10 @@ exit $?
 `;
 
 /**
- * Becomes the trainer of one node. Slurm announces a preemption with SIGTERM to every process of a step, and the trainer is needed until
- * it has saved, so that signal is blocked. An \`env\` that cannot block it ignores it, which a trainer with a handler undoes. The first node
- * writes to the launcher directly, because srun holds a line back until it ends, and progress bars end none.
+ * Becomes the trainer of one node. Slurm announces a preemption by SIGTERM to every process of a step. This script blocks
+ * SIGTERM, because the trainer must run until it has saved. Where `env` cannot block signals, the script ignores SIGTERM,
+ * but a trainer with a handler still receives it. The first node writes to the launcher's pipes directly. srun would hold
+ * back the progress bars, because it passes on only complete lines.
  */
 const rank = `NODE_RANK=$SLURM_NODEID RANK=$((SLURM_NODEID * TRAINYARD_PROCESSES_PER_NODE))
 export NODE_RANK RANK
@@ -110,7 +111,7 @@ trap '' TERM
 exec "$@"
 `;
 
-/** Makes a job train on all nodes of an allocation: the same command on each, with variables that say which node it is. */
+/** Makes a job train on all nodes of an allocation: the same command on each, with variables that identify the node. */
 export function onNodes(job: PreparedJob, nodes: Nodes, gpusPerNode: number): PreparedJob {
   const perNode = Math.max(1, gpusPerNode);
   const options = [...stepOptions(nodes), '--kill-on-bad-exit=1', '--disable-status'].join(' ');
@@ -131,7 +132,10 @@ export function onNodes(job: PreparedJob, nodes: Nodes, gpusPerNode: number): Pr
   };
 }
 
-/** Network file systems may show a new file late. */
+/**
+ * Prints the name of a node that cannot see the file. Tries for 5 seconds, because network file systems may show it
+ * late.
+ */
 const reportBlindNode = `for _ in 1 2 3 4 5 6 7 8 9 10; do [ ! -e "$1" ] || exit 0; sleep 0.5; done; echo "$SLURMD_NODENAME"`;
 
 /** Throws when a node does not see the folder of the job. */
@@ -159,7 +163,7 @@ export async function checkSharedFolder(
   }
 }
 
-/** The trainer on the first node; null for a job on one node, and before it has started. */
+/** Returns the trainer on the first node; null for a job on one node, and before the trainer has started. */
 export async function firstRankOf(
   folder: string,
   processes: Pick<Processes, 'identify'>,

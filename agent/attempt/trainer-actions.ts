@@ -28,34 +28,37 @@ export interface AskDeps {
   readonly log: (message: string) => void;
 }
 
-/** `asked`: the trainer got the request. `later`: it does not take one at the moment. `never`: it has no way to be asked. */
+/**
+ * `asked`: the trainer got the request. `later`: it cannot take requests now. `never`: it cannot take this request at
+ * all.
+ */
 export type AskResult = 'asked' | 'later' | 'never';
 
-/** Asks the trainer of an attempt for something, and logs what came of it. */
-export type Ask = (held: Held, what: string) => Promise<AskResult>;
+/** Requests an action from the trainer of an attempt, and logs the result. Never rejects. */
+export type Ask = (held: Held, action: string) => Promise<AskResult>;
 
 interface Answer {
   readonly result: AskResult;
   readonly text: string;
 }
 
-const sentTo = (text: string): Answer => ({ result: 'asked', text });
+const asked = (text: string): Answer => ({ result: 'asked', text });
 const later = (text: string): Answer => ({ result: 'later', text });
 const never = (text: string): Answer => ({ result: 'never', text });
 
 const actionWords = { save: 'to save', sample: 'for samples' } as const satisfies Record<RequestKind, string>;
 
 /**
- * The job's config says how to ask its trainer, and the agent keeps that on disk. So an order from the server never names a
- * signal or a file, and a later process of the agent can ask the trainer, too.
+ * Sends requests in the way that the job's config defines, so that an order from the server never names a signal or a
+ * file. The agent stores this definition on disk, so that a later process of the agent can also send requests.
  */
 export const createAsk =
   (deps: AskDeps): Ask =>
-  async ({ jobId, attemptId }, what) => {
+  async ({ jobId, attemptId }, action) => {
     const { log } = deps;
-    const kind = RequestKind.safeParse(what).data;
+    const kind = RequestKind.safeParse(action).data;
     if (kind === undefined) {
-      log(`Job ${jobId}: this worker knows no "${what}" to ask for. Update it`);
+      log(`Job ${jobId}: this worker knows no "${action}" to ask for. Update it`);
       return 'never';
     }
     const request = `the trainer of job ${jobId} ${actionWords[kind]}`;
@@ -92,11 +95,11 @@ async function ask(run: RunFolder, kind: RequestKind, request: string, deps: Ask
   if (requestOfTrainer === null)
     return never(`Can't ask ${request}: its config has no "${kind}" in ${requestsKey}`);
   return requestOfTrainer.ok
-    ? sentTo(`Asked ${request} (${requestOfTrainer.by})`)
+    ? asked(`Asked ${request} (${requestOfTrainer.by})`)
     : later(`Can't ask ${request}: ${requestOfTrainer.reason}`);
 }
 
-/** Returns null when this program knows no way to ask the trainer, or when the trainer is no longer on this rig. */
+/** Returns null when this program cannot send requests to the trainer, or when the trainer is no longer on this rig. */
 async function requestFromKnownTrainer(
   name: unknown,
   request: Omit<TrainerRequest, 'choice'>,
@@ -122,12 +125,12 @@ async function sendRequest(
   if (way.kind === 'file') {
     if (!(await isRunning(processes, trainer))) return later(`Did not ask ${request}: it has ended`);
     return createRequestFile(outputDir, way.file)
-      ? sentTo(`Asked ${request} (${way.file} in its output folder)`)
-      : sentTo(`Asked ${request} before, and it is not done: ${way.file} is still in its output folder`);
+      ? asked(`Asked ${request} (${way.file} in its output folder)`)
+      : asked(`Asked ${request} before, and it is not done: ${way.file} is still in its output folder`);
   }
   switch (await processes.signal(trainer, way.signal)) {
     case 'sent':
-      return sentTo(`Asked ${request} (${way.signal})`);
+      return asked(`Asked ${request} (${way.signal})`);
     case 'gone':
       return later(`Did not ask ${request}: it has ended`);
     case 'unheard':
@@ -141,7 +144,10 @@ async function sendRequest(
   }
 }
 
-/** Creates an empty file without following links. Returns false when it already exists. Throws when it cannot be created. */
+/**
+ * Creates an empty file without following links. Returns false when it already exists. Throws when it cannot be
+ * created.
+ */
 function createRequestFile(outputDir: string, file: string): boolean {
   const names = file.split('/');
   const folders = names.map((_, n) => join(outputDir, ...names.slice(0, n)));

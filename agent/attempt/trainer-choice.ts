@@ -23,12 +23,13 @@ export function choiceFor(
 ): TrainerChoice | null {
   const { name } = trainerFor(config);
   const byName = trainers.find(choice => nameOfChoice(choice) === name);
-  const any = trainers.find(choice => choice.kind === 'command' && choice.takesAll);
+  const universal = trainers.find(choice => choice.kind === 'command' && choice.takesAll);
   // A config of an unknown trainer runs on SimpleTuner, which was the only trainer in earlier versions.
-  const usual = name === 'command' ? trainers.find(({ kind }) => kind === 'package') : undefined;
-  return byName ?? any ?? usual ?? null;
+  const fallback = name === 'command' ? trainers.find(({ kind }) => kind === 'package') : undefined;
+  return byName ?? universal ?? fallback ?? null;
 }
 
+/** Returns the message for a config whose trainer this rig does not have. */
 export function lacking({ config }: JobOffer, { name, trainers }: RigOffer): string {
   const trainer = trainerFor(config);
   const titles = trainers.map(choice => trainerNamed(nameOfChoice(choice))?.title).join(', ');
@@ -41,6 +42,7 @@ export type BuiltIn = 'selftest' | 'digits';
 export const builtInOf = ({ trainer }: JobOffer['config']): BuiltIn | null =>
   trainer === 'selftest' || trainer === 'digits' ? trainer : null;
 
+/** Returns why this rig does not run a built-in trainer; null when it does. */
 export function refusalOf(builtIn: BuiltIn, rig: RigOffer): string | null {
   if (!rig.selftest)
     return builtIn === 'selftest'
@@ -56,8 +58,8 @@ export function refusalOf(builtIn: BuiltIn, rig: RigOffer): string | null {
 const oneNodeTrainers: readonly string[] = ['ai-toolkit', 'onetrainer'];
 
 /**
- * Why a trainer cannot train on several machines; null when it can, and for a job on one. The machines are the nodes of this worker's
- * allocation, or those of several workers.
+ * Returns why a trainer cannot train on several machines; null when it can, or when the job needs only one machine. The
+ * machines are the nodes of this worker's allocation, or several workers.
  */
 export function nodesRefusal(
   builtIn: BuiltIn | null,
@@ -75,13 +77,16 @@ export function nodesRefusal(
   return `${trainerNamed(name)?.title ?? name} trains on one ${machine} only. Submit the job without --nodes`;
 }
 
-/** The server also checks configs. The worker does not rely on that, because a path in a config could lead out of the job's folder. */
+/**
+ * Returns why this rig refuses a config; null when it accepts the config. The server also checks configs. The worker does
+ * not rely on that, because a path in a config could lead out of the job's folder.
+ */
 export function configRefusal(offer: JobOffer, rig: RigOffer, choice: TrainerChoice | null): string | null {
   const problem = choice?.kind === 'command' ? null : trainerFor(offer.config).problem(offer.config);
   return problem === null ? restrictedRefusal(offer, rig, choice) : `The config cannot be used: ${problem}`;
 }
 
-/** The message names the keys, the rig, and the flag with which its owner can allow them. */
+/** Returns a message that names the refused keys, the rig, and the flag with which the rig's owner can allow the keys. */
 function restrictedRefusal(
   { config, dataloader }: JobOffer,
   rig: RigOffer,

@@ -41,13 +41,13 @@ import {
 export interface Rig extends RigOffer {
   readonly orchestratorUrl: string;
   readonly workDir: string;
-  /** The agent's working directory. Relative paths in a command or a config refer to it. */
+  /** The agent's working directory, to which relative paths in a command or a config refer. */
   readonly cwd: string;
   /** This program's own command line up to its `selftest` command. */
   readonly ownCommand: readonly string[];
-  /** The nodes of its allocation, on which its jobs train; null for this machine alone. */
+  /** The nodes of the worker's allocation, on which each job trains; null for a single machine. */
   readonly nodes: Nodes | null;
-  /** Returns variables that show the trainer only its job's GPUs, by their positions in the worker's list; null means all in that list. */
+  /** Returns environment variables that limit a trainer to `gpus`: positions in the worker's list, or null for all. */
   readonly gpuEnv: (gpus: readonly number[] | null) => Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -168,11 +168,14 @@ function prepareKnown(
   return { ...start, configPath: configFile.path };
 }
 
-/** `num_processes` of such a config says how many processes share its GPUs. */
+/** Whether a config selects GPUs itself. Its `num_processes` then sets how many processes share them. */
 const namesGpus = (config: JobOffer['config']): boolean =>
   (config[spellingOf(config, 'accelerate_visible_devices')] ?? null) !== null;
 
-/** Creates a named pipe, replacing one of an earlier attempt. Node has no API for it. Returns null when `mkfifo` fails, as on Windows. */
+/**
+ * Creates a named pipe, replacing one of an earlier attempt. Node has no API for it. Returns null when `mkfifo`
+ * fails, as on Windows.
+ */
 function makePipe(path: string): string | null {
   rmSync(path, { force: true });
   return spawnSync('mkfifo', ['-m', '600', path]).status === 0 ? path : null;

@@ -9,7 +9,7 @@ import { pause } from '../retry/retry.ts';
 export interface AvailabilityDeps {
   /** The hours in which the rig accepts jobs; null for always. */
   readonly hours: Hours | null;
-  /** Detects that a person uses the machine; null for a rig that accepts jobs regardless of that. */
+  /** Detects that a person uses the machine; null for a rig that accepts jobs even then. */
   readonly use: UseDeps | null;
   readonly clock: Clock;
   /** Returns the wall-clock time, in ms since the Unix epoch. */
@@ -32,7 +32,7 @@ export interface Availability {
   watch(onChange: () => void, signal: AbortSignal): Promise<void>;
 }
 
-/** The interval of the checks whether a person uses the machine. */
+/** The interval between two checks for use of the machine by a person. */
 const checkUseEveryMs = 30_000;
 /** A single timer until the next opening is not enough, because the wall clock may be set and the machine may sleep. */
 const checkHoursEveryMs = 60_000;

@@ -21,17 +21,17 @@ export interface Day {
   readonly day: number;
 }
 
-/** The rig's time zone. It is a port, so that tests can use any zone. */
+/** The rig's time zone, as an interface so that tests can use any zone. */
 export interface Zone {
   dayOf(at: number): Day;
   /**
-   * Returns the time at this many minutes after midnight, in ms since the Unix epoch. A time that daylight saving skips
-   * is read with the offset before the change. A time that it repeats means the first occurrence.
+   * Returns the time at this many minutes after midnight, in ms since the Unix epoch. For a time that daylight saving
+   * skips, the offset before the change applies. For a time that daylight saving repeats, the first occurrence counts.
    */
   at(day: Day, minutes: number): number;
 }
 
-const ownZone: Zone = {
+const localZone: Zone = {
   dayOf(at) {
     const date = new Date(at);
     return { year: date.getFullYear(), month: date.getMonth(), day: date.getDate() };
@@ -111,11 +111,11 @@ export interface Opening {
   readonly changesAt: number | null;
 }
 
-/** The number of days, from yesterday on, whose windows are computed: one full week and a window that began yesterday. */
+/** Windows are computed from yesterday until this many days after today, which covers more than a week. */
 const daysAhead = 8;
 
 /** Returns whether the rig is open at a time, and until when. Adjacent or overlapping windows count as one. */
-export function openingAt(hours: Hours, at: number, zone: Zone = ownZone): Opening {
+export function openingAt(hours: Hours, at: number, zone: Zone = localZone): Opening {
   const spans = spansAround(hours, at, zone);
   let endsAt: number | null = null;
   for (const [from, until] of spans) {
@@ -123,7 +123,7 @@ export function openingAt(hours: Hours, at: number, zone: Zone = ownZone): Openi
     if (endsAt !== null && from > endsAt) return { isOpen: true, changesAt: endsAt };
     if (until > at) endsAt = Math.max(endsAt ?? until, until);
   }
-  // The spans have no gap until the end of the week that was computed, so the rig never closes.
+  // The spans have no gap for more than a week, so the rig never closes. Without any span, it never opens.
   return { isOpen: endsAt !== null, changesAt: null };
 }
 

@@ -6,7 +6,7 @@
  */
 export interface UseFilter {
   /**
-   * Records an observation, and returns whether the machine is in use. `usedAt`: when it was last used; null for never. All
+   * Records an observation, and returns whether the machine is in use. `usedAt`: when the machine was last used; null for never. All
    * times are in ms on one clock.
    */
   note(usedAt: number | null, now: number): boolean;

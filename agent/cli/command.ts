@@ -90,8 +90,8 @@ const stepsPerSecond = 10;
 const defaultSeconds = 10;
 
 /**
- * Runs a trainer that trains nothing, to test the path of a job through a fleet. It prints progress like a real trainer,
- * for ten seconds or for `seconds` of the config. Returns an exit code.
+ * Runs a trainer that trains nothing, to test the path of a job through a fleet. Prints progress like a real trainer, for
+ * `seconds` of the config, or else for ten seconds. Returns an exit code.
  * @internal
  */
 export async function runSelftest(configPath: string | null, ports: SelftestPorts): Promise<number> {

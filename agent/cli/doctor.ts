@@ -58,11 +58,11 @@ async function checkOrchestrator({ config, fetch, version }: DoctorDeps): Promis
   const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs, fetch });
   const answer = await client.call(systemApi.version);
   if (!answer.ok) return failed(what, explainFailure(answer.failure, url));
-  const theirs = answer.value.version;
-  if (theirs === version) return ok(what, `${url} answers, version ${theirs}, as this worker`);
+  const serverVersion = answer.value.version;
+  if (serverVersion === version) return ok(what, `${url} answers, version ${serverVersion}, as this worker`);
   return failed(
     what,
-    `${url} is version ${theirs}, and this worker ${version}: run "update" to get the matching version`,
+    `${url} is version ${serverVersion}, and this worker ${version}: run "update" to get the matching version`,
   );
 }
 
@@ -83,14 +83,14 @@ function checkToken({ token, stateDir }: AgentConfig): Finding {
 }
 
 /** Returns the folder itself, or the nearest existing folder above it. */
-function nearest(folder: string): string {
+function nearestExisting(folder: string): string {
   let existing = folder;
   while (!existsSync(existing) && dirname(existing) !== existing) existing = dirname(existing);
   return existing;
 }
 
 function checkFolder(what: string, folder: string, otherwise: string): Finding {
-  const existing = nearest(folder);
+  const existing = nearestExisting(folder);
   try {
     if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a folder`);
     accessSync(existing, constants.W_OK | constants.X_OK);
@@ -105,7 +105,7 @@ function checkFolder(what: string, folder: string, otherwise: string): Finding {
 
 function checkRoom({ config, free = freeBytes }: DoctorDeps): Finding {
   const what = 'Disk';
-  const bytes = free(nearest(config.workDir));
+  const bytes = free(nearestExisting(config.workDir));
   const room = `${(bytes / 1024 ** 3).toFixed(1)} GB are free for jobs`;
   return bytes >= minFreeBytes
     ? ok(what, room)
@@ -115,11 +115,11 @@ function checkRoom({ config, free = freeBytes }: DoctorDeps): Finding {
 async function checkCache({ config, free = freeBytes }: DoctorDeps): Promise<Finding> {
   const what = 'Training data';
   const { workDir, dataCache } = config;
-  // An unreadable folder is a finding of its own.
+  // `checkFolder` reports an unreadable folder.
   const bytesInCache = await contentsOf(workDir)
     .totalBytes()
     .catch(() => 0);
-  const available = free(nearest(workDir)) + bytesInCache;
+  const available = free(nearestExisting(workDir)) + bytesInCache;
   const [limit, used] = [formatBytes(cacheLimit(dataCache, available)), formatBytes(bytesInCache)];
   if (dataCache === null || dataCache <= available)
     return ok(what, `The cache may use ${limit}, and contains ${used}`);

@@ -53,7 +53,7 @@ function installCommand(invocation: ServiceInvocation): Command {
         out(service.text);
         return exit(exitCodes.done);
       }
-      // An installed service is restarted with its new options, so its own process is no conflict.
+      // If the service is already installed, it is restarted with the new options, so its process is no conflict.
       const runningPid = existsSync(service.file)
         ? null
         : await findRunningWorker(planned.folder, ownProcesses(env));
@@ -99,7 +99,7 @@ function uninstallCommand({ env, log, exit }: ServiceInvocation): Command {
         },
       );
       const { name } = config.ok ? config.value : { name: '' };
-      const isSystem = isForAll(user === true);
+      const isSystem = isForMachine(user === true);
       const service = planService(
         { worker: name, id: serviceId(name), command: [''], folder: '', path: null, isSystem },
         machine(env),
@@ -148,7 +148,7 @@ async function plan(
   isUser: boolean,
   { env, ownCommand }: ServiceInvocation,
 ): Promise<Planned> {
-  const isSystem = isForAll(isUser);
+  const isSystem = isForMachine(isUser);
   const { name, token } = config;
   const id = serviceId(name);
   const tokenFile = token?.kind === 'file' ? resolve(token.path) : tokenFileOf(id, isSystem, env);
@@ -185,7 +185,10 @@ async function plan(
   return { ok: true, name, service, folder, tokenFile, token: token?.kind === 'value' ? token.token : null };
 }
 
-/** Returns the flags as arguments of the service's command, without the token, which is in a file, and without flags for terminals. */
+/**
+ * Returns the flags as arguments of the service. Leaves out the token, which is in a file, and flags for interactive
+ * use.
+ */
 function toArguments({
   'worker-token': _token,
   'leave-with-parent': _parent,
@@ -210,7 +213,7 @@ function stateFolderIn({ file, encoding }: ServicePlan): string | null {
   }
 }
 
-const isForAll = (isUser: boolean): boolean => !isUser && process.getuid?.() === 0;
+const isForMachine = (isUser: boolean): boolean => !isUser && process.getuid?.() === 0;
 
 const machine = (env: ServiceInvocation['env']) => ({
   platform: process.platform,

@@ -6,8 +6,9 @@ export interface Service {
   readonly id: string;
   /** The program and its arguments; the program is an absolute path. */
   readonly command: readonly string[];
+  /** Working directory of the service. */
   readonly folder: string;
-  /** PATH of the service; null for the service manager's own. */
+  /** PATH of the service; null for the service manager's default. */
   readonly path: string | null;
   /** True for the whole machine, false for the user who installs the service. */
   readonly isSystem: boolean;
@@ -44,7 +45,7 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 /** Doubles percent signs, because systemd expands them. */
 const unitText = (text: string): string => text.replaceAll('%', '%%').replaceAll(/[\p{Cc}]/gu, ' ');
 
-/** Escapes quotes, backslashes and the dollar sign of variables: systemd.syntax(7) and systemd.service(5). */
+/** Escapes quotes, backslashes and dollar signs. See systemd.syntax(7) and systemd.service(5). */
 const unitWord = (word: string): string =>
   /^[\w./:@=+-]+$/.test(word) ? word : unitQuoted(word).replaceAll('$', '$$$$');
 

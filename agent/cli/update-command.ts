@@ -39,9 +39,9 @@ export function updateCommand({ env, ownCommand, log, exit }: UpdateInvocation):
         log(program);
         return exit(exitCodes.usage);
       }
-      const wrong = findRisk(config.value, sums);
-      if (wrong !== null) {
-        log(wrong);
+      const risk = findRisk(config.value, sums);
+      if (risk !== null) {
+        log(risk);
         return exit(exitCodes.usage);
       }
       const { orchestratorUrl: url, trust } = config.value;
@@ -73,6 +73,7 @@ export function updateCommand({ env, ownCommand, log, exit }: UpdateInvocation):
 
 const collect = (pin: string, earlier: readonly string[] = []): readonly string[] => [...earlier, pin];
 
+/** Returns this program's file, or a message when this command cannot replace it. */
 function programHere(ownCommand: readonly string[]) {
   const refusal = 'This worker runs from its sources. To update it, run "git pull" and "npm ci" there';
   try {

@@ -26,11 +26,11 @@ export type Updated =
 
 /** Maximum size of SHA256SUMS. */
 const maxSumsBytes = 10_000;
-/** The timeout of the download of SHA256SUMS. */
+/** Timeout for downloading SHA256SUMS. */
 const sumsTimeoutMs = 30_000;
 
 /**
- * Replaces this program with the orchestrator's version, by one rename. Before that, it checks that the new program has the
+ * Replaces this program with the orchestrator's version, by one rename. Before that, checks that the new program has the
  * SHA-256 from SHA256SUMS and can print its version. Running processes continue with the old program.
  */
 export async function updateProgram(deps: UpdateDeps): Promise<Updated> {

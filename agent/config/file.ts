@@ -46,7 +46,10 @@ export function readConfigFile(fromFlag: unknown, env: Env): Loaded<ConfigFile> 
   }
 }
 
-/** Returns a folder name for a worker name. If characters are replaced, a hash keeps the folder names of two workers different. */
+/**
+ * Returns a folder name for a worker name. If characters are replaced, a hash keeps the folder names of two workers
+ * different.
+ */
 export function folderName(name: string): string {
   const safe = name
     .replaceAll(/[^\w.-]/g, '_')
@@ -55,7 +58,7 @@ export function folderName(name: string): string {
   return safe === name ? name : `${safe}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
 
-/** Returns the platform's config folder, unless XDG_CONFIG_HOME is set. */
+/** Returns the folder for config files: below XDG_CONFIG_HOME if it is set, else in the platform's usual place. */
 export function configHome(env: Env): string {
   if (env['XDG_CONFIG_HOME']) return join(env['XDG_CONFIG_HOME'], 'trainyard');
   if (process.platform === 'darwin') return join(homedir(), 'Library/Preferences/trainyard');
@@ -63,6 +66,7 @@ export function configHome(env: Env): string {
   return join(homedir(), '.config/trainyard');
 }
 
+/** Returns the folder for the workers' state: below XDG_STATE_HOME if it is set, else in the platform's usual place. */
 export function stateHome(env: Env): string {
   if (env['XDG_STATE_HOME']) return join(env['XDG_STATE_HOME'], 'trainyard');
   if (process.platform === 'darwin') return join(homedir(), 'Library/Application Support/trainyard-worker');

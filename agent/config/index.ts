@@ -27,7 +27,7 @@ import { parseTrust, type Trust } from '../connection/trust.ts';
 import { fail, type Loaded, reasonOf } from '../files/failure-text.ts';
 import { parseTrainers, type TrainerChoice } from '../trainers/index.ts';
 
-/** The settings of the hours and of the notice that the machine will be taken away. */
+/** Settings for the times at which the rig accepts jobs, and for the notice that the machine will be taken away. */
 interface RigTimes {
   /** When the rig accepts jobs; null for always. */
   readonly hours: Hours | null;
@@ -38,7 +38,7 @@ interface RigTimes {
 }
 
 interface RigStorage {
-  /** The outputs of trainers that are uploaded. */
+  /** The outputs that the worker uploads. */
   readonly upload: UploadChoice;
   /** The maximum size of downloaded datasets on the disk, in bytes; null for half of the free space. */
   readonly dataCache: number | null;
@@ -48,7 +48,10 @@ interface RigStorage {
 interface RigMachine {
   /** Indices of the GPUs to use; null for all. */
   readonly gpus: readonly number[] | null;
-  /** The address at which other workers reach this machine; null for the local address of its connection to the orchestrator. */
+  /**
+   * The address at which other workers reach this machine; null for the local address of its connection to the
+   * orchestrator.
+   */
   readonly nodeAddress: string | null;
 }
 
@@ -105,7 +108,10 @@ export function loadAgentConfig(fromCommandLine: Flags, env: Env): Loaded<AgentC
     // An empty variable counts as unset.
     return flags[name] ?? (inEnv === '' ? undefined : inEnv) ?? settings[name];
   };
-  /** Adds the source of an invalid value to the message, which names only flags: a variable, or a key in the file. */
+  /**
+   * Adds the source of an invalid value to an error message: a variable or a key in the file. The message names the
+   * flag.
+   */
   const located = <T>(loaded: Loaded<T>, ...names: readonly string[]): Loaded<T> => {
     if (loaded.ok) return loaded;
     const sources = names

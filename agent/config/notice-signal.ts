@@ -5,7 +5,7 @@ import { fail, type Loaded } from '../files/failure-text.ts';
 const noticeSignals = ['SIGUSR1', 'SIGALRM', 'SIGXCPU', 'SIGPWR'] as const;
 export type NoticeSignal = (typeof noticeSignals)[number];
 
-/** Signals with another meaning for the worker, which completes "because it has another meaning: ...". */
+/** Signals that the worker uses for another purpose. The error message below ends with the text. */
 const reservedSignals: Readonly<Record<string, string>> = {
   SIGTERM: 'the worker then finishes its job and leaves',
   SIGINT: 'the worker then finishes its job and leaves',

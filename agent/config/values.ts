@@ -3,7 +3,7 @@ import { NodeAddress } from '../../protocol/worker-nodes.ts';
 import { fail, type Loaded } from '../files/failure-text.ts';
 
 const uploadChoices = ['all', 'checkpoints', 'none'] as const;
-/** The outputs of trainers that are uploaded. */
+/** The outputs that the worker uploads. */
 export type UploadChoice = (typeof uploadChoices)[number];
 
 export function parseUrl(text: string | null): Loaded<string> {
@@ -66,7 +66,7 @@ export function parseUpload(text: string | null): Loaded<UploadChoice> {
 
 const unitBytes: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 };
 
-/** Parses a size in decimal units, which are usual for disks, into bytes. */
+/** Parses a size in decimal units, as is usual for disks. Returns bytes; null when no size is given. */
 export function parseSize(text: string | null): Loaded<number | null> {
   if (text === null) return { ok: true, value: null };
   const [, count, unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?) ?(MB|GB|TB)$/i.exec(text) ?? [];

@@ -22,7 +22,7 @@ export interface ApiClientDeps {
   readonly signal: AbortSignal;
 }
 
-/** The calls of a worker. Each call uses the current worker token. */
+/** The calls that a worker makes. Each call uses the current worker token. */
 export interface ApiClient {
   register(introduction: RegistrationBody): Promise<CallResult<typeof workerApi.register>>;
   beat(beat: HeartbeatBody): Promise<CallResult<typeof workerApi.heartbeat>>;
@@ -39,13 +39,13 @@ export interface ApiClient {
   disconnect(workerId: WorkerId): Promise<CallResult<typeof workerApi.disconnect>>;
 }
 
-const patienceMs = 10_000;
-const goodbyeMs = 2_000;
+const callTimeoutMs = 10_000;
+const disconnectTimeoutMs = 2_000;
 
 export function createApiClient({ url, token, fetch, signal }: ApiClientDeps): ApiClient {
   const options = { baseUrl: url, fetch, headers: () => ({ 'x-worker-token': token() }) };
-  const client = createClient({ ...options, timeoutMs: patienceMs });
-  const hurried = createClient({ ...options, timeoutMs: goodbyeMs });
+  const client = createClient({ ...options, timeoutMs: callTimeoutMs });
+  const disconnectClient = createClient({ ...options, timeoutMs: disconnectTimeoutMs });
   return {
     register: body => client.call(workerApi.register, { body, signal }),
     beat: body => client.call(workerApi.heartbeat, { body, signal }),
@@ -61,7 +61,8 @@ export function createApiClient({ url, token, fetch, signal }: ApiClientDeps): A
         body: { attempt_id: attemptId, points: [...points] },
         signal,
       }),
-    disconnect: workerId => hurried.call(workerApi.disconnect, { body: { worker_id: workerId }, signal }),
+    disconnect: workerId =>
+      disconnectClient.call(workerApi.disconnect, { body: { worker_id: workerId }, signal }),
   };
 }
 
@@ -69,7 +70,7 @@ export function createApiClient({ url, token, fetch, signal }: ApiClientDeps): A
 export type JoinCall = (joinToken: string, body: JoinBody) => Promise<CallResult<typeof workerApi.join>>;
 
 export function createJoinCall({ url, fetch, signal }: Omit<ApiClientDeps, 'token'>): JoinCall {
-  const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs, fetch });
+  const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: callTimeoutMs, fetch });
   return (joinToken, body) =>
     client.call(workerApi.join, { body, signal, headers: { 'x-worker-token': joinToken } });
 }
@@ -81,7 +82,7 @@ export type ShipCall = (
   signal: AbortSignal,
 ) => Promise<CallResult<typeof workerLogsApi.ship>>;
 
-/** The timeout of a chunk. It is long, because a chunk can have a megabyte, and uploads may use the same network. */
+/** Timeout for sending a chunk. It is long, because a chunk can be a megabyte, and uploads may use the same network. */
 const shipTimeoutMs = 30_000;
 
 export function createShipCall({ url, token, fetch }: Omit<ApiClientDeps, 'signal'>): ShipCall {
@@ -98,7 +99,7 @@ export type RenewCall = (uploadToken: string, signal: AbortSignal) => Promise<st
 
 export function createRenewCall({ url, token, fetch }: Omit<ApiClientDeps, 'signal'>): RenewCall {
   const headers = () => ({ 'x-worker-token': token() });
-  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: patienceMs });
+  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: callTimeoutMs });
   return async (uploadToken, signal) => {
     const answer = await client.call(workerApi.renewUploadToken, {
       body: { upload_token: uploadToken },
@@ -126,13 +127,13 @@ export type UpdateCall = (report: UpdateReport) => Promise<CallResult<typeof wor
 
 export function createUpdateCall({ url, token, fetch, signal }: ApiClientDeps): UpdateCall {
   const headers = () => ({ 'x-worker-token': token() });
-  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: patienceMs });
+  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: callTimeoutMs });
   return body => client.call(workerUpdatesApi.report, { body, signal });
 }
 
 /**
- * Wraps the API, and calls `note` after each answered call that counts as contact. It passes the time at which the call
- * was sent: the orchestrator may have received it right then, so the time of the response would be too late.
+ * Wraps the API, and calls `note` after each answered call that counts as contact. `sentAt`: when the call was sent. The
+ * orchestrator may have received the call at that time, so the time of the response would be too late.
  */
 export function noteContacts(
   api: ApiClient,
@@ -151,7 +152,7 @@ export function noteContacts(
     beat: body => noted(() => api.beat(body)),
     report: (jobId, attemptId, report) => {
       const send = (): ReturnType<ApiClient['report']> => api.report(jobId, attemptId, report);
-      // Only the claim counts as contact, not other reports. Progress reports are sent without retries.
+      // The claim is the only status report that counts as contact.
       return report.status === 'starting' ? noted(send) : send();
     },
   };
@@ -164,7 +165,10 @@ export interface CallsInFlight {
   drained(withinMs: number): Promise<void>;
 }
 
-/** Tracks pending calls, so that `disconnect` is the last one. A call that arrives after it would mark the worker as connected again. */
+/**
+ * Tracks pending calls, so that `disconnect` can be the last one. A later call would mark the worker as connected
+ * again.
+ */
 export function trackInFlight(api: ApiClient, clock: Clock): CallsInFlight {
   const inFlight = new Set<Promise<unknown>>();
   const noted = <R>(call: Promise<R>): Promise<R> => {

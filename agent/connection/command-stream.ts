@@ -8,7 +8,7 @@ export interface StreamDeps {
   /** After this long without data, the stream counts as lost, even if its socket is open. */
   readonly silenceMs: number;
   readonly onOpen: () => void;
-  /** Called with the status when the response is not a stream, before the stream ends. */
+  /** Called with the HTTP status when the response is not a stream. `follow` resolves after that. */
   readonly onRefused: (status: number) => void;
   readonly onCommand: (command: WorkerCommand) => void;
   readonly signal: AbortSignal;
@@ -19,7 +19,7 @@ export type FollowStream = (deps: StreamDeps) => Promise<StreamEnd>;
 /** The end of a stream: this worker aborted it, the orchestrator rejected the token, or the connection was lost. */
 export type StreamEnd = 'aborted' | 'rejected' | 'lost';
 
-/** Follows one stream to its end. The caller reconnects, because it must register first. */
+/** Follows one stream to its end. Does not reconnect, because the worker must register before it opens the next stream. */
 export const createFollowStream =
   (fetch: Fetch): FollowStream =>
   deps =>

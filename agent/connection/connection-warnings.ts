@@ -3,23 +3,26 @@ import type { Clock } from '../clock.ts';
 
 export interface ConnectionWarnings {
   warn(failure: CallFailure): void;
-  /** A heartbeat was not answered. `timeoutMs`: the time after which the orchestrator considers the worker offline. */
+  /**
+   * Call when a heartbeat was not answered. `timeoutMs`: the time after which the orchestrator considers the worker
+   * offline.
+   */
   missedBeat(failure: CallFailure, timeoutMs: number): void;
-  /** The command stream did not open; the response had this status. */
+  /** Call when the command stream did not open. `status`: the HTTP status of the response. */
   streamRefused(status: number): void;
-  /** The orchestrator has announced that it stops. Failures within `timeoutMs` are not logged. */
+  /** Call when the orchestrator has announced that it stops. Failures within `timeoutMs` are then not logged. */
   expectAbsence(reason: string, timeoutMs: number): void;
-  /** A heartbeat was answered. */
+  /** Call when a heartbeat was answered. */
   noteHeartbeat(): void;
   /** Forgets which messages were logged, so that each can be logged again. */
   clear(): void;
-  /** The command stream is open. */
+  /** Call when the command stream is open. */
   connected(): void;
 }
 
 const maxLogged = 20;
 
-/** Logs each message once, until a call has succeeded again. */
+/** Logs each message once, until the next heartbeat is answered. */
 export function createConnectionWarnings(
   clock: Clock,
   url: string,
@@ -93,8 +96,8 @@ const certificateCodes = new Set([
 ]);
 
 /**
- * Returns what a failed call means and what to do about it. The terms are those of the troubleshooting section in
- * SimpleTuner's guide, because people search for them.
+ * Returns what a failed call means and what to do about it. Uses the terms of the troubleshooting section in
+ * SimpleTuner's guide, because users search for them.
  */
 export function explainFailure(failure: CallFailure, url: string): string {
   switch (failure.kind) {
@@ -164,7 +167,10 @@ function explainUnreachable(cause: unknown, url: string): string {
 
 const clockAdvice = "Check this machine's clock first";
 
-/** Explains what is wrong with a certificate and what to do. Shows the presented key, but never suggests it as the new pin. */
+/**
+ * Explains what is wrong with a certificate and what to do. Shows the presented key, but never suggests it as the new
+ * pin.
+ */
 function explainCertificate(code: string, message: string, url: string): string {
   switch (code) {
     case 'ERR_PIN_MISMATCH':
@@ -206,7 +212,10 @@ function innermost(cause: unknown): { readonly code: string; readonly message: s
   return { code, message: namesOf(inner) ?? inner.message };
 }
 
-/** Returns the names of a certificate that does not fit the host; null for other errors. Node's message leaves some names out. */
+/**
+ * Returns the names of a certificate that does not fit the host; null for other errors. Node's message leaves some
+ * names out.
+ */
 function namesOf(error: Error): string | null {
   if (!('cert' in error) || typeof error.cert !== 'object' || error.cert === null) return null;
   const { cert } = error;

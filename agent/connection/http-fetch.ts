@@ -12,7 +12,7 @@ type Request = (
 
 /**
  * A small `fetch` based on `node:http`. Node's own `fetch` would permanently need 18 MB more memory, a third of an idle
- * worker. This one follows no redirects, and neither requests nor decodes compression.
+ * worker. This `fetch` follows no redirects, and neither requests nor decodes compression.
  */
 export const fetchBy =
   (request: Request): Send =>
@@ -21,7 +21,7 @@ export const fetchBy =
       const options = { method, headers: { ...headers, ...headersOf(body) }, ...(signal && { signal }) };
       const sent = request(url, options, response => resolve(answerOf(url, response)));
       sent.on('error', reject);
-      if (typeof body === 'object') pipeBodyWhenAsked(body, sent);
+      if (typeof body === 'object') pipeBodyAfterContinue(body, sent);
       else sent.end(body);
     });
 
@@ -36,10 +36,10 @@ function headersOf(body: string | StreamBody | undefined): Readonly<Record<strin
 const continueTimeoutMs = 1_000;
 
 /**
- * Sends the body when the server has responded with 100 Continue. A final response stops it: none of the body is sent,
- * or the rest of the body is not sent.
+ * Sends the body when the server has responded with 100 Continue, or after a timeout. A final response ends the request:
+ * the body, or the rest of the body, is not sent.
  */
-function pipeBodyWhenAsked(body: StreamBody, sent: ClientRequest): void {
+function pipeBodyAfterContinue(body: StreamBody, sent: ClientRequest): void {
   let isStarted = false;
   const startBody = (): void => {
     clearTimeout(timer);

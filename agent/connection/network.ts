@@ -8,8 +8,8 @@ import type { Trust } from './trust.ts';
 export { parseTrust, type Trust, usualTrust } from './trust.ts';
 
 /**
- * Creates the `fetch` for all calls to the orchestrator. Over TLS it accepts only a server that `trust` allows. It follows no
- * redirects, because every request carries a token. Throws when the CA file cannot be used.
+ * Creates the `fetch` for all calls to the orchestrator. Over TLS, `fetch` accepts only a server that `trust` allows. It
+ * follows no redirects, because every request carries a token. Throws when the CA file cannot be used.
  */
 export function openNetwork(trust: Trust): Send {
   const serverCheck = serverCheckOf(trust);
@@ -49,7 +49,10 @@ function serverCheckOf({ pins, verify, caFile }: Trust): ServerCheck {
   return verify ? { kind: 'authorities', extra } : { kind: 'any_server' };
 }
 
-/** Throws when the file is not a PEM certificate. Node would silently ignore it, and every call would fail for no visible reason. */
+/**
+ * Throws when the file is not a PEM certificate. Node would silently ignore it, and every call would fail for no
+ * visible reason.
+ */
 function readAuthority(file: string): string {
   const text = readFileSync(file, 'utf8');
   if (!isCertificate(text)) throw new Error('it contains no certificate in PEM format');

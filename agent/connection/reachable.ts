@@ -13,14 +13,14 @@ export const findReachable = async (
   port: await freePort(),
 });
 
-/** The local address of a connection to the orchestrator; null when there is no way to it. */
+/** Returns the local address of a connection to the orchestrator; null when there is no route to the orchestrator. */
 async function localAddress(url: string): Promise<string | null> {
   const { hostname, port, protocol } = new URL(url);
   try {
     const { address, family } = await lookup(hostname.replace(/^\[|\]$/g, ''));
     const socket = createSocket(family === 6 ? 'udp6' : 'udp4');
     try {
-      // This chooses a route and sends nothing.
+      // A UDP connect chooses a route, and sends nothing.
       socket.connect(Number(port) || (protocol === 'https:' ? 443 : 80), address);
       await once(socket, 'connect');
       return socket.address().address;

@@ -10,7 +10,7 @@ import {
 import { fetchBy, type Send } from './http-fetch.ts';
 import { type Pin, pinOf } from './trust.ts';
 
-/** The verification of the server: by its key, by the system's authorities and the `extra` ones (in PEM), or none. */
+/** The server is verified by its key, or by the system's authorities and `extra` ones (in PEM), or not at all. */
 export type ServerCheck =
   | { readonly kind: 'pins'; readonly pins: readonly Pin[] }
   | { readonly kind: 'authorities'; readonly extra: readonly string[] }
@@ -27,10 +27,10 @@ export function openSecureFetch(serverCheck: ServerCheck): Send {
   const { options, refusalOf } = checksOf(serverCheck);
   const agent = new Agent({ keepAlive: true });
   agent.createConnection = ({ host, port }, callback) => {
-    const to = host ?? '';
-    const servername = isIP(to) === 0 ? to : '';
+    const serverHost = host ?? '';
+    const servername = isIP(serverHost) === 0 ? serverHost : '';
     const socket = connect({
-      host: to,
+      host: serverHost,
       port: Number(port),
       servername,
       ALPNProtocols: ['http/1.1'],
@@ -58,7 +58,7 @@ export function openSecureFetch(serverCheck: ServerCheck): Send {
 
 interface Checks {
   readonly options: ConnectionOptions;
-  /** Checks a connection that was made with the options. Returns null when it may be used. */
+  /** Returns why a connection with these options must not be used; null when it is safe. */
   readonly refusalOf: (socket: TLSSocket) => Error | null;
 }
 
@@ -83,8 +83,8 @@ function checksOf(serverCheck: ServerCheck): Checks {
 }
 
 /**
- * Accepts a server with one of the keys and a certificate that is valid now. The issuer and the names in the certificate
- * do not matter.
+ * Returns null for a server with one of the keys and a certificate that is valid now. The issuer and the names in the
+ * certificate do not matter.
  */
 function refusalByPin(socket: TLSSocket, pins: readonly Pin[]): Error | null {
   const certificate = socket.getPeerX509Certificate();
@@ -98,5 +98,5 @@ function refusalByPin(socket: TLSSocket, pins: readonly Pin[]): Error | null {
   return null;
 }
 
-/** Creates an error with a code like Node's TLS errors, so that both lead to the same messages. */
+/** Creates an error with a code like Node's TLS errors, so that the user sees the same messages for both. */
 const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code });

@@ -8,7 +8,7 @@ export interface Trust {
    * certificate.
    */
   readonly pins: readonly Pin[];
-  /** An authority in addition to those of Node and the system. */
+  /** A file with an authority to trust in addition to those of Node and the system. */
   readonly caFile: string | null;
   /** False accepts any server. */
   readonly verify: boolean;

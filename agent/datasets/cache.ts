@@ -18,11 +18,11 @@ export type Room =
   /** A sentence without its full stop. */
   | { readonly ok: false; readonly reason: string };
 
-/** The datasets on a rig. The least recently used versions are deleted when others need the space. */
+/** The datasets on a rig. The least recently used versions are deleted when other datasets need the space. */
 export interface DatasetCache {
-  /** Most recently used first. */
+  /** Returns the cached versions, the most recently used first. */
   list(): Promise<readonly CachedDataset[]>;
-  /** The files of a cached version; null if it is not cached. */
+  /** Returns the files of a cached version; null if it is not cached. */
   filesOf(digest: string): Promise<readonly DatasetFile[] | null>;
   /** Deletes old versions until these files fit, except the versions in `inUse`. */
   makeRoom(files: readonly DatasetFile[], inUse: ReadonlySet<string>): Promise<Room>;
@@ -45,9 +45,12 @@ interface Entry extends CachedDataset {
   readonly files: readonly DatasetFile[];
 }
 
-const digestForm = /^[0-9a-f]{64}$/;
+const digestPattern = /^[0-9a-f]{64}$/;
 
-/** A version is in the cache if its manifest is there. The modification time of the manifest is the time of its last use. */
+/**
+ * A version is in the cache if its manifest is there. The modification time of the manifest is the time of its last
+ * use.
+ */
 export function createDatasetCache({ folder, contents, limit, wall }: CacheOptions): DatasetCache {
   const manifests = join(folder, 'manifests');
 
@@ -55,7 +58,7 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
     const cached: Entry[] = [];
     for (const digest of await readdir(manifests).catch((): string[] => [])) {
       const file = join(manifests, digest);
-      const manifest = digestForm.test(digest)
+      const manifest = digestPattern.test(digest)
         ? parseManifest(await readFile(file, 'utf8').catch(() => ''))
         : null;
       if (manifest?.ok)
@@ -126,7 +129,7 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
   };
 }
 
-/** Returns the total size of these datasets. A content that several of them share counts once. */
+/** Returns the total size of these datasets in bytes. Content that several datasets share counts once. */
 function bytesOf(datasets: readonly (readonly DatasetFile[])[]): number {
   const sizes = new Map(
     datasets.flatMap(files => files.map(({ sha256, bytes }) => [sha256, bytes] as const)),

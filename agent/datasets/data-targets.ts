@@ -8,7 +8,7 @@ import { type Bundle, dataOf, trainerFor, withPaths } from '../../trainers/index
 /** Returns the folder with the datasets of a job. */
 export const dataFolderOf = (jobFolder: string): string => join(jobFolder, 'data');
 
-/** Returns the folder with the files of other jobs that a job takes. */
+/** Returns the folder with a job's inputs, which are files of other jobs. */
 export const inputsFolderOf = (jobFolder: string): string => join(jobFolder, 'inputs');
 
 /**
@@ -21,18 +21,18 @@ export const folderNameOf = ({ job_id: jobId, node }: Pick<JobOffer, 'job_id' | 
 /** Returns the id of the job to which a folder in the work folder belongs. */
 const jobOfFolder = (name: string): string => name.replace(/\..*$/, '');
 
-/** Returns the folder of the cache. It is on the same disk as the jobs, so that they can link its files. */
+/** Returns the folder of the cache. It is on the same disk as the jobs, so that jobs can link its files. */
 export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-cache');
 
 /**
- * Removes the data of earlier jobs. Their links would keep files on the disk that the cache has deleted. No other job needs
- * them, because one job runs at a time. The work folder may contain the user's folders, so this removes only the data
- * of jobs that have a mark file.
+ * Marks the data folder of a job, and removes the marked data folders of other jobs. No other job needs its data, because
+ * one job runs at a time, and its links would keep files on the disk that the cache has deleted. Folders without a mark
+ * stay, because they may belong to the user.
  */
 export const claimData = (workDir: string, job: string): Promise<void> =>
   claim(workDir, job, { marks: 'jobs', folderOf: dataFolderOf });
 
-/** Removes the inputs of earlier jobs in the same way. */
+/** Like `claimData`, for the folder of a job's inputs. */
 export const claimInputs = (workDir: string, jobFolder: string): Promise<void> =>
   claim(workDir, relative(workDir, jobFolder).split(sep)[0] ?? '', {
     marks: 'inputs',
@@ -89,7 +89,10 @@ export function withDataPaths(bundle: Bundle, dataTargets: readonly DataTarget[]
   return withPaths(bundle, changes);
 }
 
-/** Replaces each text that equals one of these paths, because in the config of an unknown program any text may be a path. */
+/**
+ * Replaces each text that equals one of these paths, because in the config of an unknown program any text may be a
+ * path.
+ */
 function replaced(value: unknown, paths: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return paths.get(value) ?? value;
   if (Array.isArray(value)) return value.map(each => replaced(each, paths));

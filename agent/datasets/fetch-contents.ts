@@ -95,14 +95,14 @@ export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
 async function fetchOne(
   content: Content,
   { contents, source, clock, random, signal }: FetchOptions,
-  grow: (bytes: number) => void,
-  onBytes: (bytes: number) => void,
+  addBytesHere: (bytes: number) => void,
+  addFetched: (bytes: number) => void,
 ): Promise<string | null> {
   const { sha256, bytes } = content;
   let counted = 0;
   let wrong = 0;
   const count = (at: number): void => {
-    grow(at - counted);
+    addBytesHere(at - counted);
     counted = at;
   };
   const fetch = async (): Promise<RetryAnswer<string | null, 'broken' | 'wrong'>> => {
@@ -114,10 +114,10 @@ async function fetchOne(
       const opened = await source.open(sha256, at, signal);
       if (opened.kind === 'refused') return { ok: true, value: opened.why };
       if (opened.kind === 'later') return { ok: false, failure: 'broken', retryAfterMs: opened.retryAfterMs };
-      at = await storePieces(content, opened, contents, taken => {
-        onBytes(taken);
+      at = await storePieces(content, opened, contents, stored => {
+        addFetched(stored);
         hasProgressed = true;
-        count(counted + taken);
+        count(counted + stored);
       });
       if (at < bytes) return { ok: false, failure: 'broken', hasProgressed };
     }
@@ -137,19 +137,19 @@ async function fetchOne(
   return end.kind === 'done' ? end.value : null;
 }
 
-/** Stores the pieces of a download. Returns the number of stored bytes, also when the connection breaks. */
+/** Stores the pieces of a download. Returns the end offset of the stored bytes, even when the connection breaks. */
 async function storePieces(
   { sha256, bytes }: Content,
   { from, pieces }: Extract<OpenedContent, { readonly kind: 'open' }>,
   contents: ContentFiles,
-  onTaken: (bytes: number) => void,
+  onStored: (bytes: number) => void,
 ): Promise<number> {
   const part = await contents.openPart(sha256, from);
   let at = from;
   try {
     const reading = pieces[Symbol.asyncIterator]();
     for (;;) {
-      // Catches only network errors, because an error of the disk must reject.
+      // Catch only network errors, because an error of the disk must reject.
       const next = await reading.next().catch(() => null);
       if (next === null || next.done) return at;
       if (at + next.value.length > bytes) {
@@ -159,7 +159,7 @@ async function storePieces(
       }
       await part.write(next.value);
       at += next.value.length;
-      onTaken(next.value.length);
+      onStored(next.value.length);
     }
   } finally {
     await part.close();

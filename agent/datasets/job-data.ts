@@ -81,7 +81,7 @@ async function fetchAll(dataTargets: readonly DataTarget[], deps: DataDeps): Pro
   for (const { target, files } of datasets) {
     await cache.complete(target.data.version, files);
     const { folder, path, data } = target;
-    // The data of `is_file` is a single file. It gets the name from the config, not the one in the manifest.
+    // With `is_file`, the data is a single file. It gets the name from the config, not the name in the manifest.
     const filesToLink = data.is_file
       ? files.map(file => ({ ...file, path: path.slice(folder.length + 1) }))
       : files;
@@ -92,7 +92,7 @@ async function fetchAll(dataTargets: readonly DataTarget[], deps: DataDeps): Pro
 }
 
 async function claimDataFolder([first]: readonly DataTarget[], workDir: string): Promise<void> {
-  // All targets are below one job folder, the first part of the path.
+  // All targets are below the folder of the job. Its name is the first part of the path.
   const [jobFolder] = first === undefined ? [] : relative(workDir, first.folder).split(sep);
   if (jobFolder !== undefined) await claimData(workDir, jobFolder);
 }
@@ -108,7 +108,7 @@ const sourceOf = (storage: Storage): ContentSource => ({
   },
 });
 
-/** The maximum size of a manifest in bytes. The orchestrator accepts no larger one. */
+/** The maximum size of a manifest in bytes. The orchestrator accepts no larger manifest. */
 const maxManifest = 256 * 1_048_576;
 const maxWrongHashes = 2;
 
@@ -142,7 +142,8 @@ async function manifestOf(version: string, deps: DataDeps): Promise<Manifest> {
 }
 
 /**
- * Returns null when the connection breaks, and an empty text, which has the wrong hash, when the manifest is too large.
+ * Returns null when the connection breaks. For a manifest that is too large, returns an empty text, which has the wrong
+ * hash.
  */
 async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string | null> {
   const received: Uint8Array[] = [];

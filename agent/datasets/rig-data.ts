@@ -34,11 +34,14 @@ export const contentsOf = (workDir: string): ContentFiles =>
 export const cacheLimit = (dataCache: number | null, availableBytes: number): number =>
   dataCache === null ? availableBytes / 2 : Math.min(dataCache, availableBytes);
 
-/** Opens the cache of this rig. It is in the folder of the jobs, so that jobs can link its files instead of copying them. */
+/**
+ * Opens the cache of this rig. It is in the folder of the jobs, so that jobs can link its files instead of copying
+ * them.
+ */
 export async function openRigData(
   { workDir, dataCache }: Pick<AgentConfig, 'workDir' | 'dataCache'>,
   /** `over` fires when downloads must stop. */
-  { over, ...storing }: StorageDeps & { readonly over: AbortSignal },
+  { over, ...storageDeps }: StorageDeps & { readonly over: AbortSignal },
 ): Promise<RigData> {
   const folder = cacheFolderOf(workDir);
   const free = async (): Promise<number> => {
@@ -65,8 +68,8 @@ export async function openRigData(
         workDir,
         contents,
         cache,
-        storage: openStorage({ endpoint, token }, storing),
-        clock: storing.clock,
+        storage: openStorage({ endpoint, token }, storageDeps),
+        clock: storageDeps.clock,
         random: Math.random,
         mono: () => performance.now(),
         signal: AbortSignal.any([signal, over]),

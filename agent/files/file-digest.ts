@@ -4,7 +4,10 @@ import { join } from 'node:path';
 
 const chunkBytes = 1_048_576;
 
-/** Resolves with the SHA-256 of a file, in lower-case hex. Rejects when the file cannot be read, or when the signal fires. */
+/**
+ * Resolves with the SHA-256 of a file, in lower-case hex. Rejects when the file cannot be read, or when the signal
+ * fires.
+ */
 const digestOf = (path: string, signal: AbortSignal): Promise<string> =>
   digestFrom(path, { hash: createHash('sha256'), at: 0 }, signal);
 
@@ -69,7 +72,7 @@ export interface Content {
   readonly sha256: string;
 }
 
-/** Whether there is a file with this content at this path, and no part of the path is a link. Never rejects. */
+/** Whether `path` below `root` is a file with this content. False when a part of the path is a link. Never rejects. */
 export async function hasFile(
   root: string,
   path: string,

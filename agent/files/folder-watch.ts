@@ -10,32 +10,35 @@ export interface FolderWatchDeps {
   readonly clock: Clock;
 }
 
-/** Watches a folder. Returns a function that stops it. */
+/** Watches a folder. Returns a function that stops the watch. */
 export function watchFolder({ folder, check, everyMs, clock }: FolderWatchDeps): () => void {
-  let isOver = false;
+  let isStopped = false;
   let isChecking = false;
   let mustRepeat = false;
   let cancelTimer = (): void => {};
   const runCheck = async (): Promise<void> => {
     mustRepeat = isChecking;
-    if (isChecking || isOver) return;
+    if (isChecking || isStopped) return;
     cancelTimer();
     isChecking = true;
     await check();
     isChecking = false;
     if (mustRepeat) void runCheck();
-    else if (!isOver) cancelTimer = clock.after(everyMs, () => void runCheck());
+    else if (!isStopped) cancelTimer = clock.after(everyMs, () => void runCheck());
   };
   const watcher = watcherOf(folder, () => void runCheck());
   void runCheck();
   return () => {
-    isOver = true;
+    isStopped = true;
     cancelTimer();
     watcher?.close();
   };
 }
 
-/** Returns null when the folder cannot be watched: the system's limit is reached, or the file system does not support it. */
+/**
+ * Returns null when the folder cannot be watched: the system's limit is reached, or the file system does not support
+ * it.
+ */
 function watcherOf(folder: string, onChange: () => void): FSWatcher | null {
   try {
     const watcher = watch(folder, onChange);

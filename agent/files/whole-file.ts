@@ -10,8 +10,8 @@ export function writeWhole(file: string, text: string): void {
 }
 
 /**
- * Writes a file atomically for other processes. It is not durable, because nobody needs it after a power failure. Throws
- * when the folder is missing.
+ * Writes a file atomically for other processes. The write is not durable, because nobody needs the file after a power
+ * failure. Throws when the folder is missing.
  */
 export function showWhole(file: string, text: string): void {
   replace(file, text, false);

@@ -25,12 +25,12 @@ export type Cards =
   /** The output contains nothing about the GPUs, because the tool is too old for the query. */
   | { readonly kind: 'unknown' };
 
-/** A trouble of a GPU. `ours`: it is held by a process that a job of this worker started. */
+/** A trouble of a GPU. `ours`: a process from a job of this worker holds the GPU. */
 export interface KnownTrouble extends GpuTrouble {
   readonly ours?: true;
 }
 
-/** The protocol's limit of the detail, in characters. */
+/** The protocol's limit for the detail, in characters. */
 const maxChars = 200;
 
 export const makeTrouble = (gpu: number, kind: GpuTroubleKind, detail: string): KnownTrouble => ({
@@ -60,7 +60,7 @@ export function conditionsOf(
   }
 }
 
-/** Problems in the first probe because of which it may not list all GPUs of the machine. */
+/** Problems that can make the first probe list too few GPUs. */
 const hidesGpus: ReadonlySet<GpuProblemCode> = new Set([
   'gpu_lost',
   'driver_unreachable',
@@ -70,8 +70,8 @@ const hidesGpus: ReadonlySet<GpuProblemCode> = new Set([
 ]);
 
 /**
- * Returns the troubles that remain from the worker's start until its restart. Without them, jobs that request no number of
- * GPUs would be dispatched here and fail. `choice`: whether this worker uses all GPUs of its machine, some, or none.
+ * Returns the troubles from the worker's start, which last until its restart. Without them, jobs that request no number
+ * of GPUs would be dispatched here and fail. `choice`: whether this worker uses all GPUs of its machine, some, or none.
  */
 export function missingFromStart(
   { gpus, problem }: GpuReport,

@@ -1,4 +1,4 @@
-/** Reads the figures of each GPU from the vendors' tools, and makes the points of a job's curves from them. */
+/** Reads the figures of each GPU from the vendors' tools, and converts them to points of a job's curves. */
 
 import type { MetricPoint } from '../../protocol/metrics-api.ts';
 import { type CommandResult, type RunCommand, runFirst } from '../process/run-command.ts';
@@ -21,7 +21,7 @@ export interface GpuFigures {
 /** The fields of nvidia-smi that `nvidiaFigures` reads, in this order. */
 export const nvidiaFields = ['index', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'];
 const rocmArgs = ['--showuse', '--showmeminfo', 'vram', '--showtemp', '--showpower', '--json'];
-const bytesOfMib = 1024 * 1024;
+const bytesPerMib = 1024 * 1024;
 
 /** Reads rows of nvidia-smi that start with `nvidiaFields`. */
 export const nvidiaFigures = (rows: readonly (readonly string[])[]): readonly GpuFigures[] =>
@@ -42,7 +42,7 @@ export function rocmFigures(stdout: string): readonly GpuFigures[] {
     return {
       index,
       utilization: figureAt(card, /^GPU use \(%\)$/),
-      memory_mb: bytes === undefined ? undefined : Math.round(bytes / bytesOfMib),
+      memory_mb: bytes === undefined ? undefined : Math.round(bytes / bytesPerMib),
       temperature_c: figureAt(card, /^Temperature \(Sensor .{1,40}\) \(C\)$/),
       power_w: figureAt(card, /Power \(W\)$/),
     };
@@ -63,7 +63,7 @@ const queries = {
 };
 
 /**
- * The maximum number of GPUs with curves. The number of curves per job is limited, and those of the trainer are more
+ * The maximum number of GPUs with curves. The number of curves per job is limited, and the trainer's curves are more
  * important.
  */
 const maxGpus = 8;

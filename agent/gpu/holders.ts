@@ -36,6 +36,10 @@ export interface ProcessFacts {
 /** Looks up a process. Returns null when it has ended, or when it is in another container and so invisible. */
 export type ProcessTable = (pid: number) => ProcessFacts | null;
 
+/**
+ * `ours`: a current run of this worker. `left_over`: an ended run of this worker. `foreign`: another program. `unseen`: a
+ * process that cannot be looked up.
+ */
 export type Owner =
   | { readonly kind: 'ours' | 'unseen' }
   | { readonly kind: 'left_over'; readonly jobId: JobId; readonly name: string }
@@ -45,9 +49,9 @@ const maxAncestors = 100;
 
 export function ownerOf(pid: number, table: ProcessTable, { live, ended }: OwnRuns): Owner {
   const facts = table(pid);
-  // In a container, the driver reports pids of the host, which are unknown here. During a run, assume that it is the run.
+  // In a container, the driver reports pids of the host, which are unknown here. Assume that they belong to a current run.
   if (facts === null) return { kind: live.length > 0 ? 'ours' : 'unseen' };
-  // A trainer may start a container, whose processes are not children of the worker. So assume that it is the current run.
+  // A trainer may start a container. Its processes are not children of the worker, so assume that they belong to the run.
   if (facts.isContained && live.length > 0) return { kind: 'ours' };
   if (live.some(run => run.jobId === facts.jobId || descends(pid, run.leader, table)))
     return { kind: 'ours' };
@@ -87,8 +91,8 @@ export interface Holding {
 }
 
 /**
- * Reports GPUs that are held by other processes than those of a current run. A process must be in two consecutive
- * probes. `earlier`: the suspects of the previous probe.
+ * Reports GPUs that are held by processes outside the current runs. A process must be in two consecutive probes.
+ * `earlier`: the suspects of the previous probe.
  */
 export function holdingOf(
   processes: readonly GpuProcess[],
@@ -138,7 +142,7 @@ function troubleOf(
 
 /**
  * Looks up processes in Linux's /proc. Returns null on other platforms, where each lookup would have to run a program. A
- * process belongs to a job if its environment, which child processes inherit, contains the path of that job's config.
+ * process belongs to a job if the path of the job's config is in its environment, which child processes inherit.
  */
 export function openProcessTable(platform: string, workDir: string, proc = '/proc'): ProcessTable | null {
   if (platform !== 'linux') return null;

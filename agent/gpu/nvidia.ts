@@ -105,8 +105,8 @@ function textOf(field: string | undefined): string | undefined {
 function gpuOf(row: readonly string[]): Gpu | undefined {
   const [memory, driver, uuid] = row.slice(-3);
   const name = row.slice(1, -3).join(', ');
-  // [Unknown Error] as name or memory means a lost GPU. `LOST` does not contain it, because other queries also ask for the
-  // power, and a healthy laptop can report it there.
+  // [Unknown Error] as name or memory means a lost GPU. `LOST` does not contain this text, because a healthy laptop GPU can
+  // report it as its power in other queries.
   if (name === '' || isLost(row) || name === '[Unknown Error]' || memory === '[Unknown Error]')
     return undefined;
   const mib = figure(memory);
@@ -119,7 +119,7 @@ function gpuOf(row: readonly string[]): Gpu | undefined {
   };
 }
 
-/** Whether a row of any query is that of a lost GPU. */
+/** Whether a row of any query belongs to a lost GPU. */
 export function isLost(row: readonly string[]): boolean {
   return row.some(field => LOST.includes(field));
 }
@@ -153,8 +153,8 @@ function memoryProblem(gpu: Gpu | undefined): GpuProblem | undefined {
 }
 
 /**
- * Finds the NVIDIA GPUs of this machine. The report is empty without nvidia-smi. With a broken driver, it contains a
- * problem.
+ * Finds the NVIDIA GPUs of this machine. The report is empty without nvidia-smi. With a broken driver, the report
+ * contains a problem.
  */
 export async function probeNvidia(run: RunCommand): Promise<GpuReport> {
   const result = await queryNvidia(run, ['index', 'name', 'memory.total', 'driver_version', 'uuid']);

@@ -40,8 +40,8 @@ async function probeMachine(deps: ProbeDeps): Promise<GpuReport> {
 }
 
 /**
- * Finds the GPUs that jobs on this machine may use. On a machine with GPUs of NVIDIA and AMD, it reports only those of
- * NVIDIA. Never rejects: failures are in `problem`. Takes as long as its commands (10 s each with `createRunCommand`).
+ * Finds the GPUs that jobs on this machine may use. On a machine with NVIDIA and AMD GPUs, reports only the NVIDIA GPUs.
+ * Never rejects: failures are in `problem`. Takes as long as its commands (10 s each with `createRunCommand`).
  */
 export async function probeGpus(deps: ProbeDeps): Promise<GpuReport> {
   return narrowByEnvironment(await probeMachine(deps), deps.environment);

@@ -23,7 +23,7 @@ export interface ProcessScan {
   readonly cards?: Cards;
 }
 
-/** Returns null when the tool failed. Runs no tool for accelerators that have none. */
+/** Returns null when the tool failed. Returns no processes for accelerators without a tool. */
 export async function probeProcesses(deps: {
   readonly run: RunCommand;
   readonly report: GpuReport;
@@ -67,7 +67,8 @@ const bytesPerMib = 1024 * 1024;
 
 /**
  * Parses `"system": {"PID4711": "python3, 1, 9663676416, 0, 0"}`: name, number of GPUs, memory in bytes, and two unused
- * fields. The output does not say which GPU a process uses, so processes count only when this worker has all GPUs.
+ * fields. The output does not show which GPU a process uses. So processes count only when this worker has all GPUs, and
+ * then count for its first GPU.
  */
 function toRocmScan(stdout: string, chosen: readonly Gpu[]): ProcessScan {
   const smi = parseObject(stdout) ?? {};

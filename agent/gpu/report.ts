@@ -1,13 +1,14 @@
-import type { CommandResult } from '../process/run-command.ts';
 /**
- * The result of a probe of this machine's GPUs: the list, and the summary that registration sends
- * (CONTRACT.md, section 1: `gpu_count, gpu_name, gpu_vram_gb, accelerator_type` and `gpu_info`).
+ * The result of a probe of this machine's GPUs: the list, and the summary that registration sends (`gpu_info` in
+ * docs/internals/worker-contract.md, section 1).
  */
+
+import type { CommandResult } from '../process/run-command.ts';
 
 export type Accelerator = 'cuda' | 'rocm' | 'mps' | 'cpu';
 
 export interface Gpu {
-  /** Its index in nvidia-smi or rocm-smi, in PCI order; 0 for Apple's single GPU. */
+  /** The GPU's index in nvidia-smi or rocm-smi, in PCI order; 0 for Apple's single GPU. */
   readonly index: number;
   readonly name: string;
   /** Whole GiB, rounded: 81559 MiB is 80, 24564 is 24, and 46068 (an L40S) is 45. Undefined when it is not reported. */
@@ -86,7 +87,7 @@ export function makeReport(accelerator: Accelerator, gpus: readonly Gpu[], probl
   };
 }
 
-/** Returns why a command printed nothing; undefined when it did, or when it is not installed. */
+/** Returns why a command did not run to its end; undefined when it did, or when it is not installed. */
 export function commandProblem(program: string, result: CommandResult): GpuProblem | undefined {
   switch (result.kind) {
     case 'timed_out':

@@ -11,7 +11,7 @@ import {
 } from './report.ts';
 import { asObject, parseObject, textAt, type JsonObject } from './json.ts';
 
-/** The second command is where ROCm installs itself, which is not in the PATH of a service. */
+/** The second command is for services, because their PATH does not contain the folder of ROCm. */
 export const rocmCommands = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];
 const ARGS = ['--showproductname', '--showmeminfo', 'vram', '--showdriverversion', '--json'];
 const BYTES_PER_MIB = 1024 * 1024;
@@ -33,8 +33,9 @@ function nameOf(card: JsonObject): string {
 }
 
 /**
- * Whether this is an integrated GPU, which rocm-smi lists like a card. It has 64 MiB to 2 GiB of system memory. If it
- * counted, the machine would have one GPU too many, and the memory of its smallest GPU would be too small for jobs.
+ * Whether this is an integrated GPU, which rocm-smi lists like a card. An integrated GPU has 64 MiB to 2 GiB of system
+ * memory. Such a GPU does not count. Otherwise, the machine would report one GPU too many, and a smallest memory that is
+ * too small for jobs.
  */
 function isIntegratedGpu(mib: number | undefined, maxMib: number): boolean {
   return mib !== undefined && mib < 4096 && mib * 4 <= maxMib;
@@ -80,7 +81,8 @@ function problemOf(text: string, code: number): GpuProblem {
 }
 
 /**
- * Finds the AMD GPUs of this machine. The report is empty without rocm-smi. With a broken driver, it contains a problem.
+ * Finds the AMD GPUs of this machine. The report is empty without rocm-smi. With a broken driver, the report contains a
+ * problem.
  */
 export async function probeRocm(run: RunCommand): Promise<GpuReport> {
   const result = await runFirst(run, rocmCommands, ARGS);

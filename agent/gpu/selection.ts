@@ -27,8 +27,8 @@ export function choiceOf(
 }
 
 /**
- * Selects the GPUs of `--gpus 0,1`, in that order. Fails, and names the index, when this machine does not have one of
- * them.
+ * Selects the GPUs of `--gpus 0,1`, in this order. Fails when a GPU is missing on this machine, and names the missing
+ * indices.
  */
 export function selectGpus(report: GpuReport, indices: readonly number[]): GpuSelection {
   const selected = [...new Set(indices)];
@@ -100,8 +100,8 @@ export function trainerGpuEnvironment(
   report: GpuReport,
   positions: readonly number[] | null = null,
 ): Readonly<Record<string, string>> {
-  const ofJob = (positions ?? []).flatMap(position => report.gpus[position] ?? []);
-  const indices = (ofJob.length === 0 ? report.gpus : ofJob).map(gpu => gpu.index).join(',');
+  const jobGpus = (positions ?? []).flatMap(position => report.gpus[position] ?? []);
+  const indices = (jobGpus.length === 0 ? report.gpus : jobGpus).map(gpu => gpu.index).join(',');
   if (report.problem?.code === 'mig_selection') return {};
   switch (report.accelerator) {
     case 'cuda':

@@ -13,7 +13,7 @@ interface GpuUtilisation extends GpuFigures {
 
 export interface UtilisationReport {
   readonly gpus: readonly GpuUtilisation[];
-  /** A problem that this query shows. It lets the panel show a GPU that is lost during a job. */
+  /** A problem that this query shows, so that the panel can show a GPU that is lost during a job. */
   readonly problem?: GpuProblem;
   /** Whether the GPUs are present and healthy; absent when nothing was queried. */
   readonly cards?: Cards;
@@ -30,13 +30,13 @@ const [uuidAt, errorsAt, limitAt] = [5, 6, 7];
 
 /**
  * Queries the figures of the GPUs of `report`, for heartbeats. GPUs of other vendors than NVIDIA and AMD report none.
- * Resolves within 10 s. After the problem `probe_timeout`, the caller should query less often, because each query of a
- * driver that hangs leaves a process that cannot be killed.
+ * Resolves within 10 s. After the problem `probe_timeout`, the caller should query less often: if the driver hangs, each
+ * query leaves a process that cannot be killed.
  */
 export async function probeUtilisation(deps: ProbeDeps): Promise<UtilisationReport> {
-  const { gpus, ...found } = await probeAll(deps);
+  const { gpus, ...others } = await probeAll(deps);
   const selected = new Set(deps.report.gpus.map(gpu => gpu.index));
-  return { gpus: gpus.filter(gpu => selected.has(gpu.index)), ...found };
+  return { gpus: gpus.filter(gpu => selected.has(gpu.index)), ...others };
 }
 
 async function probeAll({ run, report }: ProbeDeps): Promise<UtilisationReport> {

@@ -12,10 +12,10 @@ export interface GpuWatchDeps {
   /** The chosen GPUs. */
   readonly report: GpuReport;
   readonly clock: Clock;
-  /** Looks up processes; null if this platform does not support that. Then the worker reports no GPU as held. */
+  /** Looks up processes; null on platforms without a process table. The worker then reports no GPU as held. */
   readonly table: ProcessTable | null;
   readonly log: (message: string) => void;
-  /** Troubles that remain from the worker's start until its restart. */
+  /** Troubles from the worker's start, which last until its restart. */
   readonly presentAtStart?: readonly KnownTrouble[];
   /**
    * The job of a run that an earlier process of this agent started. The run counts as current until `follow` is called
@@ -34,14 +34,14 @@ export interface GpuWatch {
   checkIfDue(): Promise<void>;
   /** If the last check found a new suspect, waits and checks again, to confirm or clear it. */
   confirmSuspects(): Promise<void>;
-  /** Wraps a run: its `finished` resolves only after a check whether all its processes have left the GPUs. */
+  /** Wraps a run, so that `finished` resolves only after a check for processes that the run left on the GPUs. */
   follow(jobId: JobId, run: Run): Run;
 }
 
-/** The interval of checks in ms. It is longer than that of heartbeats, because the tools use CPU time and the driver's lock. */
+/** Interval of checks in ms, even if heartbeats are more frequent: the tools use CPU time and the driver's lock. */
 const everyMs = 30_000;
 /** The pause in ms before a second check. The driver needs some time to free the memory of a killed process. */
-const againAfterMs = 2_000;
+const confirmAfterMs = 2_000;
 /** The number of ended runs to remember. Processes of older runs are not expected to remain. */
 const maxEnded = 8;
 
@@ -61,11 +61,11 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
     ...reported.conditions,
     ...reported.holding,
   ];
-  const recordTroubles = (what: keyof typeof reported, now: readonly KnownTrouble[]): void => {
-    const before = reported[what].map(nameOf);
-    reported[what] = now;
+  const recordTroubles = (source: keyof typeof reported, now: readonly KnownTrouble[]): void => {
+    const before = reported[source].map(nameOf);
+    reported[source] = now;
     for (const trouble of now) if (!before.includes(nameOf(trouble))) log(describe(trouble));
-    if (before.length > 0 && now.length === 0) log(recoveredMessages[what]);
+    if (before.length > 0 && now.length === 0) log(recoveredMessages[source]);
   };
   const noteCards = (cards: Cards): void => {
     const conditions = conditionsOf(report.gpus, cards, wasSilent);
@@ -89,7 +89,7 @@ export function createGpuWatch(deps: GpuWatchDeps): GpuWatch {
     return lastCheck;
   };
   const confirmSuspects = async (): Promise<void> => {
-    if (needsConfirmation && (await pause(clock, againAfterMs, never))) await check();
+    if (needsConfirmation && (await pause(clock, confirmAfterMs, never))) await check();
   };
 
   return {

@@ -41,7 +41,7 @@ export interface RunFolder {
   readonly path: string;
 }
 
-/** Whether the folder was removed. Returns false on any other error, because it may be temporary. */
+/** Whether the folder was removed. Returns false on any other error, because the error may be temporary. */
 export function isRemoved({ path }: RunFolder): boolean {
   try {
     statSync(path);
@@ -63,7 +63,7 @@ export interface Contact {
   readonly graceMs: number;
 }
 
-/** The command that a guard runs. It has no environment: the trainer inherits the guard's, so no file contains its secrets. */
+/** The command that a guard runs. The trainer inherits the guard's environment, so that no file contains its secrets. */
 export interface Task {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
@@ -75,7 +75,7 @@ export interface Task {
   readonly outputDir?: string;
   readonly onLostContact: OnLostContact;
   readonly contact: Contact;
-  /** Number of this machine among the workers of the attempt; absent when there is only this one. */
+  /** Number of this machine among the workers of the attempt; absent when the attempt has one worker. */
   readonly rank?: number;
 }
 
@@ -100,7 +100,7 @@ export interface ExitRecord {
 export interface LogPlaces {
   /** Negative when the file begins with output of an earlier attempt. */
   readonly current: number;
-  /** The offset at which `LOG.1` begins; null when it has no output of this run. */
+  /** The offset at which `LOG.1` begins; null when that file has no output of this run. */
   readonly previous: number | null;
 }
 
@@ -118,7 +118,10 @@ const files = {
 
 const fileOf = ({ path }: RunFolder, name: keyof typeof files): string => join(path, files[name]);
 
-/** Writes the task, and creates the run's folder. The guard never creates it, because a removed folder ends the run. */
+/**
+ * Writes the task, and creates the run's folder. The guard never creates the folder, because a removed folder ends
+ * the run.
+ */
 export function writeTask(run: RunFolder, task: Task): void {
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
   writeWhole(fileOf(run, 'task'), JSON.stringify(task));
@@ -218,29 +221,29 @@ export const readContact = async (run: RunFolder): Promise<Contact | null> =>
 
 /** Reserves space for the stop order, the exit record and the report, because the trainer may fill the disk. */
 export function reserveSpace(run: RunFolder): void {
-  for (const [word, bytes] of Object.entries(roomBytes))
-    writeFileSync(roomOf(run, word), Buffer.alloc(bytes, ' '), { mode: 0o600 });
+  for (const [name, bytes] of Object.entries(roomBytes))
+    writeFileSync(roomOf(run, name), Buffer.alloc(bytes, ' '), { mode: 0o600 });
 }
 
 const roomBytes = { stop: 4 * 1024, exit: 32 * 1024, report: 32 * 1024 } as const;
-const roomOf = ({ path }: RunFolder, word: string): string => join(path, `${word}.room`);
+const roomOf = ({ path }: RunFolder, name: string): string => join(path, `${name}.room`);
 
 /**
- * Calls `write`. If that fails, overwrites the file with the reserved space with `text`, and renames it. Throws when
- * `text` does not fit.
+ * Calls `write`. If that fails, writes `text` into the reserved space, and renames that file. Throws when `text` does
+ * not fit.
  * @internal
  */
 export function writeOrUseReserve(
   run: RunFolder,
-  word: keyof typeof roomBytes,
+  name: keyof typeof roomBytes,
   write: () => void,
   text: string,
 ): void {
   try {
     write();
   } catch (cause) {
-    const room = roomOf(run, word);
-    const bytes = Buffer.alloc(roomBytes[word], ' ');
+    const room = roomOf(run, name);
+    const bytes = Buffer.alloc(roomBytes[name], ' ');
     if (bytes.write(text) < Buffer.byteLength(text)) throw cause;
     const handle = openSync(room, 'r+');
     try {
@@ -249,7 +252,7 @@ export function writeOrUseReserve(
     } finally {
       closeSync(handle);
     }
-    renameSync(room, fileOf(run, word));
+    renameSync(room, fileOf(run, name));
   }
 }
 
@@ -258,7 +261,7 @@ export function writeExit(run: RunFolder, exit: ExitRecord): void {
   writeOrUseReserve(run, 'exit', () => writeWhole(fileOf(run, 'exit'), text), text);
 }
 
-/** Writes the final report. Creates the folder, because a job that this worker rejected has none. */
+/** Writes the final report. Creates the folder if it is missing, because a job that this worker rejected has no folder. */
 export function writeReport(run: RunFolder, text: string): void {
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
   writeOrUseReserve(run, 'report', () => writeWhole(fileOf(run, 'report'), text), text);
@@ -267,8 +270,8 @@ export function writeReport(run: RunFolder, text: string): void {
 export const readReportFields = (run: RunFolder): Fields | null => readFields(fileOf(run, 'report'));
 
 /**
- * Marks a run whose report the orchestrator has acknowledged. Renames the report, which is no longer needed, because a
- * new file may not fit on the disk.
+ * Marks a run whose report the orchestrator has acknowledged. Renames a file that is no longer needed, because a new
+ * file may not fit on the disk.
  */
 export function acknowledgeRun(run: RunFolder): void {
   const acknowledged = fileOf(run, 'settled');
@@ -308,8 +311,8 @@ function contactOf(fields: Fields | null): Contact | null {
   return isCount(sentAt) && isCount(timeoutMs) && isCount(graceMs) ? { sentAt, timeoutMs, graceMs } : null;
 }
 
-const isOrder = (word: unknown): word is Order =>
-  word === 'cancel' || word === 'abandon' || word === 'leave_now';
+const isOrder = (value: unknown): value is Order =>
+  value === 'cancel' || value === 'abandon' || value === 'leave_now';
 
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0;

@@ -32,8 +32,8 @@ const checkEveryMs = 100;
 export async function launchGuard(run: RunFolder, command: Command, deps: LaunchDeps): Promise<Guarded> {
   const { processes, clock, ownCommand } = deps;
   const [file = '', ...args] = ownCommand;
-  const errors = join(run.path, 'guard.err');
-  const stderr = openSync(errors, 'a', 0o600);
+  const errorFile = join(run.path, 'guard.err');
+  const stderr = openSync(errorFile, 'a', 0o600);
   const child = spawn(file, [...args, 'guard', run.path], {
     cwd: command.cwd,
     env: { ...command.env },
@@ -46,7 +46,7 @@ export async function launchGuard(run: RunFolder, command: Command, deps: Launch
   child.once('error', cause => ended.reject(new GuardError(cause.message)));
   child.once('exit', () => {
     // The guard writes nothing after its exit, so this check is final.
-    if (guardedOf(run) === null) ended.reject(new GuardError(lastLineOf(errors)));
+    if (guardedOf(run) === null) ended.reject(new GuardError(lastLineOf(errorFile)));
   });
   const cancelTimer = clock.after(startTimeoutMs, () => ended.reject(new GuardError('it does not answer')));
   const watched = untilGuarded(run, clock);
@@ -89,9 +89,9 @@ function guardedOf(run: RunFolder): Guarded | null {
     : { guard, trainer };
 }
 
-function lastLineOf(errors: string): string {
+function lastLineOf(errorFile: string): string {
   try {
-    const text = readFileSync(errors, 'utf8').trim().slice(-500);
+    const text = readFileSync(errorFile, 'utf8').trim().slice(-500);
     return text === '' ? 'it ended immediately' : text;
   } catch {
     return 'it ended immediately';

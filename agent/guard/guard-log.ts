@@ -16,9 +16,9 @@ const mib = 1024 * 1024;
 const pauseAboveBytes = mib;
 /** Output beyond this many queued bytes is dropped, so that a disk that hangs does not block the trainer. */
 const maxQueuedBytes = 4 * mib;
-/** After this time without progress of the disk, the trainer waits no longer. */
+/** The trainer waits at most this long for a disk that makes no progress. */
 const stuckAfterMs = 2_000;
-/** After this time without progress of the disk at the end of a run, the rest of the log is given up. */
+/** At the end of a run, the guard drops the rest of the log after this time without progress of the disk. */
 const closeTimeoutMs = 5_000;
 
 const markOf = (bytes: number): Uint8Array =>
@@ -63,10 +63,10 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
   /** Waits until the disk has written something. Resolves with false after `ms`. */
   const waitForProgress = (ms: number): Promise<boolean> =>
     new Promise(resolve => {
-      const answer = (isMoved: boolean): void => {
+      const answer = (hasProgressed: boolean): void => {
         cancelTimer();
         waiting.delete(wake);
-        resolve(isMoved);
+        resolve(hasProgressed);
       };
       const wake = (): void => answer(true);
       const cancelTimer = clock.after(ms, () => answer(false));

@@ -43,8 +43,8 @@ const exitCodes = { done: 0, taken: 4 } as const;
 
 /**
  * Runs a trainer under this process, its guard. The guard owns the log, the process group and the deadline. It writes
- * the exit record to disk, so it does not depend on the agent, and it uses no network. Resolves with the exit code of
- * the guard when the run has ended. Rejects when the folder contains no run that still needs a guard.
+ * the exit record to disk and uses no network, so that it does not depend on the agent. Resolves with the exit code of
+ * the guard when the run has ended. Rejects when the folder contains no task.
  */
 export async function runGuard(deps: GuardDeps): Promise<number> {
   const { run, processes, pid } = deps;
@@ -60,7 +60,7 @@ export async function runGuard(deps: GuardDeps): Promise<number> {
 
 const neverRan = { code: null, signal: null, stopped: null, tail: '' } as const;
 
-/** Returns the ms until a run that must not outlive its contact with the orchestrator is stopped. */
+/** Returns the ms until a run with `on_lost_contact: stop` must end. Negative when the deadline has passed. */
 const msUntilDeadline = ({ sentAt, timeoutMs }: Contact, { uptime }: GuardDeps): number =>
   sentAt + timeoutMs - uptime();
 

@@ -21,7 +21,7 @@ export interface LogDisk {
 export const firstLine = (file: string): string =>
   `[trainyard: this goes on from ${basename(file)}.1; what was before that is not kept]`;
 
-/** The files rotate at a line break. A longer rest of a line, in bytes, is split between the two files. */
+/** The files rotate at the next line break. If it is further away than this, in bytes, the files share the line. */
 const maxLine = 64 * 1024;
 
 export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDisk {
@@ -31,7 +31,7 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
   /** The size of the current file. */
   let size = 0;
 
-  const update = (next: LogPlaces, nextSize: number): void => {
+  const setPlaces = (next: LogPlaces, nextSize: number): void => {
     places = next;
     size = nextSize;
     arePlacesAnnounced = false;
@@ -41,10 +41,10 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
     if (handle === null) {
       handle = await open(file, 'a', 0o600);
       const { size: sizeOnDisk } = await handle.stat();
-      // The file begins with output of an earlier attempt, or another program has emptied it.
+      // The size differs if the file begins with output of an earlier attempt, or if another program has emptied the file.
       const written = (places?.current ?? 0) + size;
       if (places === null || sizeOnDisk !== size)
-        update({ current: written - sizeOnDisk, previous: places?.previous ?? null }, sizeOnDisk);
+        setPlaces({ current: written - sizeOnDisk, previous: places?.previous ?? null }, sizeOnDisk);
     }
     if (!arePlacesAnnounced && places !== null) onPlaces(places);
     arePlacesAnnounced = true;
@@ -56,11 +56,11 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDis
     announceDiscard();
     await rename(file, `${file}.1`);
     const previous = places?.current ?? 0;
-    update({ current: previous + size, previous }, 0);
+    setPlaces({ current: previous + size, previous }, 0);
     await writeSome(Buffer.from(`${firstLine(file)}\n`));
   };
 
-  /** Announces that the older file will be discarded, so that a reader does not take its successor for it. */
+  /** Announces that the older file will be discarded, so that a reader does not confuse the file with its successor. */
   const announceDiscard = (): void => {
     if (places === null || places.previous === null) return;
     try {

@@ -17,7 +17,7 @@ import {
 import { latin1 } from './redact.ts';
 import type { StateFolder } from '../state/state-folder.ts';
 
-/** Returns whether this log file is in use by another attempt, because its log is not completely sent. */
+/** Returns whether another attempt still uses this log file, because the log of that attempt is not completely sent. */
 export type LogCheck = (file: string, attemptId: AttemptId) => boolean;
 
 /**
@@ -25,13 +25,19 @@ export type LogCheck = (file: string, attemptId: AttemptId) => boolean;
  * the end of its log, even while later jobs run.
  */
 export interface AttemptLogs {
-  /** Starts to send the output of the attempt's trainer, without these secrets. Only the first call for an attempt counts. */
+  /**
+   * Starts to send the output of the attempt's trainer, without these secrets. Only the first call for an attempt
+   * counts.
+   */
   follow(attemptId: AttemptId, secrets: readonly string[]): void;
   /** Call when the output of the trainer is complete. */
   finish(attemptId: AttemptId): void;
-  /** Keeps the run's folder until this resolves with true, because another reader needs its log. */
+  /** Keeps the run's folder until `done` resolves with true, because another reader needs the log. */
   keepFor(attemptId: AttemptId, done: Promise<boolean>): void;
-  /** Call when the orchestrator has acknowledged the final report. The folder is removed when its log is completely sent. */
+  /**
+   * Call when the orchestrator has acknowledged the final report. Removes the run's folder when the log is completely
+   * sent.
+   */
   acknowledge(attemptId: AttemptId): void;
   /** Continues to send the logs of ended attempts that an earlier process of the agent has left. */
   resume(): void;
@@ -54,11 +60,11 @@ export interface AttemptLogsDeps {
   readonly signal: AbortSignal;
 }
 
-/** The maximum number of acknowledged runs with unsent logs. Beyond it, the oldest are dropped. */
+/** The maximum number of acknowledged runs with unsent logs. The agent drops the oldest runs beyond it. */
 const maxAcknowledged = 5;
 /**
- * Time for which a log is sent again after its report was acknowledged, in ms. If the orchestrator is unreachable for longer,
- * it has probably lost the job or will not return.
+ * The agent retries to send a log for this time in ms after the report was acknowledged. If the orchestrator is
+ * unreachable for longer, it has probably lost the job or will not return.
  */
 const retryForMs = 24 * 60 * 60 * 1000;
 /** Each start of the agent retries for at least this time, because a wrong clock can make any log look old. */
@@ -79,9 +85,9 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
   const logs = new Map<AttemptId, ShippedLog>();
   let isOlderLogged = false;
 
-  const removeIfOver = (attemptId: AttemptId, run: ShippedLog): void => {
+  const removeFolderIfDone = (attemptId: AttemptId, run: ShippedLog): void => {
     // The log may already have been dropped in favour of a newer one.
-    if (!isOver(run) || logs.get(attemptId) !== run) return;
+    if (!canRemoveFolder(run) || logs.get(attemptId) !== run) return;
     logs.delete(attemptId);
     state.dropReport(attemptId);
   };
@@ -96,7 +102,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
       run.end = end;
       if (end === 'older_orchestrator' && !isOlderLogged) log(olderOrchestrator);
       isOlderLogged ||= end === 'older_orchestrator';
-      removeIfOver(attemptId, run);
+      removeFolderIfDone(attemptId, run);
     });
     return run;
   };
@@ -107,7 +113,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
     if (run === null) return state.dropReport(attemptId);
     run.isAcknowledged = true;
     run.shipper.finish();
-    removeIfOver(attemptId, run);
+    removeFolderIfDone(attemptId, run);
   };
 
   /** Drops the oldest logs, but never `newest`, which may look like the oldest after a clock change. */
@@ -132,7 +138,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
       void done.then(isDone => {
         if (!isDone) return;
         run.readers -= 1;
-        removeIfOver(attemptId, run);
+        removeFolderIfDone(attemptId, run);
       });
     },
     acknowledge(attemptId) {
@@ -161,7 +167,7 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
 }
 
 /** Whether the run's folder can be removed. */
-const isOver = ({ isAcknowledged, end, readers }: ShippedLog): boolean =>
+const canRemoveFolder = ({ isAcknowledged, end, readers }: ShippedLog): boolean =>
   isAcknowledged && end !== null && end !== 'left' && readers === 0;
 
 const createLogCheck =
@@ -173,7 +179,7 @@ const createLogCheck =
 
 /**
  * Returns null when the run has no readable task, because then no trainer was started. Also returns null for a worker that
- * is not the first one of its attempt, because its log stays on this machine.
+ * is not the first worker of its attempt, because its log stays on this machine.
  */
 function shipperOf(
   attemptId: AttemptId,

@@ -7,7 +7,7 @@ export interface LogFeedDeps {
   readonly clock: Clock;
   /** Returns the secret values, each in `latin1`. */
   readonly knownSecrets: () => readonly string[];
-  /** The marker line that the log itself has inserted. It is not sent. */
+  /** The marker line that the guard's log has inserted. The feed does not send this line. */
   readonly ownLine: string;
 }
 
@@ -35,9 +35,10 @@ const maxReadBytes = 16 * mib;
 /** If more bytes than this are unsent while the trainer runs, the feed skips to the newest output. */
 const maxBehind = 32 * mib;
 const newestBytes = 8 * mib;
-/** The number of bytes to read before an offset. They show whether a line or a private key continues there. */
+/** The number of bytes to read before an offset, to know whether a line or a private key continues there. */
 const contextBytes = 64 * 1024;
-const barsApartMs = 5_000;
+/** The minimum interval between two states of a progress bar that are sent. */
+const barIntervalMs = 5_000;
 
 /** `offset`: the end of the orchestrator's copy, in bytes. `limit`: the maximum length of a chunk, in characters. */
 export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: number): Promise<LogFeed> {
@@ -74,7 +75,7 @@ export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: nu
   };
 
   const takePiece = (isOver: boolean): Omit<FedPiece, 'isLast'> | null => {
-    const areBarsDue = clock.mono() - barsAt >= barsApartMs;
+    const areBarsDue = clock.mono() - barsAt >= barIntervalMs;
     const isEnd = isOver && isCaughtUp;
     const mustSend = resumeAt !== null || text.isFull();
     const taken = text.take(isEnd ? 'all' : areBarsDue || mustSend ? 'bars' : 'lines');
@@ -106,7 +107,7 @@ export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: nu
   };
 }
 
-/** Creates the text from an offset on. The output before the offset is its context. */
+/** Creates a text that begins at an offset, with the output before the offset as its context. */
 async function createText(
   { log, knownSecrets, ownLine }: LogFeedDeps,
   offset: number,

@@ -9,7 +9,9 @@ export const maxSecret = 8 * 1024;
  * successor is known.
  */
 export interface LogFold {
+  /** Adds a line, or its rest, that ends with a line feed. `to`: the offset of the next line. */
   endLine(line: Uint8Array, to: number): void;
+  /** Adds a progress bar, or its rest, that the next line overwrites. */
   drawOver(line: Uint8Array, to: number): void;
   /** Adds the beginning, or a further part, of an unfinished line. */
   addOpen(part: Uint8Array, to: number, isLine: boolean): void;
@@ -31,7 +33,7 @@ export interface LogFoldDeps {
   readonly pieces: LogPieces;
   /** Returns the secret values, each in `latin1`. */
   readonly knownSecrets: () => readonly string[];
-  /** The marker line that the log itself has inserted. It is not sent. */
+  /** The marker line that the guard's log has inserted. It is left out. */
   readonly ownLine: string;
 }
 

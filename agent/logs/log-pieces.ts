@@ -4,7 +4,7 @@ export interface LogLine {
   readonly line: Uint8Array;
   /** The index at which the next line begins. */
   readonly end: number;
-  /** Whether the line ended with carriage returns only, so that the next one overwrites it. */
+  /** Whether the line ended with carriage returns only, so that the next line overwrites it. */
   readonly isDrawnOver: boolean;
 }
 
@@ -14,8 +14,8 @@ const carriageReturn = 13;
 const maxReturns = 1024;
 
 /**
- * Yields the complete lines. Carriage returns at the end of the data may belong to a line break, so their line is not
- * complete before the next byte, unless `isOver`.
+ * Yields the complete lines. Carriage returns at the end of the data may belong to a line break. So their line counts as
+ * complete only after the next byte, or if `isOver`.
  */
 export function* linesIn(data: Uint8Array, isOver: boolean): Generator<LogLine> {
   let from = 0;

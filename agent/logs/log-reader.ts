@@ -10,8 +10,8 @@ export interface LogReader {
   /** Skips all unread bytes but the last `bytes`. */
   skipTo(bytes: number): Promise<void>;
   /**
-   * Reads at most `maxBytes` at an offset. If the bytes at the offset are lost, it reads from the first existing byte
-   * after it, and returns that offset as `from`. Does not affect `next`.
+   * Reads at most `maxBytes` at an offset. If the bytes at the offset are lost, reads from the next existing byte, and
+   * returns its offset as `from`. Does not affect `next`.
    */
   read(offset: number, maxBytes: number): Promise<LogPiece>;
   /** Returns the offset after the last byte; 0 when nothing was written. */
@@ -59,7 +59,7 @@ export function createLogReader(run: RunFolder, file: string): LogReader {
       // Bytes that are in neither of the two files are lost.
       from = Math.max(from, places.previous ?? places.current);
       const bytes = await readFile(places, from, maxBytes);
-      // If the files rotated meanwhile, the bytes may be from the wrong file, so read again.
+      // If the files rotated during the read, the bytes may be from the wrong file, so read again.
       const placesAfter = readPlaces(run);
       if (placesAfter?.current !== places.current || placesAfter.previous !== places.previous) continue;
       if (bytes !== null) return { from, bytes };

@@ -37,9 +37,9 @@ export interface LogShipper {
 }
 
 /**
- * Why a shipper ended. `complete`: the orchestrator acknowledged the end of the log. `unwanted`: it rejects the rest of
- * this log. `older_orchestrator`: its version does not support logs. `expired`: sending has failed for too long. `left`:
- * the agent exits, and its next process continues.
+ * Why a shipper ended. `complete`: the orchestrator acknowledged the end of the log. `unwanted`: the orchestrator rejects
+ * the rest of this log. `older_orchestrator`: its version does not support logs. `expired`: sending has failed for too
+ * long. `left`: the agent exits, and its next process continues.
  */
 export type LogEnd = 'complete' | 'unwanted' | 'older_orchestrator' | 'expired' | 'left';
 
@@ -49,7 +49,7 @@ export interface LogShipperDeps extends LogFeedDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly pace: LogPace;
-  /** The ms after which a finished log that cannot be sent is given up. */
+  /** The shipper gives up a finished log that cannot be sent after this time in ms. */
   readonly giveUpAfterMs: number;
   /** Fires when the agent has ended. */
   readonly signal: AbortSignal;

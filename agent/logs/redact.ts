@@ -10,11 +10,17 @@ const redacted = '[redacted]';
 /** The minimum length of a known secret value. Shorter values would also match in the middle of ordinary words. */
 const minKnownLength = 8;
 
-/** Long texts are searched in overlapping windows, which bounds the work of each pattern. A secret longer than the overlap may be missed. */
+/**
+ * Long texts are searched in overlapping windows, which bounds the work of each pattern. A secret longer than the
+ * overlap may be missed.
+ */
 const windowLength = 64 * 1024;
 const overlap = 16 * 1024;
 
-/** Returns the secrets in a text, in order. Adjacent secrets are merged. `knownSecrets`: values in `latin1`, which are found anywhere. */
+/**
+ * Returns the secrets in a text, in order. Adjacent secrets are merged. `knownSecrets`: values in `latin1`, which are
+ * found anywhere.
+ */
 export function findSecrets(text: string, knownSecrets: readonly string[]): readonly Span[] {
   if (text.length <= windowLength) return mergeSpans(findIn(text, knownSecrets));
   const spans: Span[] = [];
@@ -105,7 +111,7 @@ function containsPrefix(word: string, prefix: string): boolean {
   return false;
 }
 
-/** Redacts a whole text, line by line. */
+/** Returns a text with its secrets replaced. `known`: secret values that are replaced anywhere. */
 export function redact(text: string, known: readonly string[] = []): string {
   const values = known.map(latin1);
   let open: OpenKey | null = null;
@@ -114,8 +120,8 @@ export function redact(text: string, known: readonly string[] = []): string {
   for (const [at, line] of lines.entries()) {
     const key = followKey(open, line);
     open = key.open;
-    const isNone = line === '' && at === lines.length - 1;
-    if (!key.isPart || isNone) shown.push(showFrom(line, 0, values));
+    const isTrailingBreak = line === '' && at === lines.length - 1;
+    if (!key.isPart || isTrailingBreak) shown.push(showFrom(line, 0, values));
   }
   return shown.join('\n');
 }
@@ -155,8 +161,8 @@ export interface OpenKey {
 const keyLine = /^(?:[A-Za-z0-9+/=]{0,200}|(?:Proc-Type|DEK-Info|Version|Comment): .{0,200})$/;
 
 /**
- * Reads one complete line. In the result, `isPart` says whether the line belongs to the open key, and `open` is the key
- * that continues on the next line, or null.
+ * Reads one complete line. Returns `isPart`: whether the line belongs to the open key. Returns `open`: the key that
+ * continues on the next line; null for none.
  */
 export function followKey(
   open: OpenKey | null,

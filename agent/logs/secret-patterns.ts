@@ -1,7 +1,7 @@
 /**
  * A pattern of secrets in printed text. Each match ends with the secret: the last group that matched, or the whole match.
- * The matching time must be linear in the length of the text. Therefore, an unlimited repetition is part of the match, or
- * starts at a character that it cannot contain.
+ * The matching time must be linear in the length of the text. Therefore, each unlimited repetition must be a part of the
+ * match, or start at a character that the repetition cannot contain.
  */
 export interface SecretPattern {
   readonly pattern: RegExp;
@@ -26,7 +26,7 @@ export const secretPatterns: readonly SecretPattern[] = [
     pattern:
       /(?<![A-Za-z0-9])(?:hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|wandb_v1_\w{16,}|r8_[A-Za-z0-9]{30,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,})/g,
   },
-  // Trainyard's own tokens: of workers, for joining, of people, and for an attempt's uploads.
+  // Trainyard's own tokens: for workers, for joining, for users, and for an attempt's uploads.
   { pattern: /(?<![A-Za-z0-9_-])(?:wt|tj|ta|tk|ts)_[A-Za-z0-9_-]{32,}/g },
   { pattern: /(?<![A-Za-z0-9_-])tu_\w{1,80}\.\w{1,80}\.[A-Za-z0-9_-]{16,}/g },
   { pattern: /(?<![A-Za-z0-9+/])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9+/])/g },

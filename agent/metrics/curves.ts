@@ -17,7 +17,7 @@ export interface CurveDeps {
   readonly random: () => number;
   /** Queries the current GPU metrics. The query may be slow, and may never resolve. */
   readonly gpuFigures: () => Promise<MetricPoint['values']>;
-  /** Reads the metrics files below an output folder. Without it, none are read. */
+  /** Reads the metrics files below an output folder. Without it, no metrics files are read. */
   readonly files?: {
     readonly open: (outputDir: string) => MetricsFiles;
     /** ms since 1970. */
@@ -45,7 +45,7 @@ export interface CurveOrigin {
 
 /** The curve of one attempt. */
 export interface Curve {
-  /** Resolves when the files of earlier attempts are identified. The trainer must not start before. */
+  /** Resolves when the files of earlier attempts are identified. The trainer must not start earlier. */
   readonly ready: Promise<void>;
   /** Adds printed figures. `isOld`: they were printed at an unknown time, before this process started to read. */
   note(figures: Figures, isOld: boolean): void;
@@ -63,7 +63,10 @@ export interface Curves {
 
 const sendEveryMs = 5_000;
 const probeEveryMs = 10_000;
-/** The timeout of a GPU query in ms. After a timeout, queries are less frequent, because each may leave a process behind. */
+/**
+ * The timeout of a GPU query in ms. After a timeout, queries are less frequent, because each may leave a process
+ * behind.
+ */
 const probeTimeoutMs = 15_000;
 const slowProbeEveryMs = 120_000;
 
@@ -96,8 +99,8 @@ export function createCurves(deps: CurveDeps): Curves {
 }
 
 /**
- * Opens the metrics files, and skips their content of earlier attempts. After a restart of the agent, it skips nothing,
- * because the orchestrator reports which points it already has.
+ * Opens the metrics files, and skips the content that earlier attempts wrote. After a restart of the agent, skips
+ * nothing, because the orchestrator reports which points it already has.
  */
 function openMetricsReader(
   { outputDir, isAdopted, onProgress }: CurveOrigin,
@@ -115,7 +118,10 @@ function openMetricsReader(
   };
 }
 
-/** Sends points until the run is over and all are sent, the orchestrator refuses them, or the agent ends. */
+/**
+ * Sends points while the run lasts, and then the rest. Resolves with true when all points are sent or the orchestrator
+ * refuses them, and with false when the agent ends.
+ */
 async function ship(
   origin: CurveOrigin,
   { book, readFiles }: { readonly book: PointBook; readonly readFiles: ReadMetricsFiles },
@@ -130,7 +136,7 @@ async function ship(
     // After the run has ended, wait only to retry a call.
     await pause(clock, waitMs, runEnded.aborted ? ended : untilRunEnds);
     if (ended.aborted) return false;
-    // If the run ends during a send, one more round is necessary, because it may find another point.
+    // If the run ends during a send, one more round is necessary, because the run may have added another point.
     const isLast = runEnded.aborted;
     const isBehind = await readFiles();
     book.closeStep();
@@ -150,15 +156,15 @@ async function sendAll(
   { api, ended }: CurveDeps,
 ): Promise<'sent' | 'later' | 'refused'> {
   while (!book.isEmpty() && !ended.aborted) {
-    const isQuestion = !book.isNumbered();
-    const batch = isQuestion ? [] : book.batch();
+    const mustAskForNumber = !book.isNumbered();
+    const batch = mustAskForNumber ? [] : book.batch();
     const result = await api.uploadPoints(jobId, attemptId, batch);
     if (!result.ok) {
       const decision = decide('metrics', result.failure);
       if (decision === 'retry') return 'later';
-      if (decision === 'stop' || isQuestion) return 'refused';
+      if (decision === 'stop' || mustAskForNumber) return 'refused';
       book.taken((batch.at(-1)?.n ?? 0) + 1);
-    } else if (isQuestion) book.number(result.value);
+    } else if (mustAskForNumber) book.number(result.value);
     else {
       if (!book.taken(result.value.next)) return 'later';
       if (batch.length < maxBatchPoints) return 'sent';
@@ -178,12 +184,12 @@ async function watchGpus(
   let everyMs = probeEveryMs;
   while (await pause(clock, everyMs, untilRunEnds)) {
     const probed = gpuFigures().catch(() => null);
-    const patience = new AbortController();
-    const late = pause(clock, probeTimeoutMs, AbortSignal.any([untilRunEnds, patience.signal])).then(
+    const timeout = new AbortController();
+    const late = pause(clock, probeTimeoutMs, AbortSignal.any([untilRunEnds, timeout.signal])).then(
       () => 'late' as const,
     );
     const values = await Promise.race([probed, late]);
-    patience.abort();
+    timeout.abort();
     if (untilRunEnds.aborted) return;
     everyMs = values === 'late' || values === null ? slowProbeEveryMs : probeEveryMs;
     if (values !== 'late' && values !== null) book.add(values, now());

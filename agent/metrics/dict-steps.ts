@@ -1,16 +1,17 @@
 import type { Progress } from './progress-figures.ts';
 
 /**
- * Finds the step of each dict that Hugging Face's Trainer prints, which does not contain the step. The progress bar above
- * the dict lags, because tqdm draws it at most ten times a second. To print a dict, tqdm clears the bar, prints, and
- * redraws the bar, which then shows the dict's step. Dict and bar use different pipes, so either may be read first.
- * Without a redrawn bar, the step is computed from the dict's epoch.
+ * Finds the step of each dict that Hugging Face's Trainer prints. The dict does not contain its step. The progress bar
+ * above the dict lags, because tqdm draws it at most ten times a second. To print a dict, tqdm clears the bar, prints,
+ * and redraws the bar, which then shows the dict's step. The dict and the bar use different pipes, so either may be read
+ * first. Without a redrawn bar, the step is computed from the dict's epoch.
  */
 export interface DictSteps {
   /** Call for a line of blanks, with which tqdm clears the bar. */
   clear(): void;
   /** Call for each bar. Returns the dicts whose step it determines. */
   bar(step: number, totalSteps: number): readonly Progress[];
+  /** Call for each dict. Holds the dict until its step can be determined. Returns the dicts whose step is known now. */
   dict(progress: Progress, epoch: PrintedEpoch | undefined): readonly Progress[];
   /** Call when the output ends. Returns the held dicts, each with its most likely step. */
   end(): readonly Progress[];
@@ -82,13 +83,13 @@ export function createDictSteps(): DictSteps {
         interval = 0;
       }
       last = { step, totalSteps };
-      const isOwn = isCleared;
+      const isRedrawn = isCleared;
       isCleared = false;
       if (held.length === 0) {
-        if (isOwn) redrawn = step;
+        if (isRedrawn) redrawn = step;
         return [];
       }
-      if (isOwn) return release(step);
+      if (isRedrawn) return release(step);
       const dicts = held;
       held = [];
       return dicts.map(dict => guess(dict, step));
@@ -117,9 +118,10 @@ const isEmpty = ([from, to]: Range): boolean => Math.ceil(from) > Math.floor(to)
 const onlyInteger = ([from, to]: Range): number | null =>
   Math.ceil(from) === Math.floor(to) ? Math.ceil(from) : null;
 
-function multipleIn([from, to]: Range, of: number): number | null {
-  if (of < 2 || !Number.isFinite(to)) return null;
-  const multiple = Math.round((from + to) / 2 / of) * of;
+/** Returns the multiple of the interval near the middle of the range; null when the range contains none there. */
+function multipleIn([from, to]: Range, interval: number): number | null {
+  if (interval < 2 || !Number.isFinite(to)) return null;
+  const multiple = Math.round((from + to) / 2 / interval) * interval;
   return multiple >= from && multiple <= to ? multiple : null;
 }
 

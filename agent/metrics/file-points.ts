@@ -10,7 +10,7 @@ export interface Precedence {
   own(point: BarePoint): ReadonlySet<string>;
   /** Records that a point is sent, so that a file does not send its printed values again. */
   sent(point: BarePoint): void;
-  /** Returns a point of a live file without the values that were sent as printed; null when nothing is left. */
+  /** Returns a point of a live file without values that were already sent as printed values; null when nothing is left. */
   live(point: BarePoint): BarePoint | null;
   /**
    * Splits a point of a late file, which is written long after its values. `fresh` has the values that are new; `known`
@@ -37,7 +37,7 @@ function createPrecedence(): Precedence {
   /** The highest step with a printed or a late value of a key. */
   const highest = new Map<string, number>();
 
-  const notePlace = (point: BarePoint): void => {
+  const recordStep = (point: BarePoint): void => {
     if (point.step === undefined) return;
     for (const key of keysOf(point)) highest.set(key, Math.max(point.step, highest.get(key) ?? -1));
   };
@@ -50,7 +50,7 @@ function createPrecedence(): Precedence {
         key => !owned.has(key) && (step === undefined || step > (lateUpTo.get(key) ?? -1)),
       );
       if (rest === null || Object.keys(rest.values).length === 0) return null;
-      notePlace(rest);
+      recordStep(rest);
       return rest;
     },
     own(point) {
@@ -69,13 +69,13 @@ function createPrecedence(): Precedence {
     live: point => only(point, key => !sentSteps.get(key)?.has(point.step ?? -1)),
     late(point) {
       const { step = 0 } = point;
-      const mine = only(point, key => !owned.has(key));
+      const notOwned = only(point, key => !owned.has(key));
       const isBeyond = (key: string): boolean => step > (highest.get(key) ?? -1);
-      const fresh = mine && only(mine, isBeyond);
-      const repeated = mine && only(mine, key => !isBeyond(key));
-      for (const key of mine === null ? [] : keysOf(mine))
+      const fresh = notOwned && only(notOwned, isBeyond);
+      const repeated = notOwned && only(notOwned, key => !isBeyond(key));
+      for (const key of notOwned === null ? [] : keysOf(notOwned))
         lateUpTo.set(key, Math.max(step, lateUpTo.get(key) ?? -1));
-      if (fresh !== null) notePlace(fresh);
+      if (fresh !== null) recordStep(fresh);
       return { fresh, known: repeated };
     },
   };
@@ -90,8 +90,8 @@ function only(point: BarePoint, isWanted: (key: string) => boolean): BarePoint |
 }
 
 /**
- * Converts the values of a step in a file to a point with at most `maxKeys` values. Null when no name is a valid key
- * and there is no epoch.
+ * Converts the values of a step in a file to a point with at most `maxKeys` values. Returns null when no name is a valid
+ * key and there is no epoch.
  */
 export function toBarePoint(
   { step, epoch, values }: FilePoint,
@@ -114,11 +114,12 @@ export interface Recorded {
 
 /** The unsent points from files. They replace or correct printed points. */
 interface FilePointList extends Pick<Precedence, 'printed' | 'sent'> {
-  /** Adds points from files. Removes or corrects the values of `printed` lists that files provide. */
+  /** Adds points from files. Removes or corrects the values in the `printed` lists that these files also provide. */
   record(figures: Recorded, printed: readonly PointList[]): void;
   /** Drops the points up to this step, because an earlier process of the agent has sent them. */
   skipTo(step: number): void;
   isEmpty(): boolean;
+  /** Removes and returns all points. */
   take(): readonly BarePoint[];
 }
 
@@ -197,7 +198,7 @@ const without = (point: BarePoint, keys: ReadonlySet<string>): BarePoint | null 
     ? only(point, key => !keys.has(key))
     : point;
 
-/** Replaces the printed values of a point by those of a file for the same step. */
+/** Replaces the printed values of a point by the values of a file for the same step. */
 function corrected(point: BarePoint, fromFile: BarePoint | undefined): BarePoint {
   if (fromFile === undefined) return point;
   const values = Object.entries(fromFile.values).filter(([key]) => Object.hasOwn(point.values, key));

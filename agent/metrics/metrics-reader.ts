@@ -6,7 +6,10 @@ import type { BarePoint } from './point-list.ts';
 import { maxKeysOfPoint, type PointBook } from './point-book.ts';
 import { pause } from '../retry/retry.ts';
 
-/** Reads the metrics that a trainer has written since the last call. Resolves with true when there is more to read immediately. */
+/**
+ * Reads the metrics that a trainer has written since the last call. Resolves with true when there is more to read
+ * immediately.
+ */
 export type ReadMetricsFiles = () => Promise<boolean>;
 
 export interface MetricsReaderOptions {
@@ -41,7 +44,7 @@ export function createMetricsReader({
     const startWall = wall() - nowMs;
     const toPoint = (point: FilePoint): BarePoint | readonly [] => {
       const atMs = point.wallMs === null ? Number.NaN : Math.round(point.wallMs - startWall);
-      // Ignore a time outside this attempt: it is from another machine or another run.
+      // Ignore a time outside this attempt, because it is from another machine or another run.
       const isOwn = atMs >= 0 && atMs <= nowMs;
       return toBarePoint(point, isOwn ? atMs : nowMs, maxKeysOfPoint) ?? [];
     };
@@ -63,10 +66,10 @@ export function createMetricsReader({
     reading ??= read()
       .catch(() => false)
       .finally(() => (reading = null));
-    const patience = new AbortController();
-    const late = pause(clock, readTimeoutMs, patience.signal).then(() => false);
+    const timeout = new AbortController();
+    const late = pause(clock, readTimeoutMs, timeout.signal).then(() => false);
     const isBehind = await Promise.race([reading, late]);
-    patience.abort();
+    timeout.abort();
     return isBehind;
   };
 }

@@ -16,11 +16,11 @@ type Values = BarePoint['values'];
 export interface PointBook {
   /** Adds printed figures. `isOld`: they were printed at an unknown time, before this process started to read. */
   note(figures: Figures, atMs: number, isOld: boolean): void;
-  /** Adds figures that the trainer has written to files. They take precedence over printed ones with the same key. */
+  /** Adds figures that the trainer has written to files. They take precedence over printed figures with the same key. */
   record(figures: Recorded): void;
   /**
-   * Adds values that are not the trainer's, at the last closed step. At the open step, the trainer's own values would
-   * count as a repetition.
+   * Adds values that are not from the trainer, such as GPU metrics, at the last closed step. At the open step, the
+   * trainer's own values would count as a repetition.
    */
   add(values: Values, atMs: number): void;
   /** Closes the current step, so that it can be sent. */
@@ -28,10 +28,14 @@ export interface PointBook {
   isEmpty(): boolean;
   /** Whether the sequence number of the first point is known. If not, ask the orchestrator and call `number`. */
   isNumbered(): boolean;
+  /** Sets the sequence number of the first point, and drops the points that the orchestrator already has. */
   number(reply: MetricsReply): void;
-  /** Returns the first points with their sequence numbers. They stay here until `taken` is called. */
+  /** Returns the first points with their sequence numbers. The points stay in the book until `taken` is called. */
   batch(): readonly MetricPoint[];
-  /** Removes the points with numbers below `next`, which the orchestrator does not need. Returns false if there were none. */
+  /**
+   * Removes the points with numbers below `next`, which the orchestrator does not need. Returns false if there were
+   * none.
+   */
   taken(next: number): boolean;
 }
 
@@ -41,7 +45,10 @@ const maxWaiting = 4_096;
 const maxFresh = 128;
 /** Points per call: usually a few KB, at most a few hundred KB. */
 export const maxBatchPoints = 150;
-/** Maximum number of the trainer's figures per point. The remaining curves of a job are reserved for its GPUs (gpu/figures). */
+/**
+ * Maximum number of the trainer's figures per point. The remaining curves of a job are reserved for its GPUs
+ * (gpu/figures).
+ */
 export const maxKeysOfPoint = 28;
 
 export function createPointBook({
@@ -60,7 +67,7 @@ export function createPointBook({
   let first = isAdopted ? null : 0;
 
   const gather = (): void => {
-    // Until the orchestrator has been asked, it is unknown which points from files it already has.
+    // Before the orchestrator has answered, it is unknown which points from files it already has.
     const recorded = first === null ? [] : filePoints.take();
     for (const point of mergeByTime(fresh.items(), recorded)) waiting.add(point);
     fresh.drop(fresh.items().length);
@@ -96,7 +103,7 @@ export function createPointBook({
       const since = waiting.items();
       old.drop(old.items().length);
       waiting.drop(waiting.items().length);
-      // The missed points are from the time between the orchestrator's last point and the adoption: spread them evenly.
+      // Spread the missed points evenly over the time between the orchestrator's last point and the adoption.
       const spacingMs = Math.max(0, adoptedMs - lastMs) / (missed.length + 1);
       missed.forEach((point, at) =>
         waiting.add({ ...point, elapsed_ms: Math.round(lastMs + spacingMs * (at + 1)) }),

@@ -15,7 +15,7 @@ export interface PointList {
   items(): readonly BarePoint[];
 }
 
-/** Merges two points at the position of the later one. A null (not a number) in either of them stays. */
+/** Merges two points at the position of the later point. A null (not a number) in either point stays. */
 function merge(a: BarePoint, b: BarePoint): BarePoint {
   const values = { ...a.values, ...b.values };
   for (const [key, value] of Object.entries(a.values)) if (value === null) values[key] = null;
@@ -27,7 +27,7 @@ export function createPointList(maxPoints: number): PointList {
   let frozen = 0;
   /** Number of added points that become one point in the list. */
   let stride = 1;
-  /** Number of added points in the last one so far. */
+  /** Number of added points that the last point of the list contains so far. */
   let inLast = 0;
 
   const thinOut = (): void => {

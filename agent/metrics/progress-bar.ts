@@ -22,8 +22,8 @@ interface Bar {
 }
 
 /**
- * A bar that may be one of two bars below each other. OneTrainer draws `epoch` and `step`. Hugging Face's Trainer draws
- * two bars without names while it evaluates.
+ * A bar that may be one of two nested bars. OneTrainer draws `epoch` and `step`. Hugging Face's Trainer draws two bars
+ * without names while it evaluates.
  */
 export interface NestedBar {
   readonly what: 'epochs' | 'steps' | 'unnamed';
@@ -36,7 +36,7 @@ export interface EpochBar {
   readonly epoch: number;
   readonly done: number;
   readonly total: number;
-  /** Whether the bar is Lightning's, whose epochs count from 0. Only its bars show a version of the run (`v_num`). */
+  /** Whether Lightning draws the bar, with epochs from 0. Only its bars show a version of the run (`v_num`). */
   readonly isLightning: boolean;
 }
 
@@ -99,7 +99,7 @@ function secondsOf(text: string): number | undefined {
   return text.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
 }
 
-/** Parses the text between the brackets; undefined when they are not those of a bar. */
+/** Parses the text after the opening bracket; undefined when the brackets do not belong to a bar. */
 function timingOf(text: string): Pick<Bar, 'unit' | 'perSecond' | 'leftS' | 'postfix'> | undefined {
   const close = text.indexOf(']');
   if (close < 0) return undefined;
@@ -166,7 +166,10 @@ function stepsOfRun(bar: Bar): Pick<Progress, 'step' | 'totalSteps' | 'percent' 
   };
 }
 
-/** Parses the figures after a bar: `loss=0.1` per piece (tqdm), or `lr: 1.0e-04 loss: 3.456e-01` in one piece (ai-toolkit). */
+/**
+ * Parses the figures after a bar: `loss=0.1` per piece (tqdm), or `lr: 1.0e-04 loss: 3.456e-01` in one piece
+ * (ai-toolkit).
+ */
 function fieldsOf(postfix: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     postfix.flatMap(piece => {
@@ -189,8 +192,8 @@ function nestedBarOf({ description, done, total }: Bar): NestedBar | undefined {
 }
 
 /**
- * Parses the progress that a line's bar shows; undefined when the line has no bar. `nested` is set when the bar may be one of two.
- * The steps of the run then depend on both.
+ * Parses the progress that a line's bar shows; undefined when the line has no bar. `nested` is set when the bar may be one
+ * of two nested bars. The steps of the run then depend on both bars.
  */
 export function parseBar(text: string): ParsedBar | undefined {
   if (text.length > MAX_BAR_LENGTH) return undefined;

@@ -28,7 +28,7 @@ const MAX_NAME_LENGTH = 64;
 /** The protocol's maximum for steps, epochs and speed. */
 const MAX_COUNT = 1e12;
 
-/** Names of the loss in different trainers. The first one with a number is the loss; the others stay metrics. */
+/** Names of the loss in different trainers. The first name with a number is the loss; the others stay metrics. */
 export const lossNames: readonly string[] = ['loss', 'step_loss', 'train_loss', 'avr_loss', 'avg_loss'];
 const NAMES = {
   step: ['step', 'global_step', 'globalStep'],
@@ -39,7 +39,7 @@ const NAMES = {
   percent: ['percent'],
 } as const;
 const ETA_NAMES = ['eta', 'eta_s', 'eta_seconds'];
-/** Names that are never metrics. `__proto__` is one of them, because assigning it would set an object's prototype. */
+/** Names that are never metrics. They include `__proto__`, because assigning it would set an object's prototype. */
 const RESERVED = new Set<string>([
   'type',
   'stage',
@@ -83,7 +83,7 @@ export function stepsOf(value: unknown): number | undefined {
   return Number.isInteger(steps) ? steps : undefined;
 }
 
-/** Parses a number from 0 to the protocol's maximum that may have a fraction. */
+/** Parses a number from 0 to the protocol's maximum. The number may have a fraction. */
 export function countOf(value: unknown): number | undefined {
   const count = atLeastZero(value);
   return count !== undefined && count <= MAX_COUNT ? count : undefined;

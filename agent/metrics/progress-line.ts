@@ -8,7 +8,7 @@ import { parseCounts, parseDict } from './progress-log.ts';
 export type LineContent =
   | { readonly kind: 'text' }
   | { readonly kind: 'json' | 'counts'; readonly progress: Progress }
-  /** A printed dict, and the bar in front of it on the same line, if there is one. */
+  /** A printed dict. `bar`: the bar in front of the dict on the same line, if there is one. */
   | {
       readonly kind: 'log';
       readonly progress: Progress;
@@ -52,7 +52,10 @@ export function stripAnsi(text: string): string {
   return plain + text.slice(from);
 }
 
-/** Replaces NaN and Infinity outside strings with null. Python's json.dumps writes them, although JSON does not allow them. */
+/**
+ * Replaces NaN and Infinity outside strings with null. Python's json.dumps writes them, although JSON does not allow
+ * them.
+ */
 function withoutNaN(text: string): string {
   let json = '';
   let inString = false;

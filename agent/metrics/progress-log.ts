@@ -8,7 +8,7 @@ const maxLength = 4_096;
 /** A dict such as `{'loss': 0.51, ...}` must contain one of these names, since any program may print a dict. */
 const knownNames = ['loss', 'eval_loss', 'grad_norm', 'learning_rate'];
 /** A dict with this key is the summary of the whole run. Its `train_loss` is not the loss of a step. */
-const summary = 'train_runtime';
+const summaryKey = 'train_runtime';
 /** An entry of a dict. Later versions of the Trainer also quote numbers. */
 const entry = /^'([^']{1,64})': ('?)([^']{1,40})'?$/;
 /** `step 1500/5000`, `Step [100/600]`. */
@@ -34,7 +34,7 @@ export function parseDict(text: string): PrintedDict | undefined {
       return name === undefined || value === undefined ? [] : [{ name, value, isQuoted: quote !== '' }];
     });
   const fields = new Map(entries.map(({ name, value }) => [name, value] as const));
-  const isSummary = fields.has(summary);
+  const isSummary = fields.has(summaryKey);
   if (!isSummary && !knownNames.some(name => fields.has(name))) return undefined;
   const printed = entries.find(({ name }) => name === 'epoch');
   const epoch = printed && epochOf(printed.value, printed.isQuoted);
@@ -64,8 +64,8 @@ function summaryOf(fields: ReadonlyMap<string, string>): Progress {
 }
 
 /**
- * Parses a line that counts steps or epochs. If the line also counts epochs, its steps are those of the epoch, as in most
- * training loops. Otherwise they are those of the run.
+ * Parses a line that counts steps or epochs. If the line counts both, its steps are those of the epoch, as in most
+ * training loops. Otherwise, its steps are those of the run.
  */
 export function parseCounts(text: string): Progress | undefined {
   if (text.length > maxLength || !text.includes('/')) return undefined;
@@ -75,8 +75,11 @@ export function parseCounts(text: string): Progress | undefined {
   const figures = readFields(
     new Map([...text.matchAll(countFigure)].map(([, name = '', value]) => [name.toLowerCase(), value])),
   );
-  const before = epochs === undefined ? 0 : Math.max(0, epochs.done - 1);
-  const run = steps && { done: before * steps.total + steps.done, total: (epochs?.total ?? 1) * steps.total };
+  const earlierEpochs = epochs === undefined ? 0 : Math.max(0, epochs.done - 1);
+  const run = steps && {
+    done: earlierEpochs * steps.total + steps.done,
+    total: (epochs?.total ?? 1) * steps.total,
+  };
   const share = run ?? epochs;
   return {
     step: run?.done,

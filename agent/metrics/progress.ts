@@ -42,8 +42,8 @@ function cutToBytes(text: string, maxBytes: number): string {
 }
 
 /**
- * Returns the items of one line. JSON progress and overwritten bars are not part of the log. A bar that stays on the
- * screen is.
+ * Returns the items of one line. JSON progress and overwritten bars are not part of the log, but a bar that stays on the
+ * screen is part of it.
  */
 function itemsOf(
   text: string,
@@ -84,7 +84,7 @@ export function createProgressReader(): ProgressReader {
     return items;
   }
 
-  /** Takes text without line breaks. */
+  /** Adds text without line breaks. */
   function append(text: string): readonly OutputItem[] {
     if (text === '') return [];
     const items = afterReturn ? finish('redraw') : [];

@@ -5,6 +5,7 @@ import { type LineContent, parseRichFigures } from './progress-line.ts';
 
 /** Determines the progress of the whole run from the lines of an output. */
 export interface RunProgress {
+  /** Reads a line with progress. */
   progress(content: Exclude<LineContent, { readonly kind: 'text' }>, line: string): readonly Progress[];
   /** Reads a line without progress. `isDrawnOver`: the next line overwrites it. */
   text(line: string, isDrawnOver: boolean): readonly Progress[];
@@ -70,7 +71,7 @@ export function createRunProgress(): RunProgress {
 function createBars() {
   /** The bar that counts epochs, if there is one. */
   let epochs: NestedBar | null = null;
-  /** The last bar without a name, apart from those of evaluations. */
+  /** The last bar without a name, apart from the bars of evaluations. */
   let outer: NestedBar | null = null;
   /** Whether a bar or a JSON line has shown the run's steps, which are more reliable than counts in lines of text. */
   let isCounted = false;
@@ -83,7 +84,7 @@ function createBars() {
     if (!isFromZero) return progress;
     const steps = stepsOfEpochs(bar, maxEpoch);
     if (bar.done > 0) return { ...progress, ...steps };
-    // Lightning resets the bar before it shows the next epoch. Until then, its figures are those of the previous step.
+    // Lightning resets the bar before it shows the next epoch. The bar then still has the figures of the previous step.
     const { stage, percent, epoch } = progress;
     return { stage, percent, epoch, metrics: {} };
   };

@@ -6,7 +6,10 @@ import { stripAnsi } from './progress-line.ts';
 const searchedChars = 2_048;
 const maxAddresses = 4;
 
-/** The clients of three trackers print `View run at URL` or `View run NAME at: URL`. */
+/**
+ * Whether a URL after this text is a run. The clients of three trackers print `View run at URL` or `View run NAME at:
+ * URL`.
+ */
 const isViewRun = (before: string): boolean =>
   before.includes('View run ') && /\sat:?$/.test(before.slice(-4));
 
@@ -19,7 +22,7 @@ const trackioLines = [
   'Synced successfully to space:',
 ].map(line => `* ${line}`);
 
-/** Whether a tracker's client prints this text in front of the address of a run. */
+/** For each tracker, whether its client prints this text in front of the address of a run. */
 const introductions: readonly (readonly [kind: Tracker, isBefore: (text: string) => boolean])[] = [
   ['wandb', before => before.includes('wandb:') && isViewRun(before)],
   ['swanlab', before => before.includes('swanlab:') && isViewRun(before)],
@@ -44,7 +47,7 @@ export function findTrackerLink(line: string): RunLink | null {
   return null;
 }
 
-/** Collects the links of an output: the first few different ones. */
+/** Collects the first few different links of an output. */
 export function createTrackerLinks() {
   let links: readonly RunLink[] = [];
   return {

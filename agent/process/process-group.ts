@@ -57,7 +57,7 @@ export async function startGroup(command: Command, { processes, clock }: GroupDe
   let cancelTimer = (): void => {};
   let hasEnded = false;
   const stop = (graceMs: number): void => {
-    // After a group has ended, the system may reuse its number for another group.
+    // After a group has ended, the system may reuse its id for another group.
     if (hasEnded || killAt !== null) return;
     killAt = clock.mono() + graceMs;
     void processes.signalGroup(pid, 'SIGTERM');
@@ -78,7 +78,10 @@ export async function startGroup(command: Command, { processes, clock }: GroupDe
 
 const never = new AbortController().signal;
 
-/** Waits until the group has ended, and sends SIGKILL after `killAt`. Resolves at the latest `waitAfterKillMs` after that. */
+/**
+ * Waits until the group has ended, and sends SIGKILL after `killAt`. Resolves at the latest `waitAfterKillMs` after
+ * that.
+ */
 async function untilGone(
   lives: () => Promise<boolean>,
   pid: number,
@@ -93,7 +96,7 @@ async function untilGone(
   }
 }
 
-/** Ends the rest of a group that has no guard. Does nothing if the number now belongs to another group. */
+/** Ends the rest of a group that has no guard. Does nothing if the group's id now belongs to another group. */
 export async function endGroup(leader: ProcessRef, graceMs: number, deps: GroupDeps): Promise<void> {
   const lives = (): Promise<boolean> => deps.processes.ownsGroup(leader);
   if (!(await lives())) return;

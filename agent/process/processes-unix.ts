@@ -4,11 +4,17 @@ import type { RequestSignal } from '../../protocol/requests.ts';
 import type { RunCommand } from './run-command.ts';
 import type { Processes } from './processes.ts';
 
-/** Starts the process in its own session, so that its pid is also the id of its group, and Ctrl-C in a terminal does not reach it. */
+/**
+ * Starts the process in its own session. Its pid is then also the id of its group, and Ctrl-C in a terminal does not
+ * reach it.
+ */
 const ownSession = { detached: true, windowsHide: true } as const;
 const unixSpawning = { asLeader: ownSession, asSurvivor: ownSession, holdDescendants() {} } as const;
 
-/** Returns false when there is no such group. Rejects 0 and 1, which would signal the agent's own group or all processes. */
+/**
+ * Returns false when there is no such group. Rejects 0 and 1, which would signal the agent's own group or all
+ * processes.
+ */
 function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): boolean {
   if (leaderPid <= 1) return false;
   try {
@@ -106,7 +112,7 @@ export function linuxProcesses(proc = '/proc'): Processes {
     async ownsGroup(leader) {
       const stat = statOf(leader.pid);
       if (stat !== null && isAlive(stat)) return startOf(stat) === leader.start;
-      // The system does not reuse the leader's pid while the group has members. After a reboot, it may.
+      // The system does not reuse the leader's pid while the group has members, except after a reboot.
       const left = members(leader.pid);
       return leader.start.startsWith(`${boot}/`) && left.some(({ session }) => session === leader.pid);
     },
@@ -133,7 +139,10 @@ export function parseStat(text: string): Stat | null {
   return { state, parent: Number(parent), group: Number(group), session: Number(session), start };
 }
 
-/** Returns `otherwise` when the file does not exist. Throws when the system lacks file descriptors or memory, because then the process may still run. */
+/**
+ * Returns `otherwise` when the file does not exist. Throws when the system lacks file descriptors or memory, because
+ * then the process may still run.
+ */
 function readOr(file: string, otherwise: string): string {
   try {
     return readFileSync(file, 'utf8');

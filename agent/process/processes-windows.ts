@@ -9,13 +9,13 @@ const windowsSpawning = {
 } as const;
 
 /**
- * Process functions for Windows by its own programs, for a worker that runs in an installed Node. `taskkill /T` asks a process
- * tree to end, and with `/F` it ends the tree. It does not find processes whose parent has ended.
+ * Process functions that use the programs of Windows, for a worker that runs in an installed Node. `taskkill /T` asks a
+ * process tree to end; with `/F`, it kills the tree. `taskkill` does not find processes whose parent has ended.
  */
 export function windowsProcesses(run: RunCommand): Processes {
   const startOf = async (pid: number): Promise<string | null> => {
-    const question = `(Get-Process -Id ${pid}).StartTime.ToFileTimeUtc()`;
-    const result = await run('powershell', ['-NoProfile', '-NonInteractive', '-Command', question]);
+    const script = `(Get-Process -Id ${pid}).StartTime.ToFileTimeUtc()`;
+    const result = await run('powershell', ['-NoProfile', '-NonInteractive', '-Command', script]);
     if (result.kind !== 'exited')
       throw new Error(`PowerShell could not query process ${pid}: ${result.kind}`);
     const start = result.stdout.trim();
@@ -48,14 +48,14 @@ export interface NativeWindowsDeps {
   readonly run: RunCommand;
   /** The pid of this process. */
   readonly pid: number;
-  /** Without a listener, Ctrl+Break would end this process, too. */
+  /** Makes this process ignore Ctrl+Break, which would otherwise end it together with the group. */
   readonly ignoreBreak: () => void;
 }
 
 /**
- * Process functions for Windows by its API, for the executable. The guard is in a job object with all descendants, so none can
- * escape (docs/adr/0041-process-trees-on-windows.md). The agent is in no such job: it controls only the guard, whose end ends the
- * whole job.
+ * Process functions that use the API of Windows, for the executable. The guard is in a job object with all its
+ * descendants, so that none can escape (docs/adr/0041-process-trees-on-windows.md). The agent is not in the job object.
+ * It controls only the guard, and the end of the guard ends all members.
  */
 export function nativeWindowsProcesses({ api, run, pid: ownPid, ignoreBreak }: NativeWindowsDeps): Processes {
   const fallback = windowsProcesses(run);

@@ -1,7 +1,7 @@
 import type { RequestSignal } from '../../protocol/requests.ts';
 import type { Fields } from '../files/whole-file.ts';
 
-/** Identifies a process. `start` distinguishes it from a later one with the same pid. */
+/** Identifies a process. `start` distinguishes the process from a later process with the same pid. */
 export interface ProcessRef {
   readonly pid: number;
   /** Start time in a format of the platform. Use it only for comparison. */
@@ -17,22 +17,23 @@ export interface Processes {
   /** Spawn options for a process that must outlive this process and its terminal. */
   readonly asSurvivor: GroupOptions;
   /**
-   * Called by a process before it starts a group, so that it can find all members of the group later. On Unix, the group itself
-   * does that.
+   * Call before this process starts a group, so that it can find all members of the group later. Does nothing on Unix,
+   * where the id of the group is enough.
    */
   holdDescendants(): void;
   /** Terminates the whole group: with SIGTERM, processes can still clean up. */
   signalGroup(leaderPid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Signals only this process, not the others in its group. */
   signal(process: ProcessRef, signal: RequestSignal): Promise<Signalled>;
+  /** Whether any process of the group is alive. */
   groupLives(leaderPid: number): Promise<boolean>;
-  /** Whether the group with this id was started by this leader, which may have ended. After a reuse of the pid, it was not. */
+  /** Whether this leader, which may have ended, started the group with its pid. False after the pid was reused. */
   ownsGroup(leader: ProcessRef): Promise<boolean>;
 }
 
 /**
  * `unheard`: not sent, because the process does not handle the signal and would be terminated by it. Platforms that cannot
- * check this send it. `unable`: the platform has no signals.
+ * check this send the signal anyway. `unable`: the platform has no signals.
  */
 export type Signalled = 'sent' | 'gone' | 'unheard' | 'unable';
 

@@ -1,4 +1,7 @@
-/** Runs programs such as the GPU vendors' tools. Failures are values, because a probe must neither throw nor block the agent. */
+/**
+ * Runs programs such as the GPU vendors' tools. Failures are values, because a probe must neither throw nor block the
+ * agent.
+ */
 
 import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';

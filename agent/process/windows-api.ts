@@ -8,18 +8,21 @@ export interface WindowsApi {
   /** Start time in units of 100 ns since 1601. Null when the process has ended, or belongs to another user. */
   startOf(pid: number): string | null;
   /**
-   * Puts this process into a new job object. All processes that it starts from now on, and theirs, are members. Windows ends all
-   * members when this process ends for any reason. Null when Windows refuses.
+   * Puts this process into a new job object. Processes that it starts from now on, and their descendants, are members.
+   * Windows ends all members when this process ends for any reason. Returns null when Windows refuses.
    */
   enterJob(): ProcessJob | null;
-  /** Presses Ctrl+Break for all processes in the console of a process, and for this one. False when that process has no console. */
+  /**
+   * Sends Ctrl+Break to this process and to all processes in the console of `pid`. Returns false when `pid` has no
+   * console.
+   */
   pressBreak(pid: number): boolean;
 }
 
 export interface ProcessJob {
   /** The pids of all members, including this process. */
   members(): readonly number[];
-  /** Ends a member; does nothing when the process is no longer one. */
+  /** Ends a member; does nothing when the process is no longer a member. */
   end(pid: number): void;
 }
 
@@ -35,8 +38,9 @@ interface Koffi {
 const assetName = 'koffi.node';
 
 /**
- * Opens the functions of Windows. Null outside of an executable for Windows, which contains the library for that. The system
- * loads libraries only from files, so this writes it to a folder that other users cannot change.
+ * Returns the functions of Windows. Returns null unless this program is an executable for Windows, which contains the
+ * necessary library. The system loads libraries only from files, so this writes the library to a folder that other users
+ * cannot change.
  */
 export function openWindowsApi(env: Readonly<Record<string, string | undefined>>): WindowsApi | null {
   const home = env['LOCALAPPDATA'];
@@ -53,7 +57,10 @@ export function openWindowsApi(env: Readonly<Record<string, string | undefined>>
   }
 }
 
-/** Writes the file if it is missing or different, for example truncated. Another process may do the same at the same time. */
+/**
+ * Writes the file if it is missing or different, for example truncated. Safe if another process does this
+ * simultaneously.
+ */
 function writeLibrary(content: Uint8Array, folder: string): string {
   const hash = createHash('sha256').update(content).digest('hex');
   const file = join(folder, `koffi-${hash.slice(0, 16)}.node`);
@@ -103,7 +110,7 @@ function createApi(koffi: Koffi): WindowsApi {
   const freeConsole = bind('FreeConsole', 'int');
   const consoleEvent = bind('GenerateConsoleCtrlEvent', 'int', 'uint32', 'uint32');
 
-  /** Calls `act` with a handle of the process. Null when there is no such process. */
+  /** Calls `act` with a handle of the process. Returns null when there is no such process. */
   const withProcess = <T>(pid: number, access: number, act: (handle: unknown) => T): T | null => {
     const handle = openProcess(access, 0, pid);
     if (handle === null) return null;
@@ -117,7 +124,7 @@ function createApi(koffi: Koffi): WindowsApi {
   const jobOf = (job: unknown): ProcessJob => ({
     members() {
       const list = Buffer.alloc(8 + 8 * maxMembers);
-      // It returns an error when the list is too short, and fills it.
+      // When the list is too short, the call returns an error, but still fills the list.
       queryJob(job, basicProcessIds, list, list.length, null);
       const count = Math.min(list.readUInt32LE(4), maxMembers);
       return Array.from({ length: count }, (_, index) => Number(list.readBigUInt64LE(8 + 8 * index)));
@@ -126,7 +133,7 @@ function createApi(koffi: Koffi): WindowsApi {
       withProcess(pid, rights.terminate | rights.query, handle => {
         const isMember = Buffer.alloc(4);
         isInJob(handle, job, isMember);
-        // The number may belong to another process by now.
+        // The pid may belong to another process by now.
         if (isMember.readInt32LE() !== 0) terminate(handle, endedByForce);
       });
     },
@@ -152,7 +159,7 @@ function createApi(koffi: Koffi): WindowsApi {
       return isReady ? jobOf(job) : null;
     },
     pressBreak(pid) {
-      // A process can have one console only.
+      // Leave the current console first, because a process can have only one.
       freeConsole();
       if (attachConsole(pid) === 0) return false;
       const isSent = consoleEvent(ctrlBreak, 0) !== 0;

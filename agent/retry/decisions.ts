@@ -111,22 +111,24 @@ function keysOf(failure: Failure): readonly string[] {
     : [`${status} ${failure.problem.code}`, String(status), general];
 }
 
+/** Returns the decision after a call of this kind has failed. */
 export function decide<K extends keyof Decisions>(call: K, failure: Failure): Decisions[K] {
   const key = keysOf(failure).find(candidate => rows.has(candidate)) ?? 'other';
   return (rows.get(key) ?? decisionTable.other)[call];
 }
 
-const usual: Wait = { baseMs: 200, firstMs: 1_000, maxMs: 30_000 };
+const defaultWait: Wait = { baseMs: 200, firstMs: 1_000, maxMs: 30_000 };
 /**
- * Shorter than the usual pauses, because the worker gets no job meanwhile, and most outages are restarts of a few seconds. After
- * one, the last of 1,000 workers returns within 4 s; with the usual pauses, within 7 to 14 s (`npm run bench -- --only restart`).
+ * Shorter than the default pauses, because an unregistered worker gets no job, and most outages are restarts of a few
+ * seconds. After a restart, the last of 1,000 workers registers within 4 s. With the default pauses, this takes 7 to 14 s
+ * (`npm run bench -- --only restart`).
  */
 const registration: Wait = { baseMs: 200, firstMs: 250, maxMs: 10_000 };
 
 /** The pauses before a retry, for each kind of call and each decision that leads to a retry. */
 export const waits = {
   register: { retry: registration, seldom: { baseMs: 5_000, firstMs: 15_000, maxMs: 60_000 } },
-  join: { retry: usual },
+  join: { retry: defaultWait },
   /** The maximum is short, because a worker gets no job until the end of its last one is accepted. */
   report: {
     retry: { baseMs: 100, firstMs: 500, maxMs: 5_000 },
@@ -134,10 +136,10 @@ export const waits = {
     soon: { baseMs: 500, firstMs: 500, maxMs: 500 },
   },
   log: { retry: { baseMs: 200, firstMs: 500, maxMs: 30_000 } },
-  upload: { retry: usual },
-  list: { retry: usual },
+  upload: { retry: defaultWait },
+  list: { retry: defaultWait },
   download: { retry: { baseMs: 200, firstMs: 500, maxMs: 30_000 } },
-  /** The write of the exit record by the guard. Every error is retried, because only the guard knows how the run ended. */
+  /** The guard retries to write the exit record after every error, because only the guard knows how the run ended. */
   exitRecord: { retry: { baseMs: 1_000, firstMs: 0, maxMs: 0 } },
 } as const;
 

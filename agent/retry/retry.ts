@@ -52,7 +52,7 @@ export interface Wait {
   readonly maxMs: number;
 }
 
-/** Retries without a pause. The caller must limit how often it decides that. */
+/** Retries without a pause. The caller must limit the number of these retries. */
 export const retryImmediately: Wait = { baseMs: 0, firstMs: 0, maxMs: 0 };
 
 export type RetryAnswer<T, F> =
@@ -71,7 +71,10 @@ export interface RetryPolicy<F, D extends string, R extends string> {
   readonly random: () => number;
   /** No call starts after this signal fires. */
   readonly signal: AbortSignal;
-  /** Ends the current pause and the retries. If it fires before the first call, that call is still made. Defaults to `signal`. */
+  /**
+   * Ends the current pause and the retries. If it fires before the first call, that call is still made. Defaults to
+   * `signal`.
+   */
   readonly waitSignal?: AbortSignal;
   readonly decide: (failure: F) => D;
   /** The pauses for decisions that lead to a retry. All other decisions end the retries. */
@@ -86,7 +89,10 @@ export type RetryEnd<T, F, D extends string> =
   | { readonly kind: 'stopped'; readonly failure: F; readonly decision: D }
   | { readonly kind: 'aborted' };
 
-/** The maximum `Retry-After`. A proxy may send hours, but the worker should notice earlier that the server has recovered. */
+/**
+ * The maximum `Retry-After`. A proxy may send hours, but the worker should notice earlier that the server has
+ * recovered.
+ */
 const maxRetryAfterMs = 60_000;
 
 /**

@@ -7,7 +7,9 @@ export interface AgentState {
   heartbeatMs: number;
   /** T: the silence after which the orchestrator considers the worker offline. */
   timeoutMs: number;
+  /** ms from SIGTERM to SIGKILL when a run is stopped. */
   graceMs: number;
+  /** The command stream counts as lost after this many ms without data. */
   silenceMs: number;
   /** The GPU troubles in the last acknowledged heartbeat, as JSON; null if it had none. */
   sentTroubles: string | null;
@@ -17,7 +19,7 @@ export interface AgentState {
   leaving: boolean;
 }
 
-/** The guide's default intervals, used until the orchestrator sends its own. */
+/** The default intervals of SimpleTuner's guide, used until the orchestrator sends its own. */
 export const initialState = (): AgentState => ({
   workerId: null,
   heartbeatMs: 30_000,

@@ -65,9 +65,9 @@ export interface AgentDeps {
   readonly files?: CurveDeps['files'];
   /** Replaces this program when the orchestrator asks. Without it, the agent ignores such orders. */
   readonly update?: (order: UpdateOrder) => void;
-  /** The agent is registered, and its stream is open. */
+  /** Called when the agent is registered and its stream is open. */
   readonly onConnected?: () => void;
-  /** When the rig takes jobs. Without it, always. */
+  /** When the rig takes jobs. Without it, the rig always takes jobs. */
   readonly availability?: Availability;
   readonly random: () => number;
   readonly log: (message: string) => void;
@@ -80,14 +80,14 @@ export interface Agent {
   leave(): void;
   /** Stops the current job, reports it, and leaves. */
   leaveNow(): void;
-  /** This signal announces that the machine will be taken away: saves and stops the current job in time, and leaves. */
+  /** Call when a signal has announced that the machine will be taken away. Saves and stops the job in time, and leaves. */
   notice(signal: string): void;
   /**
    * Leaves immediately, without the disconnect call. The job continues under its guard, and the agent's next process
    * adopts it. Returns false, and does nothing, when there is no job.
    */
   handOver(): boolean;
-  /** Like `handOver`, also without a job. */
+  /** Like `handOver`, but also leaves when there is no job. */
   handOverAnyway(): void;
   /** Whether the next process can continue the job: its trainer runs under its guard, or there is no job. */
   canHandOver(): boolean;
@@ -113,8 +113,8 @@ async function sendRemaining({ logs, outputs, persistent }: AgentDeps, hurry: Ab
 }
 
 /**
- * Runs the loops of a worker. One registers and follows the stream, repeatedly. The heartbeat loop runs beside it and
- * stops last. The slot holds the one job.
+ * Creates the agent, which runs the loops of a worker. One loop registers and follows the stream, repeatedly. The
+ * heartbeat loop runs beside it and stops last. The slot holds the current job.
  */
 export function createAgent(deps: AgentDeps): Agent {
   const { clock, random, log } = deps;
@@ -226,7 +226,7 @@ function createLeaving({ state, slot, over, hurry }: LeavingDeps) {
       return true;
     },
     isHandedOver: () => isHandedOver,
-    /** As `leave`, for a reason that is no second request. */
+    /** Like `leave`, but never counts as a second request. */
     leaveOnce: (): void => (state.leaving ? undefined : leave()),
     /** Leaves although reports and uploads are not done. */
     endNow(): void {
@@ -258,20 +258,20 @@ async function runAgent(deps: AgentDeps, running: RunningDeps): Promise<number> 
   const beats = new AbortController();
   const heartbeats = beatUntil(beats.signal, running);
   const ending = await runSessions(running);
-  const left = slot.held();
-  if (ending !== 'left' && left !== null)
+  const remaining = slot.held();
+  if (ending !== 'left' && remaining !== null)
     running.log(
-      `Job ${left.jobId} continues without this worker. Correct the problem and start the worker again, to continue with the job`,
+      `Job ${remaining.jobId} continues without this worker. Correct the problem and start the worker again, to continue with the job`,
     );
   // A trainer that still runs continues under its guard.
   slot.release();
   if (ending === 'left' && !isHandedOver()) await sendRemaining(deps, hurry);
   beats.abort();
-  if (ending === 'left' && left === null) await curves.drained(beforeDisconnectMs);
+  if (ending === 'left' && remaining === null) await curves.drained(beforeDisconnectMs);
   ended.abort();
   if (ending === 'left' && !isHandedOver()) {
     await heartbeats;
-    // The disconnect must be the last call, because a later one would count as the worker's return.
+    // The disconnect must be the last call, because a later call would mark the worker as connected again.
     await inFlight.drained(beforeDisconnectMs);
     if (state.workerId !== null) await api.disconnect(state.workerId);
   }

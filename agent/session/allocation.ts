@@ -9,33 +9,36 @@ export interface AllocationDeps {
   /** Duration of recent checkpoints, from the first file to the upload, in ms; null when unknown. */
   readonly saveMs: () => number | null;
   readonly isIdle: () => boolean;
-  /** It is time to save and leave. `endsAt` is in ms of the monotonic clock. */
+  /** Called when it is time to save and leave. `endsAt` is in ms of the monotonic clock. */
   readonly onDue: (endsAt: number) => void;
-  /** The worker has no job, and has had no contact with the orchestrator for too long. */
+  /** Called when the worker has no job, and has had no contact with the orchestrator for too long. */
   readonly onDeserted: () => void;
   /** Fires when the agent has ended. */
   readonly ended: AbortSignal;
 }
 
-/** The time for which a worker has its machine. The worker measures it itself, so it leaves in time even without contact. */
+/**
+ * The time for which a worker has its machine. The worker measures this time itself, to leave in time even without
+ * contact.
+ */
 export interface Allocation {
-  /** Takes what the orchestrator says; null when it does not know. */
+  /** Records the remaining time that the orchestrator reports; null changes nothing. */
   set(reported: Reported | null): void;
-  /** A call was answered. */
+  /** Call when the orchestrator has answered a call. */
   contact(): void;
-  /** When the machine is taken away, in ms of the monotonic clock; null when unknown. */
+  /** Returns when the machine is taken away, in ms of the monotonic clock; null when unknown. */
   endsAt(): number | null;
-  /** The notice that the orchestrator wants, in ms; null when unknown. */
+  /** Returns the notice period that the orchestrator reports, in ms; null when unknown. */
   noticeMs(): number | null;
 }
 
 /** Allows twice the measured time of a save, because the next one may take longer. */
 const saveFactor = 2;
-/** A slow connection must not end an allocation long before its time. */
+/** Maximum time for a save, in ms. A slow connection must not end an allocation long before its time. */
 const maxLeadMs = 30 * 60_000;
 /** Interval of the check of the remaining time, in ms. A new measurement of a save changes that time. */
 const checkEveryMs = 30_000;
-/** A machine that no orchestrator uses any more only costs money. */
+/** An idle worker leaves after this time without contact, in ms, because an unused machine only costs money. */
 const withoutContactMs = 15 * 60_000;
 
 interface Known {
@@ -49,7 +52,7 @@ export function createAllocation({ clock, ended, ...deps }: AllocationDeps): All
   let isLeaving = false;
   let contactAt = clock.mono();
 
-  /** Early enough to save and upload twice as slowly as before. */
+  /** Returns when to leave: early enough to save and upload, even if that takes twice as long as before. */
   const dueAt = ({ endsAt, noticeMs, leadLimitMs }: Known): number =>
     endsAt - Math.max(noticeMs, Math.min(saveFactor * (deps.saveMs() ?? 0), leadLimitMs));
 

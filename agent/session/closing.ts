@@ -12,11 +12,11 @@ export interface ClosingDeps {
   /** Duration of recent checkpoints, from the first file to the upload, in ms; null when unknown. */
   readonly saveMs: () => number | null;
   readonly slot: () => Pick<JobSlot, 'preempt' | 'held'>;
-  /** Sends a heartbeat, so that the orchestrator offers nothing more. */
+  /** Sends a heartbeat, so that the orchestrator offers no more jobs. */
   readonly report: () => void;
   /** Leaves the fleet once the slot is free. */
   readonly leave: () => void;
-  /** Leaves now, whatever is not sent. */
+  /** Leaves immediately, even if reports and uploads are not sent. */
   readonly leaveNow: () => void;
   readonly log: (message: string) => void;
   /** Fires when the agent has ended. */
@@ -25,24 +25,24 @@ export interface ClosingDeps {
 
 /** Why this worker takes no further job: its machine will be taken away, or its owner's settings close it for a while. */
 export interface Closing {
-  /** Null while the worker takes jobs. */
+  /** Returns why the worker takes no further job; null while it takes jobs. */
   closed(): Closed | null;
-  /** The field that registrations and heartbeats report; absent from a worker that nothing closes. */
+  /** Returns the field for registrations and heartbeats; no field for a worker that nothing closes. */
   reported(): { readonly closed?: Closed | null };
-  /** Starts to watch the hours and the user. Call when the slot has what an earlier process left. */
+  /** Starts to watch the hours and the user. Call after the slot has resumed the attempt of an earlier process. */
   start(): void;
-  /** The machine will be taken away. If several notices arrive, the earliest end counts. */
+  /** Call when the machine will be taken away. If several notices arrive, the earliest end counts. */
   notice(notice: Notice): void;
-  /** As `notice`, for a signal, which does not tell the time. */
+  /** Like `notice`, for a signal, which does not contain the time. */
   noticeSignal(signal: string): void;
-  /** The orchestrator says how long the worker has its machine; null when it does not know. */
+  /** Records how long the worker has its machine, as the orchestrator reports; null changes nothing. */
   allocate(allocation: NonNullable<RegisterReply['allocation']> | null): void;
-  /** A call was answered. */
+  /** Call when the orchestrator has answered a call. */
   contact(): void;
 }
 
-/** For a signal without an allocation: Slurm and clouds usually give one to two minutes. */
-const usualNoticeMs = 120_000;
+/** The assumed notice for a signal without an allocation, in ms. Slurm and clouds usually give one to two minutes. */
+const defaultNoticeMs = 120_000;
 /** Time in ms for a job to save and stop when its rig closes. */
 const closingMs = 10 * 60_000;
 /** The limit of the protocol. */
@@ -104,8 +104,8 @@ export function createClosing(deps: ClosingDeps): Closing {
     notice: ({ ends_in_s: seconds, reason }) => begin(reason, clock.mono() + seconds * 1_000, true),
     noticeSignal(signal) {
       const noticeMs = allocation.noticeMs() ?? 0;
-      const usualEnd = clock.mono() + (noticeMs > 0 ? noticeMs : usualNoticeMs);
-      const end = Math.min(usualEnd, allocation.endsAt() ?? usualEnd);
+      const expectedEnd = clock.mono() + (noticeMs > 0 ? noticeMs : defaultNoticeMs);
+      const end = Math.min(expectedEnd, allocation.endsAt() ?? expectedEnd);
       begin(`The machine is taken away, as ${signal} announces`, end, false);
     },
     allocate: allocation.set,

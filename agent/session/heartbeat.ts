@@ -23,8 +23,8 @@ interface HeartbeatDeps {
 }
 
 /**
- * Sends heartbeats until the signal fires. The loop does not depend on jobs and waits for none, so that no trainer can
- * delay a heartbeat. It retries a failed one after 1, 2, 4, 8 s.
+ * Sends heartbeats until the signal fires. The loop never waits for a job, so that no trainer can delay a heartbeat.
+ * Retries a failed heartbeat after 1, 2, 4, 8 s.
  * @internal
  */
 export async function runHeartbeat({
@@ -55,7 +55,7 @@ export interface BeatDeps {
   readonly slot: JobSlot;
   readonly troubles: ConnectionWarnings;
   readonly token: Pick<TokenHolder, 'reload' | 'file'>;
-  /** Fires when the worker stops registering, and only uploads what is left. */
+  /** Fires when the worker stops registering, and only sends the remaining reports and files. */
   readonly over: AbortSignal;
   /** Without it, the worker ignores orders to update its program. */
   readonly update?: (order: UpdateOrder) => void;
@@ -87,7 +87,7 @@ const maxDatasets = 100;
 
 export const namedDatasets = (datasets: readonly string[]): string[] => datasets.slice(0, maxDatasets);
 
-/** The datasets to send; null when the orchestrator already knows them. */
+/** Returns the datasets to send; null when the orchestrator already knows them. */
 function newDatasets({ datasets, state }: BeatDeps): string[] | null {
   if (datasets === undefined) return null;
   const versions = namedDatasets(datasets());
@@ -133,16 +133,16 @@ export async function sendBeat(deps: BeatDeps): Promise<boolean> {
 }
 
 /**
- * Reads the token file again after the last registration. Until then, each registration does so. Uploads need a valid
- * token, too.
+ * Reads the token file again if the worker no longer registers, because the remaining uploads need a valid token. Before
+ * that, each registration reads the file.
  */
 function takeNewToken({ token, over, log }: BeatDeps): void {
   if (over.aborted && token.reload()) log(`Took the new token from ${token.file}`);
 }
 
 /**
- * Carries out the orders in a reply. `sentFor`: what the worker held when it sent the request. By now the same job may
- * have returned as a newer attempt, which must not be abandoned.
+ * Carries out the orders in a reply. `sentFor`: the attempt that the worker held when it sent the request. The slot may
+ * now hold a newer attempt of the same job, which must not be abandoned.
  */
 export function obey(
   slot: JobSlot,

@@ -21,7 +21,7 @@ export interface SlotDeps extends LifeDeps {
    * Returns whether the slot may take another offer.
    */
   readonly onFree: (worked: boolean) => boolean;
-  /** Whether the rig is closed: it ignores offers, which the orchestrator then gives to other workers. */
+  /** Whether the rig is closed. The slot then ignores offers, and the orchestrator gives the jobs to other workers. */
   readonly isClosed?: () => boolean;
 }
 
@@ -32,7 +32,10 @@ export interface JobSlot {
   resume(found: Found): void;
   /** Starts the trainer of an attempt whose workers are all ready. Ignores attempts that are not held here. */
   rendezvous(attemptId: AttemptId, rendezvous: Rendezvous): void;
-  /** Cancels an attempt. If it is not held here and its end was not reported, reports it as cancelled immediately. */
+  /**
+   * Cancels an attempt. Reports the attempt as cancelled immediately if it is not held here and its end was not
+   * reported.
+   */
   cancel(attempt: Held): void;
   /** Stops the job without a report, because it belongs to another worker now. */
   abandon(jobId: JobId): void;
@@ -42,10 +45,10 @@ export interface JobSlot {
   preempt(announcement: Announcement): void;
   /** Stops following the current run, which continues under its guard. */
   release(): void;
-  /** Records contact: a call was answered that was sent at this time, in ms of machine uptime. */
+  /** Call when the orchestrator has answered a call. `sentAt`: when the call was sent, in ms of machine uptime. */
   contact(sentAt: number): void;
   held(): Held | null;
-  /** Whether a next process can continue with what is held: a trainer under its guard, or a final report on disk. */
+  /** Whether the next process can continue: the slot is free, a guard runs the trainer, or the final report is on disk. */
   canHandOver(): boolean;
   /**
    * Whether this attempt is held and its final report is not sent yet. After that, nothing more may be reported about
@@ -147,7 +150,7 @@ interface Cancels {
    * reported.
    */
   confirm(attempt: Held): void;
-  /** Whether the attempt was cancelled. It must not start if its offer arrives late. */
+  /** Whether the attempt was cancelled. A cancelled attempt must not start if its offer arrives late. */
   has(attemptId: AttemptId): boolean;
 }
 

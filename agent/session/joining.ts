@@ -64,24 +64,24 @@ export interface JoiningDeps {
 }
 
 /**
- * Uses a worker token as it was given. Exchanges a join token for a token that this machine creates; the call sends
- * only its hash. A join token works once, but may stay in the environment. After a restart, the token that it was
- * exchanged for counts.
+ * Uses a worker token as it was given. Exchanges a join token for a worker token that this machine creates; the call
+ * sends only the hash of the new token. A join token works once, but may stay in the environment. After a restart, the
+ * worker uses the token from the exchange.
  */
 export function createJoining({ givenToken, ownTokens, join, log, over }: JoiningDeps): TokenHolder {
   let token = '';
   /** The join token that is to be exchanged; null when there is none. */
   let toJoin: string | null = null;
-  let underWay: { readonly joinToken: string; readonly answer: Promise<Ready> } | null = null;
-  const take = (value: string): void => {
+  let joinInProgress: { readonly joinToken: string; readonly answer: Promise<Ready> } | null = null;
+  const applyToken = (value: string): void => {
     const isToJoin = value.startsWith(joinTokenPrefix);
     const joined = isToJoin ? joinedWith(ownTokens.read(), sha256(value)) : null;
     toJoin = isToJoin && joined === null ? value : null;
     if (toJoin === null) token = joined?.token ?? value;
   };
-  /** Uses the new token, unless another one was given meanwhile: the token given last counts. */
+  /** Uses the new token, unless another token was given during the exchange. The token given last counts. */
   const use = (ownToken: OwnToken, joinToken: string): Ready => {
-    if (toJoin === joinToken) take(ownToken.token);
+    if (toJoin === joinToken) applyToken(ownToken.token);
     return { kind: 'ready' };
   };
 
@@ -115,11 +115,11 @@ export function createJoining({ givenToken, ownTokens, join, log, over }: Joinin
   const begin = (joinToken: string) => ({
     joinToken,
     answer: obtain(joinToken).finally(() => {
-      underWay = null;
+      joinInProgress = null;
     }),
   });
 
-  take(givenToken.current());
+  applyToken(givenToken.current());
   return {
     current: () => token,
     isOwn() {
@@ -131,16 +131,16 @@ export function createJoining({ givenToken, ownTokens, join, log, over }: Joinin
     file: givenToken.file,
     reload() {
       if (!givenToken.reload()) return false;
-      take(givenToken.current());
+      applyToken(givenToken.current());
       return true;
     },
     async ready(signal) {
       while (toJoin !== null) {
-        underWay ??= begin(toJoin);
-        const { joinToken } = underWay;
-        const answer = await Promise.race([underWay.answer, aborted(signal)]);
+        joinInProgress ??= begin(toJoin);
+        const { joinToken } = joinInProgress;
+        const answer = await Promise.race([joinInProgress.answer, aborted(signal)]);
         if (answer.kind === 'aborted') return answer;
-        // The worker has joined, or another token was given meanwhile.
+        // The worker has joined, or another token was given during the exchange.
         if (answer.kind === 'ready' || toJoin !== joinToken) continue;
         // Keep the previous token, which may still be valid.
         if (token !== '') toJoin = null;

@@ -20,7 +20,7 @@ export interface RegisterDeps {
   readonly random: () => number;
   readonly log: (message: string) => void;
   readonly onTrouble: (failure: CallFailure) => void;
-  /** Another machine is registered as this worker: send nothing more in the worker's name. */
+  /** Called when another machine is registered as this worker. Send no more calls in the worker's name. */
   readonly onDuplicate: () => void;
 }
 
@@ -37,9 +37,9 @@ const ownTokenDead =
   'worker, or the worker was deleted. On the orchestrator, make a new join command, and start this worker with it';
 
 /**
- * Registers the worker, and retries until the orchestrator accepts it or refuses it permanently. When a token is rejected, the
- * worker reads its token file again. If any process of this worker has ever been accepted, it waits for a new token in that file,
- * because an admin rotates the token before the file has the new one.
+ * Registers the worker, and retries until the orchestrator accepts or permanently refuses the registration. When a token is
+ * rejected, the worker reads its token file again. If an orchestrator has accepted this worker before, the worker waits
+ * for a new token in the file. The new token can be late, because an admin must rotate the token first.
  */
 export function createRegister(deps: RegisterDeps) {
   const { clock, api, url, token, registrations, random, log, onTrouble } = deps;

@@ -46,10 +46,11 @@ export interface SessionDeps {
   readonly ask?: Ask;
   /** Without it, the worker ignores orders to update its program. */
   readonly update?: (order: UpdateOrder) => void;
-  /** The agent is registered, and its stream is open. */
+  /** Called when the agent is registered and its stream is open. */
   readonly onConnected?: () => void;
   /** Finishes the job, then leaves. */
   readonly leave: () => void;
+  /** Fires when the agent stops registering and following the stream. */
   readonly over: AbortSignal;
 }
 

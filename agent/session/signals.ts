@@ -2,17 +2,17 @@ import type { NoticeSignal } from '../config/notice-signal.ts';
 import type { Agent } from './agent.ts';
 import type { TokenHolder } from './worker-token.ts';
 
-const usualSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const;
-type UsualSignal = (typeof usualSignals)[number];
-export type WorkerSignal = UsualSignal | NoticeSignal;
+const standardSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'] as const;
+type StandardSignal = (typeof standardSignals)[number];
+export type WorkerSignal = StandardSignal | NoticeSignal;
 
-type Handlers = Readonly<Record<UsualSignal, () => void>> &
+type Handlers = Readonly<Record<StandardSignal, () => void>> &
   Partial<Readonly<Record<NoticeSignal, () => void>>>;
 
 export interface EarlySignals {
-  /** Replays earlier signals in order, then passes each further one to its handler. */
+  /** Replays earlier signals in order, then passes each further signal to its handler. */
   attach(handlers: Handlers): void;
-  /** Passes each further signal on, for a process that works in place of this one. */
+  /** Passes each further signal to `pass`, for example to a trial of a new program. */
   forward(pass: (signal: WorkerSignal) => void): void;
 }
 
@@ -26,7 +26,7 @@ export function catchEarlySignals(
 ): EarlySignals {
   const early: WorkerSignal[] = [];
   let receive = (signal: WorkerSignal): void => void early.push(signal);
-  const signals: readonly WorkerSignal[] = notice === null ? usualSignals : [...usualSignals, notice];
+  const signals: readonly WorkerSignal[] = notice === null ? standardSignals : [...standardSignals, notice];
   for (const signal of signals) onSignal(signal, () => receive(signal));
   return {
     attach(handlers) {
@@ -51,8 +51,9 @@ export interface SignalDeps {
 
 /**
  * The first SIGTERM or SIGINT makes the agent finish its job and leave; the second one stops the job. At SIGUSR2 the
- * agent leaves immediately, and the guard keeps the training alive. At SIGHUP it reads the token file again. The notice
- * signal makes it save and stop its job, and leave. Returns what SIGUSR2 does, for a worker that leaves with its parent.
+ * agent leaves immediately, and the guard keeps the training alive. At SIGHUP, the agent reads the token file again. At
+ * the notice signal, the agent saves and stops its job, and leaves. Returns the handler of SIGUSR2, for a worker that
+ * leaves with its parent.
  */
 export function handleSignals(signals: EarlySignals, deps: SignalDeps): () => void {
   const { agent, token, network, noticeSignal = null, log } = deps;

@@ -50,7 +50,7 @@ export function openToken(source: TokenSource): Loaded<GivenToken> {
   };
 }
 
-/** For a token that is already a worker token. */
+/** Returns a holder for a token that is already a worker token. */
 export const holdWorkerToken = (given: GivenToken): TokenHolder => ({
   ...given,
   ready: async () => ({ kind: 'ready' }),

@@ -3,7 +3,10 @@ import { createRequire } from 'node:module';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
-/** Paths of the sample, relative to this file: from the sources, from a build beside the sources, and from a build without sources. */
+/**
+ * Paths of the sample, relative to this program. The first is for a checkout of the sources, the second for a build
+ * without sources.
+ */
 const paths = ['../../examples/digits/train.ts', '../examples/digits/train.mjs'];
 
 /**

@@ -39,8 +39,9 @@ interface SimulatedRunDeps {
 }
 
 /**
- * Runs a simulated training as `startRun` runs a real one. Only the first order counts. A training that must not run without
- * contact is stopped T after the last contact. There is no guard, so a training ends when its agent leaves it.
+ * Runs a simulated training like `startRun` runs a real one. Only the first order counts. A training with
+ * `on_lost_contact: stop` is stopped T after the last contact. There is no guard, so a training ends when its agent
+ * leaves it.
  */
 export function simulateRun(origin: RunOrigin, listeners: RunListeners, deps: SimulatedRunDeps): Run {
   const { trainer, job, clock } = deps;

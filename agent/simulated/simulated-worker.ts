@@ -40,7 +40,7 @@ export interface SimulatedWorkerDeps {
   readonly trainer: SimulatedTrainer;
   readonly telemetry: () => Telemetry;
   readonly random: () => number;
-  /** The command stream has opened, or has ended. */
+  /** Called when the command stream has opened or ended. */
   readonly onConnection: (isOpen: boolean) => void;
   /** One line for people. */
   readonly log: (message: string) => void;
@@ -54,12 +54,13 @@ export interface SimulatedWorker {
   leaveNow(): void;
   /** Cuts the network without a `disconnect` call; a training continues. */
   vanish(): void;
+  /** Restores the network. */
   comeBack(): void;
 }
 
 /**
- * Creates the real agent with simulated GPUs, trainer and network. Several of them can share a process. They write nothing to disk,
- * so a training ends when its worker ends.
+ * Creates the real agent with simulated GPUs, trainer and network. Several such workers can share a process. They write
+ * nothing to disk, so a training ends when its worker ends.
  */
 export function createSimulatedWorker(deps: SimulatedWorkerDeps): SimulatedWorker {
   const { url, token, name, persistent, clock = systemClock, fetch = openNetwork(usualTrust) } = deps;
@@ -115,7 +116,7 @@ export function createSimulatedWorker(deps: SimulatedWorkerDeps): SimulatedWorke
   };
 }
 
-/** Returns the values of each GPU for curves. Without values for each, all GPUs get the same. */
+/** Returns the values of each GPU for curves. If the telemetry has no values per GPU, all GPUs get the same values. */
 function figuresOf(
   { gpu_utilization: utilization, vram_used_gb: usedGb, gpu_figures: gpuFigures = [] }: Telemetry,
   gpus: readonly Gpu[],
@@ -136,7 +137,7 @@ function figuresOf(
   );
 }
 
-/** The worker has one slot, so it starts the job that was prepared last. */
+/** Prepares and starts simulated trainings. The worker has one slot, so it starts the job that was prepared last. */
 function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs) {
   let prepared: JobOffer | null = null;
   return {

@@ -24,7 +24,7 @@ export interface FinalReport {
  *     instance       a random id of this worker on this machine
  *     registered     empty; exists once an orchestrator has accepted this worker
  *     token          the tokens from joining (worker-token.ts)
- *     update         how often the last update was begun (try-book.ts)
+ *     update         how often the last update was started (try-book.ts)
  *     runs/ATTEMPT/  the files of a run (guard-files.ts)
  *     outputs/       the attempts with pending uploads (attempt-outputs.ts)
  *     images/        images from the event files of those attempts (event-images/)
@@ -38,6 +38,7 @@ export interface StateFolder {
   readonly imagesDir: string;
   readonly registrations: Registrations;
   runOf(attemptId: AttemptId): RunFolder;
+  /** Throws when the report cannot be written to disk. */
   keepReport(report: FinalReport): void;
   /** Removes the folder of the run, after the orchestrator has acknowledged the report. */
   dropReport(attemptId: AttemptId): void;
@@ -129,12 +130,15 @@ interface LockDeps {
   readonly isTrial?: boolean;
 }
 
-/** Two agents that start at the same time overwrite each other's lock. After this time in ms, only one of them still finds its own. */
+/**
+ * Two agents that start at the same time overwrite each other's lock. After this time in ms, only one agent finds its
+ * own lock.
+ */
 const confirmAfterMs = 150;
 
 /**
- * Locks a state folder for one agent, because two would adopt the same trainer. Takes over a lock whose owner has ended. Throws
- * when the folder cannot be written.
+ * Locks a state folder for one agent, because two agents would adopt the same trainer. Takes over a lock whose owner has
+ * ended. Throws when the folder cannot be written.
  *
  * @internal
  */
@@ -164,11 +168,11 @@ export async function lockState({ dir, pid, processes, clock, isTrial }: LockDep
   };
 }
 
-/** Time in ms for a trial to leave, whose parent was killed. */
+/** Time in ms for a trial to leave after its parent was killed. */
 const trialLeavesMs = 20_000;
 const trialPollMs = 250;
 
-/** Like `lockState`, but waits for a trial to leave. Its parent was killed, and this is the next process of the worker. */
+/** Like `lockState`, but first waits for a trial to leave. A trial can outlive its parent, if the parent was killed. */
 export async function lockAfterTrial(deps: LockDeps): Promise<Locked> {
   const until = deps.clock.mono() + trialLeavesMs;
   for (;;) {

@@ -1,7 +1,7 @@
 /**
  * Splits the trainer's command line into words as a POSIX shell does (XCU 2.2, Quoting). No other shell feature is
- * supported. The command runs without a shell, so syntax that only a shell understands is rejected. Passed on as a
- * literal argument, it would fail later for no visible reason.
+ * supported. The command runs without a shell, so syntax that only a shell understands is rejected. As a literal
+ * argument, such syntax would fail later for no visible reason.
  */
 
 export type SplitCommand =
@@ -12,7 +12,7 @@ export type SplitCommand =
 const OPERATORS = '|&;<>()$`';
 /** Characters that are special only at the start of a word: a comment, a home folder. */
 const WORD_START_OPERATORS = '#~';
-/** Inside double quotes a backslash escapes only these characters (XCU 2.2.3). Before others it is literal. */
+/** Inside double quotes a backslash escapes only these characters (XCU 2.2.3). Before other characters, it is literal. */
 const ESCAPED_IN_DOUBLE_QUOTES = '$`"\\';
 /** Inside double quotes, `$` starts an expansion if one of these characters follows. Before any other, `$` is literal. */
 const EXPANDS = /^[A-Za-z0-9_{(@*#?$!-]/;
@@ -21,7 +21,7 @@ const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
 
 /**
  * The result of one step of the splitter: the text to append to the word and the next index, or why the command is
- * rejected. The text `''` starts an empty word; undefined starts none.
+ * rejected. The text `''` starts an empty word; undefined starts no word.
  */
 type Step = { readonly text: string | undefined; readonly next: number } | { readonly refused: string };
 
@@ -117,10 +117,10 @@ export function splitCommand(text: string): SplitCommand {
       at += 1;
       continue;
     }
-    const taken = readNext(text, at, word === undefined);
-    if ('refused' in taken) return { ok: false, message: taken.refused };
-    if (taken.text !== undefined) word = (word ?? '') + taken.text;
-    at = taken.next;
+    const step = readNext(text, at, word === undefined);
+    if ('refused' in step) return { ok: false, message: step.refused };
+    if (step.text !== undefined) word = (word ?? '') + step.text;
+    at = step.next;
   }
   if (word !== undefined) argv.push(word);
   return checkWords(argv);
@@ -128,7 +128,7 @@ export function splitCommand(text: string): SplitCommand {
 
 /**
  * Replaces `{name}` inside each argument by `values[name]`, e.g. `{config_path}`, `{output_dir}`, `{resume_from}`.
- * Leaves unknown names as they are. It does not expand inserted values again, so a path that contains braces is safe.
+ * Leaves unknown names as they are. Does not expand inserted values again, so a path that contains braces is safe.
  */
 export function fillPlaceholders(
   argv: readonly string[],

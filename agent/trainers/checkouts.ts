@@ -15,7 +15,7 @@ import {
 export const onetrainerPipe = 'onetrainer-commands';
 
 /**
- * OneTrainer writes backups into its workspace, and can continue from the newest one. This starts its script for remote
+ * OneTrainer writes backups into its workspace, and can continue from the newest backup. Prefers the script for remote
  * training, because only that script reads commands from another process.
  */
 export function onetrainerLaunch(input: LaunchInput): Launch {
@@ -69,13 +69,16 @@ function withOutput(config: TrainerConfig, outputDir: string): TrainerConfig {
   return { ...config, config: { ...inner, process } };
 }
 
-/** Scripts of Diffusers read arguments; a copy of the config is written for people. Most scripts can continue from the newest `checkpoint-N`. */
+/**
+ * Scripts of Diffusers read arguments; a copy of the config is written for people. Most scripts can continue from the
+ * newest `checkpoint-N`.
+ */
 export function diffusersLaunch(input: LaunchInput): Launch {
   const { config, folder, outputDir, resumeFrom, checkout, python } = input;
   const { script } = config;
   const processes = input.gpuCount ?? Number(config['num_processes']);
   const path = join(folder, 'config.json');
-  // Remove the key in both spellings (with - and _), because a script uses the last of two.
+  // Remove the key in both spellings (with - and _), because the last one in the arguments counts.
   const withLogs = withoutKey(config, 'output_dir');
   const withoutLogs = withoutKey(withLogs, 'logging_dir');
   const namesLogs = Object.keys(withoutLogs).length < Object.keys(withLogs).length;
@@ -98,7 +101,10 @@ export function diffusersLaunch(input: LaunchInput): Launch {
   };
 }
 
-/** Keys that the worker sets itself or removes: those for folders, those that start other programs, and those that are not options of the script. */
+/**
+ * Keys that the worker sets or removes: keys for folders, keys that start other programs, and keys that are not options
+ * of the script.
+ */
 const replaced: ReadonlySet<string> = new Set([
   'output_dir',
   'logging_dir',
@@ -107,7 +113,10 @@ const replaced: ReadonlySet<string> = new Set([
   'script',
 ]);
 
-/** sd-scripts read TOML, and can continue only from a folder with the whole state, which `save_state` writes with each checkpoint. */
+/**
+ * sd-scripts read TOML, and can continue only from a folder with the whole state, which `save_state` writes with each
+ * checkpoint.
+ */
 export function kohyaLaunch({
   config,
   folder,

@@ -15,13 +15,19 @@ export type TrainerChoice =
       readonly folder: string;
       readonly python: string | null;
     }
-  /** A program of the owner, run without a shell. `takesAll`: it also runs configs of known trainers that the rig does not have. */
+  /**
+   * A program of the owner, run without a shell. `takesAll`: it also runs configs of known trainers that the rig does
+   * not have.
+   */
   | { readonly kind: 'command'; readonly argv: readonly string[]; readonly takesAll: boolean };
 
 export const nameOfChoice = (choice: TrainerChoice): TrainerName =>
   choice.kind === 'command' ? 'command' : choice.name;
 
-/** Parses trainers from repeated `--trainer`, or from a text or list in the config file. `python`: the value of `--python`. */
+/**
+ * Parses trainers from repeated `--trainer`, or from a text or list in the config file. `python`: the value of
+ * `--python`.
+ */
 export function parseTrainers(input: unknown, python: string | null): Loaded<readonly TrainerChoice[]> {
   const texts = (Array.isArray(input) ? input : [input ?? 'simpletuner']).map(String);
   const choices: TrainerChoice[] = [];
@@ -64,7 +70,10 @@ function pythonAt(path: string): string {
   return pythonPaths.map(inner => join(path, inner)).find(isFile) ?? path;
 }
 
-/** Returns the Python of a trainer: the one in its settings, else that of the checkout's environment; null for the Python on PATH. */
+/**
+ * Returns the Python in a trainer's settings, else the Python of the checkout's environment; null for the
+ * Python on PATH.
+ */
 export function pythonOf(choice: Exclude<TrainerChoice, { kind: 'command' }>): string | null {
   if (choice.python !== null) return pythonAt(choice.python);
   if (choice.kind === 'package') return null;

@@ -35,8 +35,8 @@ def called(node):
 
 /**
  * Python programs that add a trainer's own keys to `keys`. The trainer's Python runs them, with the checkout as the first
- * argument. SimpleTuner's models register their options in code, so it must be imported. The keys of the other trainers
- * are read from their source text, because importing every script of sd-scripts would take minutes.
+ * argument. SimpleTuner's models register their options in code, so SimpleTuner must be imported. The keys of the other
+ * trainers are read from their source text, because importing every script of sd-scripts would take minutes.
  */
 const programs: Readonly<Partial<Record<TrainerName, string>>> = {
   simpletuner: `
@@ -122,7 +122,7 @@ interface TrainerKeysDeps {
 /** Reports the keys of these trainers. If a report fails, the orchestrator requests it again at the next registration. */
 export type ReportTrainerKeys = (wanted: readonly string[]) => Promise<void>;
 
-/** Reads each list once, because that takes as long as importing the trainer. */
+/** Reads each list once, because reading takes as long as importing the trainer. */
 export function createTrainerKeys({ trainers, read, send }: TrainerKeysDeps): ReportTrainerKeys {
   const lists = new Map<string, ReturnType<TrainerKeysDeps['read']>>();
   const listOf = (name: string): ReturnType<TrainerKeysDeps['read']> => {

@@ -13,16 +13,16 @@ export interface JobPlaces {
 
 export interface LaunchInput extends JobPlaces {
   readonly config: TrainerConfig;
-  /** Restricted keys that the owner allows: these say where outputs go. */
+  /** Restricted keys that the rig's owner allows, such as `output_dir`. */
   readonly allowedKeys: readonly string[];
   /** The checkout of the trainer; empty for an installed package. */
   readonly checkout: string;
   readonly python: string;
-  /** Number of GPUs for the job; null if it requested none, if its config names them, or if an older server does not report it. */
+  /** Number of GPUs for the job; null if the job requested none or its config selects GPUs, or with an older server. */
   readonly gpuCount: number | null;
   /** The number of machines on which the trainer is started. */
   readonly nodes: number;
-  /** Makes a named pipe below the job's folder; null on systems that have none. */
+  /** Creates a named pipe in the job's folder. Returns its path; null on systems without named pipes. */
   readonly makePipe: (name: string) => string | null;
 }
 
@@ -57,13 +57,19 @@ export const spellingOf = (config: TrainerConfig, key: string): string =>
 /** The command `accelerate launch`, run by the Python in which it is installed. */
 export const accelerate = (python: string): readonly string[] => [python, '-m', 'accelerate.commands.launch'];
 
-/** The options for one process per GPU. If `count` is null, accelerate starts a process for every GPU that it sees. */
+/**
+ * Returns the options for one process per GPU. If `count` is null, accelerate starts a process for every GPU that it
+ * sees.
+ */
 export function processOptions(count: number | null, nodes: number): readonly string[] {
   if (nodes > 1) return ['--multi_gpu', `--num_processes=${(count ?? 1) * nodes}`, ...machineOptions(nodes)];
   return count === null ? [] : [...(count > 1 ? ['--multi_gpu'] : []), `--num_processes=${count}`];
 }
 
-/** The options of accelerate for several machines. Their values are added once they are known (agent/attempt/several-nodes.ts). */
+/**
+ * The options of accelerate for several machines. Their values are added once they are known
+ * (agent/attempt/several-nodes.ts).
+ */
 export const machineOptions = (nodes: number): readonly string[] => [
   `--num_machines=${nodes}`,
   '--machine_rank=',

@@ -9,7 +9,7 @@ export interface ProbedTrainer {
   readonly choice: TrainerChoice;
   /** The version that the trainer reports; null if it reports none. */
   readonly version: string | null;
-  /** The missing part and what to do about it; null when it can be started. */
+  /** The missing part and what to do about it; null when the trainer can be started. */
   readonly problem: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface TrainerProbeDeps {
   readonly find: (program: string) => string | null;
 }
 
-/** The modules whose import shows whether the trainer works. The version is that of the first one. */
+/** The modules whose import shows whether the trainer works. The version of the first module is the trainer's version. */
 const modules: Readonly<Record<Exclude<TrainerName, 'command'>, readonly string[]>> = {
   simpletuner: ['simpletuner', 'torch'],
   'ai-toolkit': ['torch'],

@@ -12,7 +12,10 @@ import {
   withoutKey,
 } from './launch.ts';
 
-/** This variable contains the path of a file with counters. Each request increments one of them (`simpletuner/train.py`). */
+/**
+ * This variable contains the path of a file with counters. Each request increments one of them
+ * (`simpletuner/train.py`).
+ */
 const requestsVariable = 'SIMPLETUNER_ACCELERATE_SIGNAL_FILE';
 export const simpletunerRequests = 'simpletuner-requests.json';
 
@@ -95,6 +98,6 @@ function configFor({ config, outputDir, resumeFrom, allowedKeys }: LaunchInput):
   };
 }
 
-/** Removes keys that start with a dollar sign. They are not for SimpleTuner, which would treat them as options. */
+/** Removes keys that start with a dollar sign, because SimpleTuner would treat them as its options. */
 const ownKeys = (config: TrainerConfig): TrainerConfig =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !key.startsWith('$')));

@@ -5,12 +5,12 @@ import { explainFailure } from '../connection/connection-warnings.ts';
 import { reasonOf } from '../files/failure-text.ts';
 import type { OwnProgram } from './program.ts';
 
-/** A failure that is explained to people, and that a repetition may not cure. */
+/** A failure with a message for people. A retry may not help. */
 export class UpdateError extends Error {
   override readonly name: string = 'UpdateError';
 }
 
-/** The connection broke, or the server is busy: a repetition may succeed. */
+/** A temporary failure: the connection broke, or the server is busy. A retry may succeed. */
 export class PassingError extends UpdateError {
   override readonly name = 'PassingError';
 }
@@ -25,7 +25,7 @@ export interface FetchDeps {
 
 /** Maximum size of a download. The worker's programs are smaller. */
 const maxBytes = 512 * 1024 ** 2;
-/** The timeout of a download: enough for 120 MB at 100 KB/s. */
+/** Timeout for a download: enough for 120 MB at 100 KB/s. */
 const downloadTimeoutMs = 20 * 60_000;
 
 /** Requests a file of the orchestrator's downloads. */
@@ -36,8 +36,8 @@ export async function getFile(
 ): Promise<Answer> {
   const address = new URL(`${url}/agent/${name}`);
   const timeout = AbortSignal.timeout(timeoutMs);
-  const either = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
-  const answer = await fetch(address, { signal: either }).catch((cause: unknown) => {
+  const anySignal = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+  const answer = await fetch(address, { signal: anySignal }).catch((cause: unknown) => {
     throw new PassingError(explainFailure({ kind: 'unreachable', cause }, url), { cause });
   });
   if (answer.status === 200) return answer;
@@ -93,8 +93,8 @@ export async function readPieces(
 }
 
 /** Returns the version that a new program prints. Throws when it does not run on this machine. */
-export async function versionOrFail(ask: () => Promise<string>): Promise<string> {
-  const version = await ask().catch((cause: unknown) => {
+export async function versionOrFail(readVersion: () => Promise<string>): Promise<string> {
+  const version = await readVersion().catch((cause: unknown) => {
     throw new UpdateError(`The new program does not run on this machine: ${reasonOf(cause)}`, { cause });
   });
   if (!/^\d+\.\d+\.\d+\S*$/.test(version))

@@ -2,10 +2,10 @@ import { copyFileSync, linkSync, renameSync, rmSync } from 'node:fs';
 import type { OwnProgram } from './program.ts';
 import type { StagedProgram } from './updater.ts';
 
-/** Where the program before the last update stays, so that people can go back to it. */
+/** Returns the path that keeps the program before the last update, so that people can go back to it. */
 const previousOf = (path: string): string => `${path}.previous`;
 
-/** Replaces the program by one rename, and keeps the old one beside it. Throws when that is impossible. */
+/** Replaces the program by one rename, and keeps the old file beside it. Throws when that is impossible. */
 export function installProgram(program: OwnProgram, { path, isInstalled }: StagedProgram): void {
   if (isInstalled) return;
   // Windows does not replace the file of a running program, but renames it.

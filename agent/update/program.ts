@@ -24,8 +24,8 @@ const executableNames: Readonly<Record<string, ProgramName>> = {
 };
 
 /**
- * Returns null in a source checkout, because its program is more than one file. `realpath` resolves links, and throws if the
- * file is missing.
+ * Returns the program file of this process; null in a source checkout, because its program is more than one file.
+ * `realpath` resolves links, and throws if the file is missing.
  */
 export function ownProgram(
   ownCommand: readonly string[],
@@ -43,7 +43,10 @@ export function ownProgram(
     : null;
 }
 
-/** Reads into one buffer, because an idle worker would keep the memory of the pieces of a stream. */
+/**
+ * Returns the SHA-256 of a file in hex. Reads into one buffer, because an idle worker would keep the memory of a
+ * stream.
+ */
 export async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256');
   const file = await open(path);
@@ -71,7 +74,10 @@ export function isInsecure({
 
 type Reported = NonNullable<Registration['program']>;
 
-/** The program of this process, as it reports it, and the file to replace; null when it replaces none. */
+/**
+ * The program as this process reports it, and the file that an update replaces; null when this process cannot replace
+ * it.
+ */
 export interface UpdatableProgram {
   readonly reported: Reported;
   readonly own: OwnProgram | null;
@@ -83,13 +89,16 @@ interface ProgramDeps {
     'orchestratorUrl' | 'trust' | 'persistent' | 'leavesWithParent' | 'remoteUpdate' | 'isTrial'
   >;
   readonly ownCommand: readonly string[];
-  /** Whether this program was started with arguments that its successor can have. */
+  /** Whether the next program can be started with the arguments of this process. */
   readonly canRestart: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
 }
 
-/** Reads the hash of the program at its start, because another worker of this machine may replace the file later. */
+/**
+ * Call when this process starts. Reads the program's hash, because another worker of this machine may replace the
+ * file later.
+ */
 export async function describeProgram(deps: ProgramDeps): Promise<UpdatableProgram> {
   const { config } = deps;
   const program = findOwn(deps);
@@ -116,8 +125,9 @@ function findBlock(program: OwnProgram, { config, env, pid }: ProgramDeps): Repo
 }
 
 /**
- * The first process of a container comes from its image, so the next start would bring the old program back. A worker that
- * joined inside a rented machine is a later process, and stays updated. An image can also say what it is.
+ * Whether the program comes from a container image, so that the next start would restore the old program. This is true for
+ * the first process of a container. A worker that joined inside a rented machine is a later process, and stays updated.
+ * An image can also set `TRAINYARD_CONTAINER`.
  */
 const isContainerImage = (env: ProgramDeps['env'], pid: number): boolean =>
   (env['TRAINYARD_CONTAINER'] ?? '') !== '' ||

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Continues as another program: same process, terminal and service. Windows cannot do that, so there this process stays as
- * the parent of the other, and ends with it. Resolves with its exit code; never where the process is replaced.
+ * Replaces this process by another program, which keeps the pid, the terminal and the service. Never resolves after that.
+ * Windows cannot replace a process. There, this process starts the other program as its child, and resolves with the
+ * child's exit code.
  */
 export async function replaceProcess(
   [file = '', ...args]: readonly string[],

@@ -5,11 +5,11 @@ import { cleanLine } from '../../protocol/text.ts';
 import type { Clock } from '../clock.ts';
 import type { WorkerSignal } from '../session/signals.ts';
 
-/** A new program that works as this worker, until its parent takes its place. */
+/** The result of a trial: a new program runs as this worker, before it replaces the parent's program. */
 export type Trial =
   | { readonly kind: 'registered'; readonly end: () => Promise<void> }
   | { readonly kind: 'failed'; readonly reason: string }
-  /** A signal to the parent ended it. */
+  /** A signal to the parent ended the trial. */
   | { readonly kind: 'stopped'; readonly code: number };
 
 export interface TrialDeps {
@@ -23,23 +23,23 @@ export interface TrialDeps {
 
 /** The options that make a worker a trial. A trial leaves when its parent ends. Its training continues. */
 const trialArguments = ['--trial', '--leave-with-parent'];
-/** File descriptor of the pipe in which a trial writes that it works. */
+/** File descriptor of the pipe through which a trial reports that it works. */
 const trialPipe = 3;
-/** Time in ms for a new program to register. The orchestrator may restart meanwhile. */
+/** Time in ms for a new program to register, even if the orchestrator restarts. */
 const registerMs = 180_000;
 /** Time in ms for a trial to leave. */
 const leaveMs = 30_000;
 
 /**
- * Starts the new program beside the old one, with the same arguments. It adopts the running job, like any next process
- * of this worker. When it has registered, it has proved that it works.
+ * Starts the new program beside the old one, with the same arguments. The new program adopts the running job, like any
+ * next process of this worker. Its registration proves that it works.
  */
 export async function startTrial({ clock, command, env, onSignals }: TrialDeps): Promise<Trial> {
   const [file = '', ...args] = command;
   const child = spawn(file, [...args, ...trialArguments], {
     env: { ...env },
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    // In a process group of its own, so that Ctrl-C in a terminal reaches it only once, through this process.
+    // A separate process group, so that Ctrl-C in a terminal reaches the trial only once, through this process.
     detached: true,
   });
   // The pipe breaks when the trial has ended.
@@ -75,7 +75,7 @@ export async function startTrial({ clock, command, env, onSignals }: TrialDeps):
   return { kind: 'failed', reason: lastOutput === '' ? reason : `${reason}: ${lastOutput}` };
 }
 
-/** Prints what the trial prints. Returns a function that returns the last line of that. */
+/** Prints the output of the trial. Returns a function that returns the last line of the output. */
 function passOutput(child: ChildProcess): () => string {
   let last = '';
   const pass = (from: Readable | null, to: NodeJS.WriteStream): void => {
@@ -97,7 +97,7 @@ async function endTrial(child: ChildProcess, exited: Promise<unknown>, clock: Cl
   cancel();
 }
 
-/** Returns a function that tells the parent of a trial that it works. Further calls do nothing. */
+/** Returns a function that reports to the parent that this trial works. Further calls do nothing. */
 export function reportTrial(log: (message: string) => void): () => void {
   let isDone = false;
   return () => {

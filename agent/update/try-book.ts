@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import type { UpdateId } from '../../protocol/worker-update.ts';
 import { readFields, writeWhole } from '../files/whole-file.ts';
 
-/** Counts how often an update was begun, also by earlier processes of this worker. */
+/** Counts how often an update was started, including starts by earlier processes of this worker. */
 export interface TryBook {
-  /** Counts another beginning, and returns the number of them. */
+  /** Counts another start of the update, and returns the number of its starts. */
   begin(id: UpdateId): number;
 }
 
@@ -14,9 +14,9 @@ export function openTryBook(stateDir: string): TryBook {
   return {
     begin(id) {
       const stored = readFields(file);
-      const before = stored?.['id'] === id && typeof stored['tries'] === 'number' ? stored['tries'] : 0;
-      writeWhole(file, JSON.stringify({ id, tries: before + 1 }));
-      return before + 1;
+      const earlierTries = stored?.['id'] === id && typeof stored['tries'] === 'number' ? stored['tries'] : 0;
+      writeWhole(file, JSON.stringify({ id, tries: earlierTries + 1 }));
+      return earlierTries + 1;
     },
   };
 }

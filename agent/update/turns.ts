@@ -19,13 +19,13 @@ export interface TurnsDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onSignals: (pass: (signal: WorkerSignal) => void) => void;
   readonly log: (message: string) => void;
-  /** Runs the worker until it leaves. It has released its state folder when this resolves. */
+  /** Runs the worker until it leaves. Resolves after the worker has released its state folder. */
   readonly turn: (failed: FailedUpdate | null) => Promise<TurnEnd>;
 }
 
 /**
- * Runs the worker. For an update, the new program first works beside the old one. Only when it has registered, it replaces
- * the old file, and then this process. If it fails, nothing was replaced, and the old program continues.
+ * Runs the worker. For an update, the new program first runs beside the old one. When the new program has registered, it
+ * replaces the old file, and then this process. If it fails, nothing is replaced, and the old program continues.
  */
 export async function runTurns(deps: TurnsDeps): Promise<number> {
   let failed: FailedUpdate | null = null;
@@ -47,6 +47,7 @@ export async function runTurns(deps: TurnsDeps): Promise<number> {
   }
 }
 
+/** Returns why the program cannot be replaced; null on success. */
 function tryInstall({ program: { own }, log }: TurnsDeps, staged: StagedProgram): string | null {
   if (own === null) return null;
   try {

@@ -17,7 +17,7 @@ import {
 import { sha256Of, type UpdatableProgram } from './program.ts';
 import type { TryBook } from './try-book.ts';
 
-/** A new program that is checked and lies beside the old one. */
+/** A new program that was checked, and is stored beside the old one. */
 export interface StagedProgram {
   readonly id: UpdateId;
   readonly version: string;
@@ -26,7 +26,7 @@ export interface StagedProgram {
   readonly isInstalled: boolean;
 }
 
-/** Why the update of an earlier turn of this process failed. */
+/** An update that failed in an earlier turn of this process, and the reason. */
 export interface FailedUpdate {
   readonly id: UpdateId;
   readonly reason: string;
@@ -42,7 +42,7 @@ export interface UpdaterDeps extends Pick<FetchDeps, 'url' | 'fetch'> {
   /** Returns the output of a program for `--version`; rejects when it does not run. */
   readonly versionOf: (command: readonly string[]) => Promise<string>;
   readonly report: UpdateCall;
-  /** Whether the next process can continue all that this worker does: its trainer has a guard, or it has no job. */
+  /** Whether the next process can continue the work: the trainer has a guard, or there is no job. */
   readonly canHandOver: () => boolean;
   /** Leaves so that the next process continues the job. */
   readonly handOver: () => void;
@@ -52,13 +52,13 @@ export interface UpdaterDeps extends Pick<FetchDeps, 'url' | 'fetch'> {
 }
 
 export interface Updater {
-  /** Carries out an order. The orchestrator repeats it in every response. */
+  /** Carries out an order. Ignores repetitions, because the orchestrator repeats an order in every response. */
   take(order: UpdateOrder): void;
   /** The program that takes over when the agent has left; null for none. */
   staged(): StagedProgram | null;
 }
 
-/** Maximum number of times that an update is begun. After that, something seems to end the worker each time. */
+/** Maximum number of starts of an update. After that, the update probably ends the worker each time. */
 const maxTries = 3;
 const downloadTries = 4;
 const retryPauseMs = 10_000;
@@ -68,16 +68,16 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   const { program, log, failed } = deps;
   let current: UpdateId | null = null;
   let staged: StagedProgram | null = null;
-  const over = new Set<UpdateId>();
+  const finished = new Set<UpdateId>();
 
   const fail = async (id: UpdateId, reason: string): Promise<void> => {
     log(`The update failed: ${reason}. This worker keeps its program`);
     await send(deps, { id, state: 'failed', reason });
     finish(id);
   };
-  /** A response that was sent earlier can still repeat the order. */
+  /** Remembers the update, because a response that was sent earlier can still repeat its order. */
   const finish = (id: UpdateId): void => {
-    over.add(id);
+    finished.add(id);
     current = null;
   };
   const run = async (order: UpdateOrder): Promise<void> => {
@@ -98,7 +98,7 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   return {
     take(order) {
       // A process that tries out a new program leaves the rest of the update to its parent.
-      if (current !== null || staged !== null || over.has(order.id) || program.reported.trial) return;
+      if (current !== null || staged !== null || finished.has(order.id) || program.reported.trial) return;
       current = order.id;
       void run(order).catch((cause: unknown) => {
         log(`The update ended unexpectedly: ${reasonOf(cause)}`);
@@ -109,11 +109,14 @@ export function createUpdater(deps: UpdaterDeps): Updater {
   };
 }
 
-/** Each worker of a machine has a draft of its own. A draft that a killed process has left is replaced. */
+/**
+ * Returns the path of the draft. Each worker of a machine has its own draft, which replaces the draft of a killed
+ * process.
+ */
 const draftOf = (path: string, instanceId: string): string =>
   join(dirname(path), `.trainyard-update-${instanceId}`);
 
-/** Downloads and checks the program. Returns it, a reason for a failure, or null when the agent ends. */
+/** Downloads and checks the program. Returns the program, the reason for a failure, or null when the agent ends. */
 async function prepare(order: UpdateOrder, deps: UpdaterDeps): Promise<StagedProgram | string | null> {
   const { own, reported } = deps.program;
   if (own === null || reported.blocked !== null)
@@ -154,7 +157,10 @@ async function download(order: UpdateOrder, path: string, deps: UpdaterDeps & Fe
   }
 }
 
-/** Waits for a moment at which the next process can continue the job, and asks the orchestrator. False when the agent ends. */
+/**
+ * Waits until the next process can continue the job, and then until the orchestrator allows the restart. Returns false when
+ * the orchestrator refuses, or when the agent ends.
+ */
 async function mayRestart({ id }: UpdateOrder, deps: UpdaterDeps): Promise<boolean> {
   do {
     while (!deps.canHandOver()) if (!(await pause(deps.clock, pollMs, deps.signal))) return false;
@@ -172,7 +178,7 @@ async function send({ report, clock, signal }: UpdaterDeps, body: UpdateReport):
   while (!signal.aborted) {
     const answer = await report(body);
     if (answer.ok) return answer.value.proceed;
-    // An orchestrator that refuses the report knows no such update.
+    // An orchestrator that rejects the report does not know the update.
     if (isFinal(answer.failure)) return false;
     if (!(await pause(clock, backoff.nextMs(), signal))) break;
   }

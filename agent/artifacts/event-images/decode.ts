@@ -27,7 +27,7 @@ interface TaggedImages {
   readonly encoded: readonly Uint8Array[];
 }
 
-/** The maximum number of images in an event. It limits the work that a hostile event can cause. */
+/** The maximum number of images in an event, to limit the work that a hostile event can cause. */
 const maxImagesPerEvent = 64;
 
 /** Returns null if the data is not an event. An event without images has an empty list. */
@@ -95,7 +95,7 @@ const signatures: readonly Signature[] = [
   { ending: 'webp', matches: start => start.startsWith('RIFF') && start.startsWith('WEBP', 8) },
 ];
 
-/** Recognizes the image format by its first bytes. Returns null for formats that browsers do not show. */
+/** Recognizes the image format by the first bytes. Returns null for formats that browsers do not show. */
 function findEnding(bytes: Uint8Array): ImageEnding | null {
   const start = latin1(bytes.subarray(0, 12));
   return signatures.find(({ matches }) => matches(start))?.ending ?? null;

@@ -1,8 +1,8 @@
 /**
- * Extracts the images in TensorBoard's event files as files, so that they are uploaded like other samples. The files are
- * in a folder of the worker, because a trainer could replace a folder below its own output folder by a link.
+ * Saves the images in TensorBoard's event files as separate files, so that they are uploaded like other samples. The
+ * files are in a folder of the worker, because a trainer could replace a folder below its own output folder by a link.
  *
- *     began.json   sizes of the event files before the attempt: everything before these offsets is of earlier attempts
+ *     began.json   sizes of the event files before the attempt: earlier attempts wrote everything before these offsets
  *     files/       the images, under the keys that they have on the server
  */
 
@@ -25,7 +25,7 @@ import {
 export interface EventImages {
   /** The folder of the images. */
   readonly root: string;
-  /** Resolves when the sizes of earlier event files are recorded. The trainer must not start before. */
+  /** Resolves when the sizes of the existing event files are recorded. The trainer must not start earlier. */
   readonly ready: Promise<void>;
   /** Reads a bounded number of bytes, and writes the images in them. Returns whether there is more to read. */
   scan(onFlaw: (flaw: string) => void): Promise<boolean>;
@@ -34,7 +34,7 @@ export interface EventImages {
 export interface EventImagesOptions {
   /** The folder that the trainer writes to. */
   readonly outputDir: string;
-  /** The worker's own folder for this attempt; made if needed. */
+  /** The worker's own folder for this attempt; created if needed. */
   readonly folder: string;
   /** Whether the trainer has not started yet. False when this process adopted a running trainer. */
   readonly isNew: boolean;
@@ -54,7 +54,7 @@ export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions
   const beganFile = join(folder, 'began.json');
   const files = new Map<string, RecordFile>();
   let selection: Selection | null = null;
-  /** The offsets; null if they are unknown. Then no images are extracted, because they may be of earlier attempts. */
+  /** Null if the offsets are unknown. Then no image is extracted, because it may belong to an earlier attempt. */
   let offsets: Offsets | null = null;
 
   const findEventFiles = async (): Promise<readonly MetricsFile[]> =>

@@ -17,15 +17,15 @@ export interface ImagePlace {
   readonly index: number;
 }
 
-/** The parts of a path. `series` is the same for one tag of one folder at all steps. */
+/** The parts of a path. `series` identifies a tag in a folder, and is the same for all steps. */
 export interface ImageName {
-  /** The path without its ending. */
+  /** The path without its file extension. */
   readonly stem: string;
   readonly series: string;
   readonly step: number;
 }
 
-/** Returns the name of an image. The panel reads the step from `step_500_` in it. */
+/** Returns the name of an image. The panel reads the step from this name, for example 500 from `step_500_`. */
 export function nameImage({ folder, tag, step, index }: ImagePlace): ImageName {
   const series = `${folder === '' ? '' : `${toSafeName(folder)}/`}${toSafeName(tag)}`;
   const cut = series.lastIndexOf('/') + 1;

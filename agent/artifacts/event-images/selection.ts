@@ -14,7 +14,7 @@ export interface ChosenImage {
 
 export interface Choice {
   readonly images: readonly ChosenImage[];
-  /** Reasons why images were left out, if the user can change that. */
+  /** Reasons why images were skipped, as text for people. Contains only reasons that the user can change. */
   readonly flaws: readonly string[];
 }
 

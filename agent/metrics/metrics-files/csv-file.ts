@@ -44,7 +44,7 @@ export function createCsvFile(): CsvFile {
       await begin(file);
       if (columns === null || file.bytes <= at) return { points: [], isBehind: false };
       const part = await readPart(file.path, at, partBytes);
-      // A last line without a line break is still being written. A line that is longer than a part is skipped, however.
+      // A last line without a line break is still being written, but a line that is longer than a part is skipped.
       const end = (part?.lastIndexOf(lineFeed) ?? -1) + 1;
       if (part === null || (end === 0 && part.length < partBytes)) return { points: [], isBehind: false };
       at += end === 0 ? part.length : end;

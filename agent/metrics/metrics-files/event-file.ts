@@ -48,8 +48,8 @@ export function decodeSummary<T>(
   } catch {
     return null;
   }
-  const isSound = Number.isFinite(event.wallTime) && Number.isSafeInteger(event.step) && event.step >= 0;
-  return isSound ? event : null;
+  const isValid = Number.isFinite(event.wallTime) && Number.isSafeInteger(event.step) && event.step >= 0;
+  return isValid ? event : null;
 }
 
 function readSummary<T>(summary: PbfReader, into: T[], readValue: (value: PbfReader) => T | null): void {
@@ -124,7 +124,7 @@ function shortest(float: number): number {
   return float;
 }
 
-/** Larger records are histograms, texts or images, which are not read here. In bytes. */
+/** In bytes. Larger records are histograms, texts or images, which are not read here. */
 const maxRecordBytes = 2 * 1024 * 1024;
 const partBytes = 512 * 1024;
 
@@ -142,7 +142,7 @@ export interface EventFile {
 interface EventFileOptions {
   /** The offset at which the events of this attempt begin. */
   readonly offset: number;
-  /** Returns the final name of a metric. It differs from the given name if the run is in a folder below another run. */
+  /** Returns the final name of a metric, which is different if the run is in a folder below another run. */
   readonly rename: (metricName: string) => string;
   /** Called once, with the offset of a corrupt record. The rest of the file is not read. */
   readonly onCorrupt: (offset: number, why: string) => void;

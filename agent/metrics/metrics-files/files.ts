@@ -2,7 +2,10 @@ import { lstat, open, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { constants } from 'node:fs';
 
-/** The trainer may have replaced the file: links are refused, and opening a pipe does not block. Windows has neither flag. */
+/**
+ * The trainer may have replaced the file: links are refused, and opening a pipe does not block. Windows has neither
+ * flag.
+ */
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Reads at most `bytes` from `offset`; null if the file cannot be read, or is no longer a regular file. */
@@ -53,8 +56,8 @@ function kindOf(name: string): FileKind | null {
 /** Finds the metrics files below a folder, oldest first. Follows no links, so that no files outside are read. */
 export async function findMetricsFiles(root: string): Promise<readonly MetricsFile[]> {
   const files: MetricsFile[] = [];
-  const ahead: Folder[] = [{ folder: '', depth: 1 }];
-  let left = maxEntries;
+  const pending: Folder[] = [{ folder: '', depth: 1 }];
+  let entriesLeft = maxEntries;
 
   const addFile = async (path: string, folder: string, kind: FileKind): Promise<void> => {
     const stats = await lstat(path).catch(() => null);
@@ -63,16 +66,16 @@ export async function findMetricsFiles(root: string): Promise<readonly MetricsFi
 
   const read = async ({ folder, depth }: Folder): Promise<void> => {
     for await (const entry of await opendir(join(root, folder))) {
-      if (left === 0) return;
-      left -= 1;
+      if (entriesLeft === 0) return;
+      entriesLeft -= 1;
       const kind = entry.isFile() ? kindOf(entry.name) : null;
       if (kind !== null) await addFile(join(root, folder, entry.name), folder, kind);
       else if (entry.isDirectory() && depth < maxDepth)
-        ahead.push({ folder: join(folder, entry.name), depth: depth + 1 });
+        pending.push({ folder: join(folder, entry.name), depth: depth + 1 });
     }
   };
 
-  for (let next = ahead.shift(); next !== undefined && left > 0; next = ahead.shift())
+  for (let next = pending.shift(); next !== undefined && entriesLeft > 0; next = pending.shift())
     // The trainer may have removed the folder, for example an old checkpoint.
     await read(next).catch(() => {});
   const inOrder = files.toSorted((a, b) => startOf(a) - startOf(b) || (a.path < b.path ? -1 : 1));
@@ -87,7 +90,10 @@ interface Folder {
 const newest = (files: readonly MetricsFile[], kind: FileKind): readonly MetricsFile[] =>
   files.filter(file => file.kind === kind).slice(-maxFiles[kind]);
 
-/** Returns when a file was created, in ms. The name of an event file contains that time; for others, it is their last change. */
+/**
+ * Returns when a file was created, in ms: the time in the name of an event file. For other files, returns the last
+ * change.
+ */
 function startOf({ path, changedAt }: MetricsFile): number {
   const [, seconds] = /\.tfevents\.(\d{9,11})\.[^/\\]*$/.exec(path) ?? [];
   return seconds === undefined ? changedAt : Number(seconds) * 1_000;

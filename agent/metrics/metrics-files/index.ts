@@ -16,7 +16,7 @@ export type { FilePoint } from './names.ts';
 export interface FileFigures {
   /** Figures from files that are written immediately. They replace printed figures. */
   readonly live: readonly FilePoint[];
-  /** Figures from files that are written long afterwards. Until then, printed figures count. */
+  /** Figures from files that are written long after the figures are known. Until then, printed figures count. */
   readonly late: readonly FilePoint[];
   /** Whether there is more to read immediately. */
   readonly isBehind: boolean;
@@ -43,7 +43,7 @@ export function createMetricsFiles({ root, log }: MetricsFilesOptions): MetricsF
   const events = new Map<string, EventFile>();
   const tables = new Map<string, CsvFile>();
   const states = createStateFiles();
-  /** The kind of file in which each figure was first seen: Lightning can log the same figure to two kinds. */
+  /** The kind of file in which each figure was first seen, because Lightning can log the same figure to two kinds. */
   const owners = new Map<string, MetricsFile['kind']>();
 
   const tableOf = ({ path }: MetricsFile): CsvFile => {
@@ -65,7 +65,7 @@ export function createMetricsFiles({ root, log }: MetricsFilesOptions): MetricsF
     return opened;
   };
 
-  /** Reads the files in order, so that a later file that repeats a step is read later. */
+  /** Reads the files in order, so that the later file counts when two files have the same step. */
   const readEvents = async (files: readonly MetricsFile[]): Promise<ReadResult> => {
     const points: FilePoint[] = [];
     let reads = 0;
@@ -98,14 +98,17 @@ export function createMetricsFiles({ root, log }: MetricsFilesOptions): MetricsF
     },
     async read() {
       const { runs, csvs, checkpoints } = byKind(await findMetricsFiles(root));
-      const logged = await readEvents(runs);
-      const tabled = await readTables(csvs);
+      const fromEvents = await readEvents(runs);
+      const fromTables = await readTables(csvs);
       const late: FilePoint[] = [];
       for (const file of checkpoints) late.push(...(await states.read(file)));
       return {
-        live: [...ownPoints(logged.points, 'events', owners), ...ownPoints(tabled.points, 'csv', owners)],
+        live: [
+          ...ownPoints(fromEvents.points, 'events', owners),
+          ...ownPoints(fromTables.points, 'csv', owners),
+        ],
         late,
-        isBehind: logged.isBehind || tabled.isBehind,
+        isBehind: fromEvents.isBehind || fromTables.isBehind,
       };
     },
   };

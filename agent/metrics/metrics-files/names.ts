@@ -12,7 +12,10 @@ export interface FilePoint {
   readonly wallMs: number | null;
 }
 
-/** Hugging Face's Trainer logs `eval_loss` as `eval/loss`, and `loss` as `train/loss`; kohya's scripts log `avr_loss` as `loss/average`. */
+/**
+ * Hugging Face's Trainer logs `eval_loss` as `eval/loss`, and `loss` as `train/loss`; kohya's scripts log `avr_loss`
+ * as `loss/average`.
+ */
 const nameRewrites: readonly (readonly [RegExp, string])[] = [
   [/^loss\/average$/, 'avr_loss'],
   [/^train\//, ''],

@@ -24,7 +24,7 @@ export function maskedCrc32c(bytes: Uint8Array): number {
 }
 
 /**
- * One record of a TFRecord file, which is how event files are framed (little-endian):
+ * One record of a TFRecord file, the format of event files (little-endian):
  *
  *     uint64 length | uint32 masked crc32c of the length | data | uint32 masked crc32c of the data
  */
@@ -81,7 +81,9 @@ export interface RecordFile {
   read(file: MetricsFile): Promise<RecordPiece>;
 }
 
-/** Opens a growing file. It does not buffer an unfinished record: it remembers the offset, and reads the record again later. */
+/**
+ * Opens a growing file. Does not buffer an unfinished record, but remembers its offset, and reads the record again later.
+ */
 export function createRecordFile(options: RecordFileOptions): RecordFile {
   const { offset, maxRecordBytes, partBytes, onCorrupt } = options;
   /** Offset of the first record that was not read yet. */

@@ -6,7 +6,7 @@ import { createNewerFilter, type FilePoint, findLossName, gatherPoints, toMetric
 const maxBytes = 16 * 1024 * 1024;
 
 /** Only the summary of the whole run, which is logged at its end, has this key. */
-const summary = 'train_runtime';
+const summaryKey = 'train_runtime';
 
 /** An entry of the history as one line of text, to compare it with earlier entries. */
 type Entry = string;
@@ -23,7 +23,7 @@ export interface StateFiles {
 
 export function createStateFiles(): StateFiles {
   const newer = createNewerFilter();
-  const before = new Set<Entry>();
+  const earlierEntries = new Set<Entry>();
   /** The version of each file that was read. A half-written file is read again after it has changed. */
   const readVersions = new Map<string, string>();
 
@@ -37,16 +37,16 @@ export function createStateFiles(): StateFiles {
 
   return {
     async skip(file) {
-      for (const entry of await entriesOf(file)) before.add(entry);
+      for (const entry of await entriesOf(file)) earlierEntries.add(entry);
     },
     async read(file) {
       const entries = await entriesOf(file);
-      return newer(pointsOfHistory(entries.filter(entry => !before.has(entry))), true);
+      return newer(pointsOfHistory(entries.filter(entry => !earlierEntries.has(entry))), true);
     },
   };
 }
 
-/** Returns null if the text is not such a file, or is not completely written yet. */
+/** Returns null if the text is not a trainer state, or is not completely written yet. */
 function parseHistory(text: string): readonly Entry[] | null {
   if (!text.trimEnd().endsWith('}')) return null;
   const history = fieldsOf(parsePythonJson(text))?.['log_history'];
@@ -59,7 +59,7 @@ function pointsOfHistory(entries: readonly Entry[]): readonly FilePoint[] {
     const { step, ...row }: Fields = fieldsOf(JSON.parse(entry)) ?? {};
     if (typeof step !== 'number' || !Number.isSafeInteger(step) || step < 0) continue;
     const names = Object.keys(row);
-    const lossName = Object.hasOwn(row, summary) ? null : findLossName(names, null);
+    const lossName = Object.hasOwn(row, summaryKey) ? null : findLossName(names, null);
     for (const [name, value] of Object.entries(row))
       if (typeof value === 'number' || isGap(name, value))
         gathered.add(
