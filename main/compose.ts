@@ -33,24 +33,24 @@ export interface Composed {
   readonly adminTokenFile: string;
   /** Returns the token that is valid now. */
   readonly adminToken: () => string;
-  /** Not null when a backup replaced a damaged database. The user must then be notified. */
+  /** Not null if a backup replaced a damaged database. The caller must then notify the user. */
   readonly restored: (NonNullable<DataStore['restored']> & { readonly lostRows: Audit['lost'] }) | null;
   /** URLs under which other machines reach the server; empty when it is not shared. */
   readonly reachableAt: readonly string[];
-  /** Pin of the certificate that other machines see; null unless the orchestrator created the certificate itself. */
+  /** Pin of the certificate for other machines; null unless the orchestrator created the certificate itself. */
   readonly pin: string | null;
   /** Call it after the machine wakes up. */
   noteWake(): void;
   /**
-   * Stops the local worker, closes streams and connections, then the store. Trainers on all workers keep running, including those
-   * of the local worker.
+   * Stops the local worker, then closes connections and the store. Trainers on all workers keep running, including the trainer of
+   * the local worker.
    */
   close(): Promise<void>;
 }
 
 /**
- * Composition root: creates every part of the server. Throws with a reason when the server cannot start, and `FolderInUse` when
- * another orchestrator uses the data folder.
+ * Composition root: creates all parts of the server and starts it. Rejects with a reason when the server cannot start, and with
+ * `FolderInUse` when another orchestrator uses the data folder.
  */
 export async function compose(config: ServerConfig, deps: ComposeDeps): Promise<Composed> {
   makeFolder(config.dataDir);

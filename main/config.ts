@@ -15,7 +15,7 @@ export interface ServerConfig {
   readonly port: number;
   /** Additional host names of the server, in lower case. */
   readonly allowHosts: readonly string[];
-  /** Hosts that may get notifications at any address, and without TLS. In lower case. */
+  /** Hosts that may get notifications at private addresses and without TLS. In lower case. */
   readonly notifyAllow: readonly string[];
   /** Base URL in join commands and sign-in links. If null, the value from the panel is used. */
   readonly publicUrl: string | null;
@@ -33,8 +33,8 @@ export interface ServerConfig {
   /** T: the silence in milliseconds after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
   /**
-   * Allowed silence of published (v1) agents in milliseconds. They send no heartbeat while their trainer prints nothing. Used if
-   * longer than T.
+   * Allowed silence of v1 workers in milliseconds, if longer than T. While its trainer prints nothing, a v1 worker sends no
+   * heartbeat.
    */
   readonly v1SilenceMs: number;
   /** Audit rows older than this are removed; null keeps all rows. */
@@ -49,8 +49,8 @@ export interface ServerConfig {
   /** Maximum total size of dataset contents in bytes; 0 means no limit. */
   readonly datasetsInAll: number;
   /**
-   * Maximum log size per attempt in bytes, and the number of days to keep logs after a job ends. With null, logs are kept as long
-   * as the job.
+   * Maximum log size per attempt in bytes, and the number of days to keep logs after a job ends. Null keeps logs as long as the
+   * job.
    */
   readonly logs: { readonly perAttempt: number; readonly retentionDays: number | null };
   /** True if other machines connect by TLS. */
@@ -58,7 +58,7 @@ export interface ServerConfig {
   /** Paths of the PEM certificate and key for TLS. If null, the orchestrator creates a certificate. */
   readonly certificateFiles: { readonly certificate: string; readonly key: string } | null;
   /**
-   * Comma-separated restricted config keys that jobs on the local worker may use, although such a key affects more than the job.
+   * Restricted config keys that jobs on the local worker may use, separated by commas. Such keys affect more than the job.
    */
   readonly localAllowConfigScripts: string | null;
   /** The worker on the orchestrator's own machine. The panel can change the settings that are not fixed here. */
@@ -71,7 +71,7 @@ export interface ServerConfig {
     /** Null means a folder inside the data folder. */
     readonly workDir: string | null;
   };
-  /** For each fixed setting, the flag, variable or file key that fixes it. The panel cannot change it. */
+  /** The flag, variable or file key of each fixed setting. The panel cannot change fixed settings. */
   readonly fixedBy: Readonly<Partial<Record<PanelSetting, string>>>;
 }
 
@@ -110,7 +110,7 @@ const number = z.union(
 const GiB = 2 ** 30;
 const MiB = 2 ** 20;
 
-/** Validated here, because the worker that receives the keys only starts later, in the background. */
+/** Validated at startup, because the worker that receives the keys starts later, in the background. */
 const ConfigKeyList = z
   .string()
   .refine(
@@ -128,8 +128,10 @@ function isProxy(name: string): boolean {
   if (['loopback', 'linklocal', 'uniquelocal'].includes(name)) return true;
   const [address = '', bits, ...rest] = name.split('/');
   const version = isIP(address);
-  const isWhole = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1);
-  return version !== 0 && rest.length === 0 && isWhole && Number(bits ?? 1) <= (version === 4 ? 32 : 128);
+  const isValidPrefix = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1);
+  return (
+    version !== 0 && rest.length === 0 && isValidPrefix && Number(bits ?? 1) <= (version === 4 ? 32 : 128)
+  );
 }
 
 const isHost = (name: string): boolean => isIP(name) !== 0 || z.hostname().safeParse(name).success;
@@ -207,7 +209,8 @@ const localFlags = [
 ] as const;
 
 /**
- * Resolves each setting separately, in this order: flag, environment, config file, value from the panel (applied later), default.
+ * Takes each setting from the first source that has it: flag, environment, config file, panel (applied later), default. Returns a
+ * refusal that names the source of an invalid value.
  */
 export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> {
   const file = readConfigFile(flags['config'], env);
@@ -227,21 +230,23 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
     return refuse('invalid_request', `${from ?? issue?.path.join('.')}: ${issue?.message}`);
   }
   const settings = parsed.data;
-  const idle = settings['local-worker'] ? undefined : localFlags.find(name => flags[name] !== undefined);
-  if (idle !== undefined)
+  const uselessFlag = settings['local-worker']
+    ? undefined
+    : localFlags.find(name => flags[name] !== undefined);
+  if (uselessFlag !== undefined)
     return refuse(
       'invalid_request',
-      `--${idle} has no effect without --local-worker. Give --local-worker, too`,
+      `--${uselessFlag} has no effect without --local-worker. Give --local-worker, too`,
     );
   const files = certificateFiles(settings);
   if (!files.ok) return files;
   if (flags['ssl'] === false && flags['ssl-cert'] !== undefined)
     return refuse('invalid_request', '--ssl-cert and --no-ssl contradict each other. Give only one of them');
   const dataDir = resolve(settings['data-dir'] ?? defaultDataDir(env));
-  const unfit = settings['audit-witness']
+  const witnessProblem = settings['audit-witness']
     .map(target => witnessFault(target, dataDir))
     .find(why => why !== null);
-  if (unfit !== undefined) return refuse('invalid_request', `audit-witness: ${unfit}`);
+  if (witnessProblem !== undefined) return refuse('invalid_request', `audit-witness: ${witnessProblem}`);
   return accept(
     Object.freeze({
       host: settings.host,
@@ -282,7 +287,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
   );
 }
 
-/** Returns the reason why a target cannot be a witness; null when it can. */
+/** Returns the reason why a target cannot be a witness; null for a valid target. */
 function witnessFault(target: string, dataDir: string): string | null {
   if (/^https?:/.test(target)) {
     const url = URL.parse(target);
@@ -298,7 +303,7 @@ function witnessFault(target: string, dataDir: string): string | null {
     : 'give a file outside the data folder: inside it proves nothing';
 }
 
-/** Certificate and key must be given together. A config file may contain both while `ssl` is false. */
+/** Returns the files of the certificate and its key, which must be given together. Null if none are given, or `ssl` is false. */
 function certificateFiles({
   ssl,
   'ssl-cert': certificate,
@@ -349,7 +354,7 @@ export function readConfigFile(fromFlag: unknown, env: Env): Outcome<ConfigFile>
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    // Only a file that the user named must exist.
+    // The default file may be missing, but a file from `--config` must exist.
     return typeof fromFlag === 'string'
       ? refuse('invalid_request', `--config ${path}: ${reason(cause)}`)
       : accept({ path, settings: {} });
@@ -366,8 +371,8 @@ export function readConfigFile(fromFlag: unknown, env: Env): Outcome<ConfigFile>
 
 const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
-/** Returns the platform's standard folder, unless the XDG variable names another. */
-function place(env: Env, xdg: string, onMac: string, onWindows: string, onLinux: string): string {
+/** Returns a folder for this program: below the folder in the XDG variable, otherwise below the platform's standard folder. */
+function standardFolder(env: Env, xdg: string, onMac: string, onWindows: string, onLinux: string): string {
   const chosen = env[xdg];
   if (chosen) return join(chosen, 'trainyard');
   if (process.platform === 'darwin') return join(homedir(), onMac, 'trainyard');
@@ -377,7 +382,7 @@ function place(env: Env, xdg: string, onMac: string, onWindows: string, onLinux:
 
 /** Default data folder of an orchestrator on this machine. */
 export const defaultDataDir = (env: Env): string =>
-  place(env, 'XDG_DATA_HOME', 'Library/Application Support', 'LOCALAPPDATA', '.local/share');
+  standardFolder(env, 'XDG_DATA_HOME', 'Library/Application Support', 'LOCALAPPDATA', '.local/share');
 
 const defaultConfigDir = (env: Env): string =>
-  place(env, 'XDG_CONFIG_HOME', 'Library/Preferences', 'APPDATA', '.config');
+  standardFolder(env, 'XDG_CONFIG_HOME', 'Library/Preferences', 'APPDATA', '.config');

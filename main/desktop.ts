@@ -113,9 +113,9 @@ if (config.ok) {
   makeFolder(folder);
   app.setPath('userData', folder);
   storeCrashDumps();
-  // As root, for example in a container, the user has to disable Electron's sandbox for all processes.
+  // Respect `--no-sandbox`: as root, for example in a container, Electron does not start with its sandbox.
   if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox();
-  // Arguments after `--` are never parsed as options. That matters because any web page can choose the text of a link.
+  // Register with `--`, so that no part of a link is parsed as an option. Any web page can choose the text of a link.
   if (app.isPackaged) app.setAsDefaultProtocolClient(scheme, process.execPath, ['--']);
   if (app.requestSingleInstanceLock()) run(config.value, startArguments);
   else app.exit(0);

@@ -14,8 +14,8 @@ export interface ReachedAt {
 export type Prove = (nonce: string, at: ReachedAt) => string;
 
 /**
- * Proves that a server holds the key of its data folder without revealing the key. The proof names the socket on which the
- * challenge arrived, so a program on another port cannot relay the real server's answer (docs/adr/0026).
+ * Creates the function that proves that this server has the key of its data folder, without revealing the key. The proof names
+ * the socket on which the challenge arrived. So a program on another port cannot relay the real server's answer (docs/adr/0026).
  */
 export function createProver(folderKey: Uint8Array): Prove {
   const key = new Uint8Array(hkdfSync('sha256', folderKey, '', 'trainyard server proof', 32));
@@ -25,7 +25,7 @@ export function createProver(folderKey: Uint8Array): Prove {
       .digest('hex');
 }
 
-/** The program at the address does not prove that it uses the data folder, so it must not receive a token. */
+/** The program at the address did not prove that it uses the data folder, so it must not receive a token. */
 class NotProven extends Error {
   override readonly name = 'NotProven';
   readonly code = 'ERR_NOT_PROVEN';
@@ -40,7 +40,7 @@ export interface Challenged {
 
 const timeoutMs = 5_000;
 
-/** Resolves when the server at the address uses the data folder. Rejects with `NotProven` when it does not. */
+/** Resolves when the server proves that it uses the data folder. Rejects with `NotProven`, or with the network error. */
 export async function challenge({ url, dataDir, fetch }: Challenged): Promise<void> {
   const nonce = randomBytes(32).toString('base64url');
   const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs, fetch });
@@ -56,7 +56,7 @@ export async function challenge({ url, dataDir, fetch }: Challenged): Promise<vo
     throw new NotProven('its proof is wrong');
 }
 
-/** Wraps `fetch` for calls that carry a token of the data folder: each is sent only after a successful proof. */
+/** Wraps `fetch` for requests that carry a token of the data folder. Sends each request only after a successful proof. */
 export const provenFetch =
   ({ url, dataDir, fetch }: Challenged & { readonly fetch: Send }): Send =>
   async (to, init) => {
@@ -70,7 +70,7 @@ function proverOf(dataDir: string): Prove {
   return createProver(Buffer.from(text, 'hex'));
 }
 
-/** Returns the sockets that an address may mean; empty for a host name other than localhost. */
+/** Returns the sockets to which a URL may refer; empty for a host name other than localhost. */
 function socketsOf(url: string): readonly ReachedAt[] {
   const { hostname, port, protocol } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');

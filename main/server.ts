@@ -6,13 +6,13 @@ import type { ServerConfig } from './config.ts';
 import { createLog, batchLines } from './host/log.ts';
 import { systemClock, systemIds } from './host/system.ts';
 
-/** Clients that were connected before the restart have reconnected by then. */
+/** Time that clients need to reconnect after a restart of the server. */
 const settleAfterMs = 2_000;
 
 /**
  * Keeps the heap small after startup (docs/adr/0023). V8 lets the young generation grow from 2 to 64 MB at the first burst.
- * Almost everything that a request allocates is garbage once it is answered, so a small one is no slower. Returns a function that
- * cancels the pending collection.
+ * Almost everything that a request allocates is garbage after the response, so a small young generation is no slower. Returns a
+ * function that cancels the pending collection.
  */
 function keepHeapSmall(): () => void {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -34,13 +34,13 @@ export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /**
-   * Whether the reader of stderr lags so far behind that more output would only use memory. Absent where output is never
+   * Returns true if the reader of stderr lags so far behind that more output would only fill memory. Absent if output is never
    * buffered.
    */
   readonly isErrBehind?: () => boolean;
 }
 
-/** Connections that are still open this long after a signal are cut off. */
+/** Maximum duration of a clean stop after a signal. Then the process exits, even if connections are still open. */
 const stopWithinMs = 1_800;
 
 /** From sysexits.h: 73 means that a file could not be created, 75 that a retry may succeed. */
@@ -81,7 +81,7 @@ export async function runServer(
     const cut = setTimeout(() => process.exit(code), stopWithinMs);
     await composed.close();
     code = 0;
-    // From here on, only a log that nobody reads could keep the process alive.
+    // Only unread log output can keep the process alive now. Let it exit earlier if there is none.
     cut.unref();
     return code;
   } catch (cause) {
@@ -135,7 +135,7 @@ function greeting(composed: Composed, config: ServerConfig): string {
   return `Trainyard listens on ${url}\n${panel}${workers}Admin token: ${adminTokenFile}\nConfigs: ${config.configsDir}\n`;
 }
 
-/** The first signal stops the server in order; the second exits immediately. */
+/** Resolves with the first stop signal. A second signal exits the process immediately. */
 function untilSignal(): Promise<string> {
   return new Promise(resolve => {
     let hasSignal = false;

@@ -3,8 +3,8 @@ import type { AuditMark, AuditSeal } from '../orchestrator/ports/index.ts';
 
 /**
  * Creates the function that seals a row: HMAC-SHA256 in lower-case hex over the hash of the previous row and every field of this
- * row. One JSON array contains them all, so that no two different rows produce the same text. Without the key, nobody who edits
- * the database can repair the chain.
+ * row. One JSON array contains them all, so that no two different rows produce the same text. An attacker who edits the database
+ * cannot repair the chain without the key.
  */
 export function createSeal(folderKey: Uint8Array): AuditSeal {
   // Created once, because creating a key object takes longer than sealing a row.
@@ -35,8 +35,8 @@ export type MarkKind = 'head' | 'anchor';
 export type MarkSeal = (kind: MarkKind, mark: AuditMark) => string;
 
 /**
- * Creates the function that seals a mark: HMAC-SHA256 in lower-case hex. The array begins with a text, and that of a row with a
- * hash or null, so the seal of a row never fits a mark.
+ * Creates the function that seals a mark: HMAC-SHA256 in lower-case hex. The array for a mark begins with the word `audit`, but
+ * the array for a row begins with a hash or null. So the seal of a row never matches a mark.
  */
 export const createMarkSeal =
   (key: Uint8Array): MarkSeal =>

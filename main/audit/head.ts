@@ -2,8 +2,8 @@ import type { AuditMark, AuditTrail, Clock, Log, SealedMark } from '../orchestra
 import type { MarkSeal } from './chain.ts';
 
 /**
- * The head: a file outside the database with the number and hash of the newest row. Whoever truncates the trail in the database
- * leaves the head intact.
+ * The head: a file outside the database with the number and hash of the newest row. Truncating the trail in the database does not
+ * change the head, so the head reveals the missing rows.
  */
 export interface HeadFile {
   /** Returns null when the file does not exist. Throws when it cannot be read. */
@@ -49,12 +49,12 @@ export interface HeadKeeper {
   stop(): void;
 }
 
-/** After a power failure, the head may lack rows younger than this. */
+/** Interval of writes. After a power failure, the head may lack rows younger than this. */
 const everyMs = 5_000;
 
 /**
- * Keeps the number and hash of the newest row in a sealed file. The head never moves back. If the trail lacks the row of the
- * head, somebody has truncated the trail. The head then stays unchanged as proof.
+ * Keeps the number and hash of the newest row in a sealed file. The head never moves back. If the trail lacks the row that the
+ * head marks, the trail was truncated. The head then stays unchanged as proof.
  */
 export function keepHead(deps: HeadDeps): HeadKeeper {
   const { trail, file, seal, clock, log, isWithheld = false } = deps;

@@ -90,8 +90,8 @@ function recordGap(deps: AuditDeps, head: Head, lost: LostRows | null): Promise<
 }
 
 /**
- * Records that a witness has a newer row than the trail. The next marks for the witness match this trail again, so only this row
- * preserves the finding.
+ * Records that a witness has a mark of a row that the trail lacks. The next marks for the witness match this trail again, so only
+ * this audit row preserves the finding.
  */
 async function recordRollback(deps: AuditDeps, rollback: RolledBack): Promise<void> {
   const details = { newest: deps.store.audit.lastSeq(), ...rollback };

@@ -25,8 +25,8 @@ export function describeTrail(trail: AuditTrail, head: Head) {
 
 /**
  * Returns true if the head belongs to a replaced trail and this trail records the replacement: its newest row is an
- * `audit.restored` with exactly this head and a valid seal. A process that died between writing the row and the head leaves this
- * state. Nobody can fake it without the key. Returns false for a head that matches the trail or cannot be read.
+ * `audit.restored` with exactly this head and a valid seal. This is the state after a crash between writing the row and writing
+ * the head. Nobody can forge it without the key. Returns false for a head that matches the trail or cannot be read.
  */
 export function isReplacementRecorded(
   trail: AuditTrail,

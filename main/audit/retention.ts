@@ -92,8 +92,8 @@ async function trim(
 }
 
 /**
- * Returns the oldest rows, up to the first one that is recent enough to keep. The newest row is never among them, because the
- * next row will contain its hash.
+ * Returns the oldest rows, up to the first one that is recent enough to keep. Never returns the newest row, because the next row
+ * will contain its hash.
  */
 function oldest(trail: AuditTrail, cutoff: number): readonly AuditRow[] {
   const rows = trail.after(trail.anchor()?.seq ?? 0, batchSize);

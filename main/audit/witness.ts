@@ -6,7 +6,7 @@ export interface WitnessMark extends Pick<AuditRow, 'seq' | 'hash'> {
   readonly at: string;
 }
 
-/** Remembers marks outside the data folder. */
+/** Keeps marks outside the data folder. */
 export interface Witness {
   /** Appears in the log; must not contain secrets. */
   readonly name: string;
@@ -68,8 +68,8 @@ export interface WitnessDeps {
   readonly log: Log;
 }
 
-const lookEveryMs = 5_000;
-/** Minimum time between two marks, unless `maxRows` rows were added since the last. */
+const checkEveryMs = 5_000;
+/** Minimum time between two marks, unless `maxRows` rows were added since the last mark. */
 const sendWithinMs = 60_000;
 const maxRows = 500;
 const timeoutMs = 10_000;
@@ -105,7 +105,7 @@ export function startWitness({ trail, witness, clock, log }: WitnessDeps): { sto
   };
   const newest = (): AuditRow | null => trail.row(trail.lastSeq());
   const sendIfDue = (): void => {
-    cancelTimer = clock.after(lookEveryMs, sendIfDue);
+    cancelTimer = clock.after(checkEveryMs, sendIfDue);
     const row = newest();
     if (row === null || sending !== null || !isDue(row)) return;
     sending = send(row, timeoutMs).finally(() => {

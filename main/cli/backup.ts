@@ -37,7 +37,7 @@ const create: RemoteSpec = {
   },
 };
 
-/** A restore copies and checks two databases, the current one and its replacement, which takes long if they are large. */
+/** The server copies and checks both the current database and the backup, which takes minutes for large databases. */
 const timeoutMs = 290_000;
 
 const restore: RemoteSpec = {

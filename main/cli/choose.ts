@@ -11,16 +11,17 @@ export interface Identity {
 }
 
 interface ChooseOptions<T> {
+  /** Noun for one item in messages, such as "job". */
   readonly what: string;
   readonly identify: (item: T) => Identity;
-  /** Plural of the noun, and the command that lists the items, for messages. */
+  /** Plural of the noun, and the command that lists the items, for messages. By default derived from `what`. */
   readonly list?: { readonly nouns: string; readonly command: string };
   /** If several items have the same name, selects the first. The caller sorts them, for example jobs from newest to oldest. */
   readonly prefersFirst?: boolean;
 }
 
 const maxShown = 5;
-/** In characters. A shorter prefix of an id is more likely a typo. */
+/** Minimum length of an id prefix in characters. A shorter word is more likely a typo. */
 const minPrefix = 4;
 
 /**
@@ -37,9 +38,10 @@ export function choose<T>(
     prefersFirst = false,
   }: ChooseOptions<T>,
 ): Choice<T> {
-  const fits = (fit: (identity: Identity) => boolean) => items.filter(item => fit(identify(item)));
-  const exact = fits(({ id, name }) => id === word || name === word);
-  const matches = exact.length > 0 || word.length < minPrefix ? exact : fits(({ id }) => id.startsWith(word));
+  const findBy = (isMatch: (identity: Identity) => boolean) => items.filter(item => isMatch(identify(item)));
+  const exact = findBy(({ id, name }) => id === word || name === word);
+  const matches =
+    exact.length > 0 || word.length < minPrefix ? exact : findBy(({ id }) => id.startsWith(word));
   const [only] = matches;
   const isName = exact.length > 0;
   if (only === undefined) {

@@ -47,7 +47,7 @@ const list: RemoteSpec = {
   async act(remote) {
     const { flags, terminal } = remote;
     const q = textOf(flags, 'search') ?? undefined;
-    const answer = await pages(remote, q, isOn(flags, 'all'));
+    const answer = await fetchConfigs(remote, q, isOn(flags, 'all'));
     const none =
       q === undefined
         ? `No configs. To add one, run "trainyard configs put NAME FILE", or save NAME.json in ${answer.folder}`
@@ -57,7 +57,8 @@ const list: RemoteSpec = {
   },
 };
 
-async function pages(remote: Remote, q: string | undefined, isAll: boolean) {
+/** Fetches the first page, or all pages as one if `isAll`. */
+async function fetchConfigs(remote: Remote, q: string | undefined, isAll: boolean) {
   const limit = isAll ? 500 : undefined;
   const first = await remote.request(configsApi.list, { query: { q, limit } });
   const entries = [...first.entries];

@@ -44,8 +44,8 @@ export function findConnection(flags: Flags, env: Env): Found<Connection> {
   const token = configuredToken(sources.value, url.value) ?? folderToken(sources.value, url.value);
   if (!token.ok) return token;
   const { dataDir } = sources.value;
-  const isOfFolder = configuredUrl(sources.value) === null || token.value.isOfFolder;
-  return ok({ url: url.value, token: token.value.text, provenBy: isOfFolder ? dataDir : null });
+  const isFromFolder = configuredUrl(sources.value) === null || token.value.isFromFolder;
+  return ok({ url: url.value, token: token.value.text, provenBy: isFromFolder ? dataDir : null });
 }
 
 /** Finds the URL only, for calls without a token. */
@@ -55,8 +55,8 @@ export function findUrl(flags: Flags, env: Env): Found<string> {
 }
 
 /**
- * Creates the function that sends requests, with the TLS settings of the flags, the environment and the config file. They have
- * the same names as for a worker. If the config file contains a URL, its settings apply only to that URL.
+ * Creates the function that sends requests, with the TLS settings from the flags and the config file. The settings have the same
+ * names as for a worker. If the config file contains a URL, its TLS settings apply only to that URL.
  */
 export function findNetwork(flags: Flags, env: Env): Found<Send> {
   const sources = sourcesOf(flags, env);
@@ -129,16 +129,16 @@ function urlFrom(sources: Sources): Found<string> {
 
 interface FoundToken {
   readonly text: string;
-  readonly isOfFolder: boolean;
+  readonly isFromFolder: boolean;
 }
 
 /** Returns null when flags, environment and config file contain no token for this URL. */
 function configuredToken({ flags, env, file }: Sources, url: string): Found<FoundToken> | null {
   const token = givenToken(flags, env) ?? tokenOfConfig(file, url);
-  return token?.ok ? ok({ text: token.value, isOfFolder: false }) : token;
+  return token?.ok ? ok({ text: token.value, isFromFolder: false }) : token;
 }
 
-/** Returns the token of the flags, else that of the environment; null when neither has one. */
+/** Returns the token from the flags, otherwise from the environment; null when neither has one. */
 function givenToken(flags: Flags, env: Env): Found<string> | null {
   const tokenFile = trimmed(flags['token-file']);
   if (tokenFile !== null) return readToken(tokenFile);
@@ -148,12 +148,12 @@ function givenToken(flags: Flags, env: Env): Found<string> | null {
   return fromEnv === null ? null : checkToken(fromEnv, variables.token);
 }
 
-/** Reads the admin token from this machine's data folder. It is only valid for the URL of the orchestrator that uses the folder. */
+/** Reads the admin token from the data folder. Fails if the orchestrator that uses the folder has another URL. */
 function folderToken({ dataDir }: Sources, url: string): Found<FoundToken> {
   const local = localUrl(dataDir);
   if (local?.ok && isSameUrl(local.value, url)) {
     const token = readToken(join(dataDir, 'admin-token'));
-    return token.ok ? ok({ text: token.value, isOfFolder: true }) : token;
+    return token.ok ? ok({ text: token.value, isFromFolder: true }) : token;
   }
   const hint = local?.ok ? `. The token of this machine's orchestrator is only sent to ${local.value}` : '';
   return failed(exitCodes.denied, `No token for ${url}: give --token-file FILE, or set ADMIN_TOKEN${hint}`);
@@ -164,10 +164,7 @@ function tokenOfConfig({ path, settings }: ConfigFile, url: string): Found<strin
   const fileUrl = trimmed(settings['url']);
   if (fileUrl !== null && !isSameUrl(fileUrl, url)) return null;
   const token = trimmed(settings['token']);
-  if (token !== null) {
-    const open = checkMode(path);
-    return open ?? checkToken(token, path);
-  }
+  if (token !== null) return checkMode(path) ?? checkToken(token, path);
   const tokenFile = trimmed(settings['token-file']);
   return tokenFile === null ? null : readToken(tokenFile);
 }
@@ -178,8 +175,8 @@ function localUrl(dataDir: string): Found<string> | null {
   try {
     const url = readFileSync(path, 'utf8').trim();
     // Another user who can write the file could change the URL, and receive the token.
-    const open = checkMode(path);
-    if (open !== null) return open;
+    const unsafe = checkMode(path);
+    if (unsafe !== null) return unsafe;
     return isHttpUrl(url)
       ? ok(url)
       : failed(exitCodes.failed, `${path} contains no address. Restart the orchestrator`);
@@ -200,13 +197,13 @@ function readToken(path: string): Found<string> {
   }
 }
 
-/** Returns null when only the file's owner can access it. */
+/** Returns a failure if users other than the owner can access the file; null if not. */
 function checkMode(path: string): Found<never> | null {
   if (process.platform === 'win32' || (statSync(path).mode & 0o077) === 0) return null;
   return failed(exitCodes.denied, `Other users can read ${path}. Run "chmod 600 ${path}"`);
 }
 
-/** Returns an error if the text is not a valid token. The header allows only these characters and lengths. */
+/** Returns a failure if the text is not a valid token. The Authorization header allows only these characters. */
 const checkToken = (token: string, where: string): Found<string> =>
   /^[\x21-\x7e]{1,512}$/.test(token)
     ? ok(token)

@@ -23,7 +23,7 @@ const workerName = 'demo-rig';
 /** The accuracy that the description of the example promises. */
 const minAccuracy = 0.95;
 
-/** Runs a whole training job, as a new user would see it. */
+/** Creates the command that runs a whole training job on this machine, for a first impression. */
 export function demoCommand(invocation: Invocation): Command {
   return new Command('demo')
     .description('Run a demo: an orchestrator and a worker in a temporary folder train a small network')
@@ -129,7 +129,7 @@ async function startWorker({ invocation, folder, url, client, started }: Demo): 
       '--trainer',
       [...trainer, '--resume-from', '{resume_from}'].map(quoted).join(' '),
     ],
-    // The token is an environment variable: every user of the machine can read the arguments of a process.
+    // Pass the token in the environment: every user of the machine can read the arguments of a process.
     env: { ...invocation.env, SIMPLETUNER_WORKER_TOKEN: token, XDG_STATE_HOME: join(folder, 'state') },
     logFile: join(folder, 'worker.log'),
   });

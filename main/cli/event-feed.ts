@@ -10,7 +10,7 @@ import {
 import { UiEvent } from '../../protocol/events.ts';
 import { Problem } from '../../protocol/problem.ts';
 
-/** Yields the body as text while it arrives. Fails in the same cases as `piecesOf`. */
+/** Yields the text of the body as it arrives. Fails in the same cases as `piecesOf`. */
 export async function* textsOf(body: AnswerBody): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   for await (const piece of piecesOf(body)) yield decoder.decode(piece, { stream: true });
@@ -43,14 +43,14 @@ export class FeedRefused extends Error {
 const maxSilenceMs = 90_000;
 
 /**
- * Opens the event stream and yields its events until the signal or the server ends it. Reading throws when the connection breaks. Opening
- * throws `FeedRefused` with the server's reason, or the network error.
+ * Opens the event stream and returns its events. Rejects with `FeedRefused` if the server refuses, or with the network error.
+ * The generator ends when the server ends the stream, and throws when the connection breaks, times out or is aborted.
  */
 export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<UiEvent, void>> {
   return eventsOf(await openFeed(address, urlOf(address.url, eventsApi.stream.path)));
 }
 
-/** Yields the data of each event as raw text. Fails in the same cases as `openEvents`. */
+/** Opens the event stream at `from`, and yields the data of each event as raw text. Fails in the same cases as `openEvents`. */
 export async function openFeed(address: FeedAddress, from: URL): Promise<AsyncGenerator<string, void>> {
   const { url, token, fetch: send = fetch, signal, after = null, silenceMs = maxSilenceMs } = address;
   const watchdog = new AbortController();

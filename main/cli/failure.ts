@@ -15,13 +15,13 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
-/** Says why a command cannot continue and what to do, and has the exit code. */
+/** The reason why a command cannot continue and what the user can do, with the exit code. */
 export interface Failure {
   readonly code: number;
   readonly message: string;
 }
 
-/** Ends a command. The caller of the command prints the failure. */
+/** Thrown to end a command. The caller of the command prints the failure. */
 export class CommandEnd extends Error {
   override readonly name = 'CommandEnd';
   readonly failure: Failure;
@@ -55,12 +55,12 @@ export function failureOf(failure: CallFailure, url: string): Failure {
       code: exitCodes.failed,
       message: `${failure.detail}\nCheck that ${url} is an orchestrator, and that its version fits this one`,
     };
-  const { status, detail, code: word, request_id: id } = failure.problem;
-  const isOurs = status >= 500;
-  const code = byStatus[status] ?? (isOurs ? exitCodes.failed : exitCodes.rejected);
-  if (word === 'route_not_found' || word === 'method_not_allowed')
+  const { status, detail, code: problemCode, request_id: id } = failure.problem;
+  const isServerError = status >= 500;
+  const code = byStatus[status] ?? (isServerError ? exitCodes.failed : exitCodes.rejected);
+  if (problemCode === 'route_not_found' || problemCode === 'method_not_allowed')
     return { code: exitCodes.failed, message: `${url} does not support this command: its version is older` };
-  return { code, message: isOurs && id !== undefined ? `${detail} (request ${id})` : detail };
+  return { code, message: isServerError && id !== undefined ? `${detail} (request ${id})` : detail };
 }
 
 const untrusted =
@@ -99,7 +99,7 @@ const withMessage: Readonly<Record<string, (shown: string) => string>> = {
     `it redirects to ${shown}. The token was not sent there. If that is the orchestrator, give its address with --url`,
 };
 
-/** Describes a network error. `fetch` itself reports only that it failed; the reason is somewhere in the chain of causes. */
+/** Describes a network error. The error from `fetch` says only that the request failed; its chain of causes has the reason. */
 export function reasonOf(cause: unknown): string {
   for (let error = cause; error instanceof Error; error = error.cause) {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

@@ -14,13 +14,13 @@ export const gap = '  ';
 /** Drops the least important columns until the rest fits, then narrows the columns that may be truncated, widest first. */
 export function fitColumns(all: readonly Cells[], width: number): readonly Cells[] {
   let shown = all;
-  while (roomOf(shown, 'minWidth') > width) {
+  while (totalWidth(shown, 'minWidth') > width) {
     const lowest = Math.min(...shown.map(({ importance }) => importance));
     if (lowest === Infinity) break;
     const dropped = shown.findLastIndex(({ importance }) => importance === lowest);
     shown = shown.toSpliced(dropped, 1);
   }
-  let excess = roomOf(shown, 'width') - width;
+  let excess = totalWidth(shown, 'width') - width;
   while (excess > 0) {
     const widest = shown.filter(each => each.width > each.minWidth).toSorted((a, b) => b.width - a.width)[0];
     if (widest === undefined) break;
@@ -30,5 +30,5 @@ export function fitColumns(all: readonly Cells[], width: number): readonly Cells
   return shown;
 }
 
-const roomOf = (cells: readonly Cells[], which: 'width' | 'minWidth'): number =>
+const totalWidth = (cells: readonly Cells[], which: 'width' | 'minWidth'): number =>
   cells.reduce((sum, each) => sum + each[which], 0) + gap.length * Math.max(0, cells.length - 1);

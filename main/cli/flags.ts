@@ -4,8 +4,8 @@ import type { Flags } from '../config.ts';
 import { exitCodes, fail } from './failure.ts';
 
 /**
- * Returns the values of options by the names in the help and in config files, not by commander's names in camel case. An alias
- * has the name of its option.
+ * Returns the option values by long name, such as `data-dir`, as in the help and in config files. `--format json` also sets
+ * `json`, and `--force` also sets `yes`.
  */
 export function flagsOf(command: Command): Flags {
   const values = command.opts<Readonly<Record<string, unknown>>>();
@@ -90,11 +90,11 @@ const unitSeconds: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3
 
 /** Parses a time span; returns seconds. */
 export function timeSpan(text: string): number {
-  const [, figure = '', unit = ''] = /^(\d{1,9}(?:\.\d+)?)([smhd]?)$/.exec(text) ?? [];
+  const [, amount = '', unit = ''] = /^(\d{1,9}(?:\.\d+)?)([smhd]?)$/.exec(text) ?? [];
   const seconds = unitSeconds[unit];
-  if (figure === '' || seconds === undefined)
+  if (amount === '' || seconds === undefined)
     throw new InvalidArgumentError('Give seconds, or a time such as 90s, 30m, 12h or 2d.');
-  return Number(figure) * seconds;
+  return Number(amount) * seconds;
 }
 
 /** Collects the values of a repeatable option. */
@@ -123,7 +123,7 @@ interface Schema<T> {
       };
 }
 
-/** Validates flags and arguments against the protocol's schema; ends the command when they are invalid. */
+/** Validates flags and arguments against a schema of the protocol. Ends the command when they are invalid. */
 export function readInput<T>(
   schema: Schema<T>,
   value: unknown,

@@ -13,9 +13,7 @@ export interface CliTerminal extends Terminal {
    */
   readonly outScreen: () => Screen | null;
   readonly errScreen: () => Screen | null;
-  /**
-   * Asks the user at the terminal. Resolves to null without an answer. The function itself is null when there is no user to ask.
-   */
+  /** Asks the user at the terminal, and resolves to null without an answer. Null when there is no terminal. */
   readonly ask: ((question: string) => Promise<string | null>) | null;
   /** Reads standard input to its end; null when it is a terminal. */
   readonly stdin: (() => Promise<string>) | null;
@@ -28,10 +26,7 @@ export interface Invocation {
   /** The command line that starts this program. */
   readonly ownCommand: readonly string[];
   readonly onSignal: (signal: NodeJS.Signals, act: () => void) => void;
-  /**
-   * Calls `act` when the reader of stdout has closed the pipe, as `head` does. Without a call of this function, the program
-   * continues.
-   */
+  /** Calls `act` when the reader of stdout closes the pipe, as `head` does. Without a listener, the program continues. */
   readonly onClosedPipe: (act: () => void) => void;
   /** Sets the exit code of the program. */
   readonly exit: (code: number) => void;

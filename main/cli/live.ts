@@ -5,15 +5,15 @@ import { CommandEnd, exitCodes, failureOf, reasonOf } from './failure.ts';
 import type { Remote } from './remote.ts';
 
 /**
- * Uses one event stream: reads the current state, then follows the events. Returns the result; null if the stream ended before
- * the result was known.
+ * Follows one event stream until the result is known. Resolves to the result; null if the stream ended first. A session reads
+ * the current state before the events, because it may run again on a new stream.
  */
 export type Session<T> = (events: AsyncIterable<UiEvent>) => Promise<T | null>;
 
 const pausesMs = [500, 1_000, 2_000, 4_000, 8_000] as const;
 
 /**
- * Runs sessions until one returns a result. Each new stream resumes where the last one ended, so the session survives lost
+ * Runs sessions until one returns a result. Each new stream resumes after the last event, so a command survives lost
  * connections and restarts of the orchestrator. A refusal ends the command. `after` is the number of the last known event; with
  * null, the stream starts with the next new event.
  */
@@ -32,12 +32,11 @@ export function live<T>(remote: Remote, session: Session<T>, after: number | nul
  */
 export async function persist<T>(remote: Remote, act: (onReached: () => void) => Promise<T>): Promise<T> {
   let isLost = false;
-  /** Consecutive failures. */
-  let failures = 0;
+  let consecutiveFailures = 0;
   const onReached = (): void => {
     if (isLost) report(remote, `Reconnected to ${remote.connection().url}`);
     isLost = false;
-    failures = 0;
+    consecutiveFailures = 0;
   };
   for (;;) {
     try {
@@ -48,8 +47,8 @@ export async function persist<T>(remote: Remote, act: (onReached: () => void) =>
         report(remote, `Lost the connection to ${remote.connection().url}: ${reason}. Reconnecting`);
       isLost = true;
     }
-    await pause(pausesMs[Math.min(failures, pausesMs.length - 1)]);
-    failures += 1;
+    await pause(pausesMs[Math.min(consecutiveFailures, pausesMs.length - 1)]);
+    consecutiveFailures += 1;
     remote.locate();
   }
 }
@@ -73,7 +72,7 @@ async function runSession<T>(
   try {
     const { url, token } = remote.connection();
     return await session(
-      numbered(
+      track(
         await open({ url, token, fetch: remote.fetch, signal: controller.signal, after: feed.after }),
         feed,
         onReached,
@@ -93,7 +92,8 @@ async function open(address: FeedAddress) {
   }
 }
 
-async function* numbered(
+/** Yields the events, and stores the number of the last one, from which the next stream resumes. */
+async function* track(
   events: AsyncIterable<UiEvent>,
   feed: Feed,
   onReached: () => void,

@@ -14,8 +14,8 @@ interface Printer {
 }
 
 /**
- * Prints a table for people, JSON, or selected fields as tab-separated lines. JSON with `--output` is a list of objects that
- * contain only these fields.
+ * Prints a table for people, with `--json` the whole answer, or with `--output` the selected fields as tab-separated lines.
+ * With both options, prints a JSON list of objects with these fields.
  */
 export function printRows<T extends Row>(
   { terminal, flags }: Printer,
@@ -64,8 +64,8 @@ function fieldNames(flags: Flags): readonly string[] | null {
 }
 
 /**
- * Fails if --output names unknown fields. Called after the output: the command has already succeeded, and a token that is shown
- * only once must not be lost.
+ * Ends the command if `--output` names unknown fields. Call it only after the output, because a token that is shown only once
+ * must not be lost.
  */
 function failOnUnknown(names: readonly string[] | null, row: Row | undefined): void {
   if (names === null || row === undefined) return;
@@ -82,7 +82,7 @@ const lines = (all: readonly string[]): string => all.map(line => `${line}\n`).j
 const json = (value: unknown, indent: number): string =>
   `${escapeInvisible(JSON.stringify(value, null, indent))}\n`;
 
-/** Selects the requested fields, such as `gpu_info.driver`; all fields without a selection. */
+/** Selects the requested fields, such as `gpu_info.driver`. Null for `names` selects all fields. */
 const selectFields = (row: Row, names: readonly string[] | null): Row =>
   names === null ? row : Object.fromEntries(names.map(name => [name, fieldOf(row, name.split('.')) ?? null]));
 
@@ -96,7 +96,7 @@ function fieldOf(value: unknown, path: readonly string[]): unknown {
   return fieldOf(fields.find(([key]) => key === name)?.[1], rest);
 }
 
-/** Formats a field. A tab or line break inside it would split it in two, so they are removed. */
+/** Formats a field. Replaces tabs and line breaks, because they separate fields and rows. */
 function fieldText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return plain(typeof value === 'string' ? value : JSON.stringify(value));

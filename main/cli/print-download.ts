@@ -7,7 +7,7 @@ import type { Remote } from './remote.ts';
 
 type DownloadSource = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 
-/** Prints a streamed response while it arrives; failures end the command. */
+/** Prints a streamed response as it arrives; failures end the command. */
 export async function printDownload<C extends Call>(
   { connection, fetch, terminal }: DownloadSource & Pick<Remote, 'terminal'>,
   row: C,

@@ -4,7 +4,7 @@ import { commands } from './commands.ts';
 import { exitCodes } from './failure.ts';
 import type { Invocation } from './invocation.ts';
 
-/** Width of the help outside of terminals. */
+/** Width of the help in characters when the output is no terminal. */
 const defaultWidth = 80;
 
 /** The parts of an invocation that come from the process. */
@@ -54,7 +54,7 @@ const exitCodesText =
   'Exit codes: 0 success, 1 failure, 2 usage error, 3 permission denied, 4 not found, 5 conflict, ' +
   '6 orchestrator unreachable, 7 request rejected, 8 the job did not complete';
 
-/** Creates the program with all commands. If `first` names a command, loads only that one, which is faster. */
+/** Creates the program with all commands. If `first` names a command, loads only that command, which is faster. */
 async function createProgram(invocation: Invocation, first = ''): Promise<Command> {
   const program: Command = new Command('trainyard')
     .description('Run training jobs on a fleet of GPU machines')

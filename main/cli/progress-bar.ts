@@ -4,7 +4,7 @@ import { cutLine } from './table.ts';
 
 const width = 30;
 
-/** Returns one line for people: bar, step, loss and remaining time, as far as they are known. */
+/** Returns one line with the bar, and with step, loss and remaining time if they are known. */
 function progressLine(progress: Progress): string {
   const { step, total_steps: total, loss, eta_s: eta } = progress;
   const parts = [

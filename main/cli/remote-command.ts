@@ -6,7 +6,7 @@ import type { CliTerminal, Invocation } from './invocation.ts';
 import { openRemote, type Remote } from './remote.ts';
 import { plainLines } from './table.ts';
 
-/** Commands that clean up after an interrupt need this. */
+/** For commands that clean up after an interrupt. */
 type Signals = Pick<Invocation, 'onSignal'>;
 
 /** A command that calls an orchestrator. */
@@ -15,15 +15,15 @@ export interface RemoteSpec {
   readonly description: string;
   /** Command lines for the end of the help. */
   readonly examples?: readonly string[];
-  /** Runs when the group is called without a command. */
+  /** If true, the command runs when the user names only its group. */
   readonly isDefault?: boolean;
   /** Adds the arguments and options. */
   readonly shape?: (command: Command) => Command;
-  /** Runs the command. The arguments are the user's words, not parsed yet. */
+  /** Runs the command. `args` are the user's words, not parsed. */
   readonly act: (remote: Remote, args: readonly string[], signals: Signals) => Promise<void>;
 }
 
-/** Creates a command with these subcommands. */
+/** Creates a command that groups these subcommands. */
 export function commandGroup(
   invocation: Invocation,
   name: string,

@@ -13,7 +13,7 @@ import { CommandEnd, exitCodes, fail, failureOf } from './failure.ts';
 import { isOn } from './flags.ts';
 import type { CliTerminal, Invocation } from './invocation.ts';
 
-/** An orchestrator as a command sees it. Failures end the command with a message and an exit code. */
+/** The orchestrator that a command calls. Failures end the command with a message and an exit code. */
 export interface Remote {
   readonly flags: Flags;
   readonly terminal: CliTerminal;
@@ -23,16 +23,17 @@ export interface Remote {
   readonly fetch: Send;
   /** Reads the local orchestrator's address again, because it may change at a restart. */
   locate(): void;
+  /** Calls the API and returns the value of the response. */
   request<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
   /** Like `request`, but returns a failure instead of ending the command. */
   call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
-  /** Ends the command unless the user agrees. With `--yes` or without a terminal, it does not ask. */
+  /** Ends the command unless the user agrees. Does not ask with `--yes` or without a terminal. */
   confirm(question: string): Promise<void>;
 }
 
 const defaultTimeoutMs = 30_000;
 
-/** Throws `CommandEnd` when flags, environment and config file yield no orchestrator, or no token for it. */
+/** Throws `CommandEnd` when flags, environment, config file and data folder contain no URL or no token for it. */
 export function openRemote(
   flags: Flags,
   { env, terminal }: Pick<Invocation, 'env' | 'terminal'>,
@@ -77,7 +78,7 @@ export function openRemote(
   };
 }
 
-/** Codes of errors before the request was sent: there is no server, it is the wrong server, or it redirects. */
+/** Codes of errors that occur before the request is sent: no server, the wrong server, or a redirect. */
 const nothingSent =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ERR_NOT_PROVEN|ERR_(PIN|SSL|TLS)_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|ERR_REDIRECTED)$/;
 

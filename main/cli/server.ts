@@ -6,7 +6,7 @@ import type { Invocation } from './invocation.ts';
 
 /**
  * Waits for a message from the parent process, which builds the panel while this process loads. Resolves to false when the parent
- * disconnects before that.
+ * disconnects without a message.
  */
 function waitForParent(): Promise<boolean> {
   return new Promise(resolve => {
@@ -121,7 +121,7 @@ async function serve(flags: Flags, { env, terminal, ownCommand }: Invocation): P
     terminal.err(`${config.refusal.detail}\n`);
     return 2;
   }
-  // Loaded only now, because loading Express and SQLite takes longer than most other commands take in total.
+  // Load the server only here, because loading Express and SQLite takes longer than most other commands.
   const { runServer } = await import('../server.ts');
   if (isOn(flags, 'once-told') && !(await waitForParent())) return 1;
   const agent = { command: [...ownCommand, 'worker'], env, hasSample: findSample() !== null };

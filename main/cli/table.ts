@@ -15,7 +15,7 @@ export interface Column<T> {
 export type Fact = readonly [name: string, value: string | null];
 
 /**
- * Characters that would move the cursor or change the text direction. They must not be printed, because text from other machines
+ * Matches characters that move the cursor or change the text direction. They are never printed, because text from other machines
  * is not trusted.
  */
 const unsafeCharacters = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
@@ -26,7 +26,7 @@ export const plain = (text: string): string => text.replaceAll(unsafeCharacters,
 /** Splits a text into lines that are safe to print. */
 export const plainLines = (text: string): readonly string[] => text.split(/\r\n|\r|\n/).map(plain);
 
-/** Returns the header and one line per row. `width` is that of the terminal; with null, no column is dropped or truncated. */
+/** Returns the header and one line per row. `width` is the width of the terminal; null keeps all columns and texts in full. */
 export function tableLines<T>(
   rows: readonly T[],
   columns: readonly Column<T>[],

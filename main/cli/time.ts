@@ -8,14 +8,14 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** Parses a point in time: a date, a time, or an age such as 2h. Dates are UTC, as everywhere in the API. */
+/** Parses a date, a time, or an age such as 2h; returns ISO 8601. Dates are UTC, as in the API. */
 export function moment(text: string): string {
   const now = Date.now();
   if (text === 'today') return dateOf(now);
   if (text === 'yesterday') return dateOf(now - (unitMs['d'] ?? 0));
-  const [, figure, unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?)([smhdw])$/.exec(text) ?? [];
-  if (figure !== undefined) {
-    const at = new Date(now - Number(figure) * (unitMs[unit] ?? 0));
+  const [, amount, unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?)([smhdw])$/.exec(text) ?? [];
+  if (amount !== undefined) {
+    const at = new Date(now - Number(amount) * (unitMs[unit] ?? 0));
     if (at.getTime() > 0) return at.toISOString();
   }
   if (/^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2})?)?$/.test(text) && !Number.isNaN(Date.parse(text)))
@@ -27,7 +27,7 @@ export function moment(text: string): string {
 
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** Formats a time for a table. In pipes it is ISO 8601. In terminals it is the age, and after a day the local date and time. */
+/** Formats a time: on a terminal as age, after a day as local date and time; elsewhere as ISO 8601. */
 export function timeText(at: string, isScreen: boolean): string {
   const ageMs = Date.now() - Date.parse(at);
   if (!isScreen || Number.isNaN(ageMs)) return at;
@@ -45,6 +45,6 @@ const localText = (at: Date): string => {
     at.getDate(),
     at.getHours(),
     at.getMinutes(),
-  ].map(figure => String(figure).padStart(2, '0'));
+  ].map(part => String(part).padStart(2, '0'));
   return `${year}-${month}-${day} ${hour}:${minute}`;
 };

@@ -10,7 +10,7 @@ export const energyText = (kwh: number | null): string | null =>
 export const costText = (cost: number | null, currency: string | null): string | null =>
   cost === null ? null : `${cost.toFixed(2)}${currency === null ? '' : ` ${currency}`}`;
 
-/** Describes what a job used in one line. */
+/** Describes GPU-hours, energy and cost of a job in one line. */
 export function usageText({ gpu_hours: hours, energy_kwh: kwh, cost, currency }: JobUsage): string {
   const price = costText(cost, currency);
   const parts = [`${gpuHoursText(hours)} GPU-hours`, energyText(kwh), price && `cost ${price}`];

@@ -10,7 +10,7 @@ export interface WatchOptions {
   /** Returns the current table as lines, for a terminal of this size. */
   readonly table: (size: Screen) => Promise<readonly string[]>;
   readonly kinds: readonly UiEvent['kind'][];
-  /** Returns a line for people, or null to skip the event. With --json or --output, all events of `kinds` are printed. */
+  /** Returns a line for people, or null to skip the event. With --json or --output, no event is skipped. */
   readonly line: (event: UiEvent) => string | null;
   /** The number of the last event before the watch. */
   readonly after: number;
@@ -46,8 +46,8 @@ function printChanges(
 }
 
 /**
- * Minimum and maximum time between two redraws. The maximum keeps ages in the table current, because no event reports their
- * change.
+ * Minimum and maximum time between two redraws. The maximum keeps ages in the table current, because events do not report that
+ * time has passed.
  */
 const minMs = 250;
 const maxMs = 5_000;
@@ -72,7 +72,7 @@ function redrawTable(remote: Remote, { table, after }: WatchOptions): Promise<ne
   );
 }
 
-/** Reads events only to detect that something has changed. */
+/** Reads the events in the background, and reports only that something has changed. */
 function detectChanges(events: AsyncIterable<UiEvent>) {
   let changed = Promise.withResolvers<void>();
   let over = false;
@@ -82,7 +82,7 @@ function detectChanges(events: AsyncIterable<UiEvent>) {
     over = true;
     changed.resolve();
   });
-  // Prevents an unhandled rejection: the caller gets the error from `failure`.
+  // Prevents an unhandled rejection. The caller gets the error from `failure`.
   reading.catch(() => undefined);
   return {
     isOver: () => over,
@@ -100,7 +100,7 @@ function detectChanges(events: AsyncIterable<UiEvent>) {
   };
 }
 
-/** Draws lines over the lines that it drew before. */
+/** Creates a canvas on a terminal. Each draw overwrites the previous lines. */
 function createCanvas(write: (text: string) => void, size: () => Screen | null) {
   let drawn = 0;
   return {

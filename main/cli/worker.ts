@@ -9,7 +9,7 @@ const examples = [
   'trainyard worker --config worker.json --gpus 0,1 --trainer simpletuner=/opt/simpletuner/.venv',
 ];
 
-/** Adds the agent, which rigs get as a separate program, as a command of this program. */
+/** Creates the command that runs the agent from this program. Rigs usually get the agent as a separate program. */
 export function localWorkerCommand({ env, terminal, exit, ownCommand, onSignal }: Invocation): Command {
   const worker = workerCommand({
     env,

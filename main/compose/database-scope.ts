@@ -32,7 +32,7 @@ export interface DatabaseScope {
   readonly audit: Audit;
   readonly data: DataStore;
   readonly http: HttpDeps;
-  /** Call it once the HTTP server serves this scope. */
+  /** Call it after the HTTP server has started to serve this scope. */
   startLocalWorker(): Promise<void>;
   readonly localWorker: ReturnType<typeof createRuntimeSettings>['localWorker'];
   readonly sweep: ReturnType<typeof startArtifactSweep>;
@@ -52,7 +52,7 @@ function openLogs(
   return { files, sweep: startLogSweep({ ...deps, store, files, days: retentionDays }) };
 }
 
-/** Opens the files of datasets, which jobs share. */
+/** Opens the contents of datasets, which are files that several jobs may share. */
 function openContents({ dataDir }: ServerConfig) {
   const folder = join(dataDir, 'contents');
   makeFolder(folder);
@@ -74,7 +74,7 @@ function openEngines(
   });
 }
 
-/** Opens what sends notifications. */
+/** Creates the courier, which delivers notifications. */
 function openCourier(
   { config, deps }: AppContext,
   files: CourierDeps['files'],
@@ -92,7 +92,7 @@ function openCourier(
   });
 }
 
-/** Opens the store, and the protection of its audit trail. */
+/** Opens the database and its audit trail. */
 async function openStore(
   folder: DataFolder,
   retentionDays: number | null,
@@ -195,8 +195,9 @@ export async function openScope(context: AppContext): Promise<DatabaseScope> {
   };
 }
 
+/** Closes all parts, the database last. */
 export async function closeScope(scope: DatabaseScope, http: HttpServer): Promise<void> {
-  // The local worker stops first, so that it can still report that it goes offline.
+  // Stop the local worker first, so that it can still report that it goes offline.
   await scope.localWorker.close();
   scope.orchestrator.lifecycle.stop();
   await http.close();
@@ -205,7 +206,7 @@ export async function closeScope(scope: DatabaseScope, http: HttpServer): Promis
   await scope.data.store.close();
 }
 
-/** Closes the files beside the database. */
+/** Stops the sweeps, then closes the logs. */
 export async function closeFiles({ sweep, logs, contentSweep }: DatabaseScope): Promise<void> {
   await sweep.stop();
   await contentSweep.stop();

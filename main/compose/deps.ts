@@ -16,7 +16,7 @@ import type { FailureLimit } from '../http/auth/failures.ts';
 
 export interface ComposeDeps {
   readonly clock: Clock;
-  /** Reads when the machine was started; defaults to this machine. */
+  /** Returns when the machine was started; defaults to the time of this machine. */
   readonly boot?: () => BootReading;
   readonly ids: Ids;
   readonly log: RequestLog;
@@ -29,9 +29,9 @@ export interface ComposeDeps {
   };
   /** The bytes of a new database, for tests. By default, all migrations run. */
   readonly emptyDatabase?: Uint8Array;
-  /** Folder of the built worker programs, which rigs download; null for none. If absent, it is searched for. */
+  /** Folder of the built worker programs, which rigs download; null for none. By default, the server searches for it. */
   readonly workerPrograms?: string | null;
-  /** Current addresses of this machine; defaults to those of the operating system. */
+  /** Returns the current addresses of this machine; by default, the addresses that the operating system reports. */
   readonly addresses?: () => readonly MachineAddress[];
   /** Time limits for clients; the defaults are in `main/http/listener/http-listener`. */
   readonly socketLimits?: SocketLimits;
@@ -41,11 +41,11 @@ export interface ComposeDeps {
   readonly uploadPace?: HttpDeps['artifacts']['pace'];
   /** Limit on calls without a valid token; the default is in docs/access.md. */
   readonly failureLimit?: FailureLimit;
-  /** Called when the disk has failed. It must exit the process immediately, because no further request may be answered. */
+  /** Called after a disk failure. Must exit the process immediately, because no further request may be answered. */
   readonly onFatal: () => void;
 }
 
-/** Dependencies with the trusted time, which survives restarts of the process. */
+/** Dependencies with the trusted time, which stays correct across restarts of the process. */
 export type TimedDeps = ComposeDeps & { readonly time: TrustedTime };
 
 /** Dependencies that outlive the database; a restore does not touch them. */

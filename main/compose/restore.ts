@@ -26,13 +26,13 @@ export function createRestore({
     {
       prepare: name => scope().data.prepare(name),
       async suspend(request) {
-        // The local worker stops first, so that it can still report that it goes offline.
+        // Stop the local worker first, so that it can still report that it goes offline.
         await scope().localWorker.close();
         scope().orchestrator.lifecycle.stop();
         await http.suspend(request);
         await closeFiles(scope());
         await scope().audit.stop();
-        // The trail can only be read while the store is open.
+        // The trail must be read before the store closes.
         trail = scope().audit.describe();
       },
       save: () => scope().data.backups.make('before-restore'),
@@ -46,7 +46,7 @@ export function createRestore({
           details: {
             backup: backup.name,
             backup_at: clock.iso(backup.at),
-            // Rows of the saved database after this one describe changes that the restore has undone.
+            // In the saved database, rows after this row describe changes that the restore has undone.
             backup_row: had,
             saved: saved.name,
             newest: trail?.was?.seq ?? 0,

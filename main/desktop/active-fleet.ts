@@ -9,16 +9,16 @@ import type { Shown } from './window.ts';
 export interface ActiveFleetDeps {
   readonly settings: DesktopSettingsFile;
   readonly fleets: Fleets;
-  /** Starts or finds this computer's orchestrator at the first call. Rejects with a reason. */
+  /** Finds or starts this computer's orchestrator on the first call. Rejects with a reason. */
   readonly openOwn: () => Promise<OwnOrchestrator>;
 }
 
-/** The fleet in the window: this computer's own orchestrator, or a remote one through the gateway. */
+/** The fleet in the window: this computer's own orchestrator, or a remote orchestrator through the gateway. */
 export interface ActiveFleet {
   readonly shown: () => Shown | null;
   /** Returns the id of the fleet in the window; null for this computer's own. */
   readonly key: () => string | null;
-  /** Returns the app's own connection to the fleet; null before one is shown. */
+  /** Returns the app's own connection to the fleet; null before the window shows a fleet. */
   readonly connection: () => FleetConnection | null;
   /** Shows a fleet. Resolves with null on success, otherwise with the reason. */
   show(id: string | null): Promise<string | null>;

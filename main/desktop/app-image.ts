@@ -16,10 +16,10 @@ interface EntryOptions {
   readonly onChange: (folder: string) => void;
 }
 
-/** The app's entry in the applications menu. Other packages install one. */
+/** The app's entry in the applications menu. Only AppImages need this, because other packages install an entry. */
 export interface AppsMenuEntry {
   isOn(): boolean;
-  /** Adds or removes the entry. Returns the error when that failed. */
+  /** Adds or removes the entry. Returns the error on failure, otherwise null. */
   set(isOn: boolean): Error | null;
 }
 
@@ -27,8 +27,8 @@ export interface AppsMenuEntry {
 const mark = 'X-Trainyard-AppImage=true';
 
 /**
- * Manages the entry of an AppImage in the user's applications menu, with which desktops also find the handler of links. Rewrites
- * an existing entry, because the AppImage may have been moved or updated since.
+ * Manages the entry of an AppImage in the user's applications menu. The entry also registers the app for `trainyard://` links.
+ * Updates an existing entry at the start, because the AppImage may have been moved or updated.
  */
 export function createAppsMenuEntry({ dataHome, appImage, icon, onChange }: EntryOptions): AppsMenuEntry {
   const file = join(dataHome, 'applications/trainyard.desktop');
@@ -61,7 +61,7 @@ export function createAppsMenuEntry({ dataHome, appImage, icon, onChange }: Entr
   return { isOn, set: wanted => attempt(wanted ? write : remove) };
 }
 
-/** Makes the desktop read the entries again. Desktops without this program read them by themselves. */
+/** Makes the desktop reload its entries. Ignores a missing program, because such desktops reload the entries themselves. */
 export const refreshAppsMenu = (folder: string): void =>
   void execFile('update-desktop-database', [folder], () => undefined);
 

@@ -49,7 +49,7 @@ export interface DesktopApp {
   quit(): Promise<void>;
   /** Quits without asking, because the user logs out or shuts down. */
   quitNow(): Promise<void>;
-  /** Returns true once an update quits the app. */
+  /** Returns true while the installation of an update quits the app. */
   isInstalling(): boolean;
 }
 
@@ -61,7 +61,7 @@ interface Setup extends AppOptions {
   readonly activeFleet: ActiveFleet;
 }
 
-/** Starts the app once Electron is ready. Returns null when it cannot start; by then, the user has seen the reason. */
+/** Starts the app. Call it when Electron is ready. Resolves to null if the start failed, after showing the user the reason. */
 export async function startApp(deps: AppOptions): Promise<DesktopApp | null> {
   const { settings } = deps;
   const words = wordsFor(app.getPreferredSystemLanguages());
@@ -198,7 +198,7 @@ function createLinks(
 
 const callAll = (calls: readonly ((() => void) | undefined)[]): void => calls.forEach(call => call?.());
 
-/** Creates the icons in the tray and on the taskbar. `own` is this computer's fleet, and `shown` the one in the window. */
+/** Creates the tray icon and the state on the taskbar. `own` is this computer's fleet; `shown` is the fleet in the window. */
 function createIcons(
   setup: Setup,
   window: PanelWindow,
@@ -282,7 +282,7 @@ function nameOf({ activeFleet, fleets, words }: Setup): string {
   return (key === null ? null : fleets.name(key)) ?? words.thisComputer;
 }
 
-/** Returns the fleets to watch: the current one, and this computer's own while it runs. */
+/** Returns the fleets to watch: the current fleet, and this computer's own fleet while it runs. */
 function fleetsToWatch({ activeFleet, holder }: Setup): ReadonlyMap<FleetKey, FleetConnection> {
   const [connection, own] = [activeFleet.connection(), holder.now()];
   return new Map<FleetKey, FleetConnection>([

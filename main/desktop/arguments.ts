@@ -7,7 +7,7 @@ import { linkAmong } from './links/links.ts';
 
 interface Installation {
   readonly isPackaged: boolean;
-  /** Folder where a package contains the files beside the app. */
+  /** Folder with the files that a package contains besides the app itself. */
   readonly resources: string;
   /** Folder of the built program. */
   readonly dist: string;
@@ -21,7 +21,7 @@ const nodeVariable = 'TRAINYARD_NODE';
 
 /**
  * Returns the command for the worker of this computer. A package contains the worker as an executable, because Electron's fuses
- * prevent that the app runs as Node. In a checkout, the worker runs under the Node that started the app.
+ * prevent the app from running as Node. In a checkout, the worker runs under the Node that started the app.
  */
 export function localAgent({
   isPackaged,
@@ -31,7 +31,7 @@ export function localAgent({
   arch,
   env,
 }: Installation): ComposeDeps['agent'] {
-  // The worker passes its environment to trainers, and TRAINYARD_NODE concerns only the start of the app.
+  // Remove TRAINYARD_NODE, because the worker passes its environment to trainers.
   const envOfWorker = Object.fromEntries(Object.entries(env).filter(([name]) => name !== nodeVariable));
   if (isPackaged) {
     const unpacked = join(resources, 'app.asar.unpacked/dist');
@@ -47,7 +47,7 @@ export function localAgent({
   };
 }
 
-/** On Linux, this file starts the app at login. Electron implements autostart on the other platforms. */
+/** Path of the file that starts the app at login on Linux. Electron implements autostart on the other platforms. */
 export const autostartFile = (configHome: string): string =>
   join(configHome, 'autostart', 'trainyard.desktop');
 
@@ -66,11 +66,11 @@ export function execLine(program: string, rest: string): string {
   return `"${inQuotes}" ${rest}`.replaceAll('\\', '\\\\');
 }
 
-/** Command-line arguments of the app, without those of Electron and the operating system. */
+/** Command-line arguments of the app, without the arguments of Electron and the operating system. */
 export interface Arguments {
   /** Flags by name, as for `trainyard server`. */
   readonly flags: Readonly<Record<string, string | undefined>>;
-  /** True for a start at login: the window appears when the user opens it. */
+  /** True for a start at login: the app then starts without a window. */
   readonly isHidden: boolean;
   /** The `trainyard://` link that the user clicked. */
   readonly link: string | null;

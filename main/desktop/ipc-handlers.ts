@@ -17,7 +17,7 @@ import { isAt } from './window-rules.ts';
 interface IpcDeps {
   /** Returns the web contents of the panel's window; null without a window. */
   readonly contents: () => WebContents | null;
-  /** Returns the origin from which the panel must have been loaded. */
+  /** Returns the only origin whose pages may send requests; null without a fleet. */
   readonly origin: () => string | null;
   readonly answer: (request: DesktopRequest) => DesktopAnswer | Promise<DesktopAnswer>;
   readonly onBattery: (battery: Battery) => void;

@@ -28,7 +28,7 @@ export function createTray({ icon, words, act }: TrayDeps): PanelTray {
     show(state) {
       const items = trayMenu(state, words);
       const text = JSON.stringify(items);
-      // The same menu is not set again, because some desktops then close a menu that is open.
+      // Do not set an unchanged menu again, because some desktops would close the open menu.
       if (text === shownText) return;
       shownText = text;
       tray.setToolTip(`Trainyard\n${trayText(state, words)}`);
@@ -85,7 +85,7 @@ function menuOf(
   const settings = { label: menu.settings, accelerator: 'CmdOrCtrl+,', click: () => go('/settings') };
   const quitItem = { label: words.quit, accelerator: 'CmdOrCtrl+Q', click: quit };
   const about: MenuItemConstructorOptions = { label: menu.about, role: 'about' };
-  const ofMac: MenuItemConstructorOptions = {
+  const macMenu: MenuItemConstructorOptions = {
     label: 'Trainyard',
     submenu: [
       about,
@@ -106,7 +106,7 @@ function menuOf(
     click: () => show(id),
   });
   return [
-    ...(isMac ? [ofMac] : []),
+    ...(isMac ? [macMenu] : []),
     {
       label: menu.file,
       submenu: [

@@ -48,7 +48,7 @@ export interface DesktopNotification extends Pick<Notice, 'fleet'> {
   readonly page: string;
 }
 
-/** If more notifications than this are due together, one summary replaces them. */
+/** If more than this many notifications are due together, one summary replaces them. */
 const maxAlone = 2;
 const maxWhy = 200;
 
@@ -85,7 +85,7 @@ function toNotification({ kind, fleet, name, worker, why, page }: Notice, words:
   }
 }
 
-/** Delay before a notification is shown, so that later ones can be merged with it. The delay grows while many arrive. */
+/** Delay before notifications are shown, so that several can be merged. The delay grows while many notifications arrive. */
 const firstMs = 1_500;
 const maxMs = 30_000;
 

@@ -19,7 +19,7 @@ export interface OwnHolder {
   close(): Promise<void>;
 }
 
-/** Starts and stops the orchestrator of this computer. There is at most one. */
+/** Starts and stops the orchestrator of this computer. At most one runs at a time. */
 export function createOwnHolder(deps: OwnOrchestratorDeps, words: Words): OwnHolder {
   let now: OwnOrchestrator | null = null;
   let opening: Promise<OwnOrchestrator> | null = null;
@@ -47,7 +47,7 @@ export function createOwnHolder(deps: OwnOrchestratorDeps, words: Words): OwnHol
   };
 }
 
-/** Starts the orchestrator. If another program uses the port, asks the user. */
+/** Starts the orchestrator. If another program uses the port, asks the user whether to use any free port. */
 async function startOwn(deps: OwnOrchestratorDeps, words: Words): Promise<OwnOrchestrator> {
   try {
     return await openOwnOrchestrator(deps);
@@ -81,7 +81,7 @@ interface QuitFlowDeps {
 /** Time after which an installation that has not quit the app counts as failed. */
 const maxInstallMs = 30_000;
 
-/** Creates the steps of quitting: first everything visible stops, then the orchestrator. A second call waits for the first. */
+/** Creates the functions that quit the app. Each stops everything visible first, then the orchestrator. Repeated calls wait. */
 export function createQuitFlow({
   words,
   holder,
@@ -105,7 +105,7 @@ export function createQuitFlow({
   };
   return {
     quitNow,
-    /** Returns true once an update quits the app. */
+    /** Returns true while the installation of an update quits the app. */
     isInstalling: () => installing,
     /** Stops everything, and then installs an update. `install` starts the new version and quits this one. */
     async quitToInstall(install: () => void): Promise<void> {
@@ -113,10 +113,10 @@ export function createQuitFlow({
       quitting = end();
       await quitting;
       installing = true;
-      // The new version starts before this process has ended.
+      // Release the lock first, because the new version starts before this process has ended.
       app.releaseSingleInstanceLock();
       install();
-      // If the installation has failed, nothing has quit the app. It then starts again as it was.
+      // If the installation fails, it does not quit the app. In that case, restart the current version.
       setTimeout(() => {
         app.relaunch();
         app.exit(0);

@@ -40,7 +40,7 @@ export interface OwnOrchestrator {
   readonly url: string;
   /** The current token; it changes when the file `admin-token` is replaced. */
   readonly token: string;
-  /** True if another program started the orchestrator. It then keeps running when the app quits. */
+  /** True if another program started the orchestrator, which then keeps running when the app quits. */
   readonly isGuest: boolean;
   /** Describes the damage to the database and the backup that replaced it; null for no damage. */
   readonly restored: string | null;

@@ -39,15 +39,16 @@ export function createNotifications({ words, after, open }: NotificationDeps) {
   });
   return {
     show,
-    /** Null is ignored: the event needs no notification. */
+    /** Adds a notification; null is ignored. */
     add: (notice: Notice | null): void => (notice === null ? undefined : burst.add(notice)),
     stop: burst.stop,
   };
 }
 
 export interface Power {
-  /** Sets the number of running jobs, for which this computer must stay awake. */
+  /** Sets the number of running jobs of this computer's orchestrator. */
   jobs(count: number): void;
+  /** Sets the battery state that the panel reports. */
   battery(battery: Battery): void;
   close(): void;
 }
@@ -91,7 +92,7 @@ export function createPower(onAwoken: () => void): Power {
   };
 }
 
-/** Uses the platform's keyring. Electron's fallback on Linux, `basic_text`, offers no protection. */
+/** Encrypts with the platform's keyring. Does not use Electron's fallback on Linux, `basic_text`, which offers no protection. */
 export const systemVault: Vault = {
   async canSeal() {
     const isReal = process.platform !== 'linux' || safeStorage.getSelectedStorageBackend() !== 'basic_text';

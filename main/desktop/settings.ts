@@ -9,7 +9,7 @@ const StoredFleet = z.object({
   name: z.string(),
   url: z.string(),
   pin: z.string().nullable(),
-  /** In base64, encrypted by the platform; plain text if the platform cannot encrypt it. */
+  /** `sealed`: encrypted by the platform, in base64. `plain`: plain text, because the platform cannot encrypt. */
   token: z.discriminatedUnion('kept', [
     z.object({ kept: z.literal('sealed'), text: z.string() }),
     z.object({ kept: z.literal('plain'), text: z.string() }),
@@ -47,8 +47,8 @@ export interface DesktopSettingsFile {
 }
 
 /**
- * Opens the settings. If the file cannot be read, the defaults are used, and the next change replaces the file. Only the tokens
- * of remote fleets are then lost.
+ * Opens the settings. If the file is damaged, uses the defaults, and the next change replaces the file. The user then has to add
+ * remote fleets and their tokens again.
  */
 export function openDesktopSettings(file: string): DesktopSettingsFile {
   let now = read(file);

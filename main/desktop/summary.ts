@@ -8,7 +8,7 @@ import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import type { Battery } from '../../protocol/desktop-api.ts';
 import type { Words } from './words/index.ts';
 
-/** Low battery level, from 0 to 1. The computer may then sleep even while jobs run, because an empty battery would shut it down. */
+/** At this battery level (0 to 1), the computer may sleep even while jobs run. An empty battery would shut it down. */
 const lowLevel = 0.2;
 
 /** Returns true if the computer must not sleep automatically. A battery whose charge is unknown counts as full. */
@@ -20,20 +20,20 @@ export const staysAwake = (
   return runningJobs > 0 && !(isOnBattery && isLow);
 };
 
-/** Figures that only the server can compute. */
+/** Statistics that only the server can compute. */
 export type AttentionStats = Pick<
   ValueOf<typeof queueApi.stats>,
   'unsatisfiable' | 'waiting_for_offline' | 'ended_24h'
 >;
 
-/** The state of a fleet, as far as the tray, the taskbar, the notifications and the sleep blocker need it. */
+/** The parts of a fleet's state that the tray, the taskbar and the sleep blocker need. */
 export interface Summary {
   readonly workers: ReadonlyMap<string, WorkerFacts>;
   /** Running jobs by id. */
   readonly live: ReadonlyMap<string, LiveJob>;
-  /** Ids of the jobs that wait for approval, as keys. */
+  /** The keys are the ids of jobs that need approval. */
   readonly approvals: ReadonlyMap<string, true>;
-  /** Null until loaded, and when the token may not read them. */
+  /** Null until loaded, and when the token may not read the statistics. */
   readonly stats: AttentionStats | null;
   /** Null when the token may not read the queue. */
   readonly isPaused: boolean | null;
@@ -45,7 +45,7 @@ export interface WorkerFacts {
   readonly status: WorkerStatus;
   /** True for the worker of the orchestrator's own machine. */
   readonly isLocal: boolean;
-  /** Number of problems, without the absence. */
+  /** Number of problems that need attention, without the absence. */
   readonly needs: number;
   readonly absence: Absence | null;
 }
@@ -55,7 +55,7 @@ export interface LiveJob {
   readonly name: string;
   /** 0 to 100; null before the first progress report. */
   readonly percent: number | null;
-  /** Id of its worker. */
+  /** Id of the worker that runs the job. */
   readonly worker: string | null;
   readonly isSilent: boolean;
 }
@@ -109,14 +109,14 @@ export function applyEvent(summary: Summary, event: UiEvent): Summary {
   }
 }
 
-/** Number of connected workers. */
+/** Returns the number of connected workers. */
 export const connectedCount = ({ workers }: Summary): number =>
   [...workers.values()].filter(({ status }) => status !== 'offline' && status !== 'connecting').length;
 
 /** Returns the number of entries under "Needs attention" on the overview, without available updates. */
 export function attentionCount({ workers, live, approvals, stats }: Summary, now: number): number {
   const { unsatisfiable, waiting_for_offline: waiting, ended_24h: ended } = stats ?? noStats;
-  // The entry of the jobs that wait for a worker replaces the one of its absence.
+  // If jobs wait for an absent worker, count only the entry for the jobs, not the entry for the absence.
   const awaited = new Set(
     waiting.filter(each => each.worker_count === 1).map(each => String(each.worker_id)),
   );
@@ -175,8 +175,8 @@ interface Question {
 }
 
 /**
- * Returns the question to ask before the app quits; null when no jobs run on the app's own fleet. `isGuest`: the app shows the
- * fleet of another server.
+ * Returns the question to ask before the app quits; null when quitting affects no running jobs. With `isGuest`, another program
+ * runs the orchestrator, so jobs are not affected.
  */
 export function quitQuestion(
   fleet: { readonly isGuest: boolean; readonly summary: Summary | null } | null,

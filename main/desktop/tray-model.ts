@@ -59,13 +59,13 @@ export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly 
   ];
 }
 
-/** Returns a summary in one line. */
+/** Describes the state of the fleet in one line. */
 export function trayText({ fleet, summary }: TrayState, words: Words): string {
   if (summary === null) return `${fleet}: ${words.unreachable}`;
   const state = [words.workersConnected(connectedCount(summary)), words.jobsRunning(summary.live.size)];
   return `${fleet}: ${[...state, ...(summary.isPaused === true ? [words.paused] : [])].join(', ')}`;
 }
 
-/** Shortens a name. In menus, a single `&` would underline the next letter, so it is doubled. */
+/** Shortens a name, and doubles each `&`, because a single `&` in a menu underlines the next letter. */
 const short = (name: string): string =>
   (name.length > maxName ? `${name.slice(0, maxName - 1)}…` : name).replaceAll('&', '&&');

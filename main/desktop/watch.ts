@@ -21,25 +21,25 @@ export interface WatchDeps {
   readonly connection: FleetConnection;
   /** `summary` is null while the orchestrator is unreachable; `trouble` is then the reason. */
   readonly onSummary: (summary: Summary | null, trouble: string | null) => void;
-  /** Called once for each event since the start of the app. */
+  /** Called once for each event after the first connection. */
   readonly onEvent: (event: UiEvent) => void;
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-export const clientFor = ({ url, token, fetch: over }: FleetConnection): Client =>
+export const clientFor = ({ url, token, fetch: customFetch }: FleetConnection): Client =>
   createClient({
     baseUrl: url,
     headers: () => ({ authorization: `Bearer ${token}` }),
     timeoutMs: 15_000,
-    ...(over === undefined ? {} : { fetch: over }),
+    ...(customFetch === undefined ? {} : { fetch: customFetch }),
   });
 
 const firstPauseMs = 500;
 const maxPauseMs = 30_000;
 
 /**
- * Follows a fleet until the returned function is called. After an interruption it resumes the event stream, or reads the full
- * state again.
+ * Follows a fleet until the returned function is called. After an interruption, reads the full state again and resumes the event
+ * stream where it broke.
  */
 function watchFleet({ connection, onSummary, onEvent, after }: WatchDeps): () => void {
   const controller = new AbortController();
@@ -76,7 +76,7 @@ function watchFleet({ connection, onSummary, onEvent, after }: WatchDeps): () =>
     const events = await openEvents({ ...connection, signal: controller.signal, after: lastSeq ?? seq });
     lastSeq ??= seq;
     for await (const event of events) {
-      // After a reset, the missed events are not reported, because they were too many. The full state is read again.
+      // A reset means that too many events were missed to send them. Read the full state again, without reporting them.
       if (event.kind === 'reset') {
         lastSeq = null;
         return;
@@ -104,10 +104,10 @@ function watchFleet({ connection, onSummary, onEvent, after }: WatchDeps): () =>
   return () => controller.abort();
 }
 
-/** Minimum interval of the reads. It is long, because the server counts all jobs for each answer. */
+/** Minimum interval between reads, which is long because the server counts all jobs for each answer. */
 const statsDelayMs = 10_000;
 
-/** Reads figures that only the server can compute: at the start, and again some time after events. */
+/** Reads the statistics that only the server can compute: at the start, and with a delay after events. */
 function createStatsReader(client: Client, after: WatchDeps['after'], show: (stats: AttentionStats) => void) {
   const controller = new AbortController();
   const { signal } = controller;
@@ -206,7 +206,7 @@ interface Watched {
   trouble: string | null;
 }
 
-/** Watches the current fleet, and also this computer's own while that runs. */
+/** Watches several fleets, and stores the newest summary of each. */
 export function createWatchers({ after, onEvent, onChange }: WatchersDeps) {
   const watched = new Map<FleetKey, Watched>();
   const start = (fleet: FleetKey, connection: FleetConnection): void => {

@@ -9,18 +9,18 @@ interface Rectangle {
 }
 
 export const smallest = { width: 480, height: 360 };
-const usual = { width: 1_280, height: 840 };
+const defaultSize = { width: 1_280, height: 840 };
 /** At least this much of the title bar must stay visible, so that the user can move the window. In device-independent pixels. */
 const handleWidth = 120;
 const handleHeight = 24;
 
 /**
- * Returns the bounds for a window that was last at `kept`. If no display shows its title bar any more, centers the window on the
- * primary display. `displays` are work areas, the primary one first.
+ * Returns the bounds for a window that was last at `bounds`. If no display shows its title bar any more, centers the window on
+ * the primary display. `displays` are work areas, the primary display first.
  */
 export function placeWindow(bounds: Rectangle | null, displays: readonly Rectangle[]): Rectangle {
-  const [primary = { x: 0, y: 0, ...usual }] = displays;
-  if (bounds === null) return inMiddle(usual, primary);
+  const [primary = { x: 0, y: 0, ...defaultSize }] = displays;
+  if (bounds === null) return inMiddle(defaultSize, primary);
   const display = displays.find(each => isReachable(bounds, each));
   return display === undefined ? inMiddle(bounds, primary) : within(bounds, display);
 }
@@ -36,8 +36,8 @@ function isReachable(window: Rectangle, display: Rectangle): boolean {
 type Size = Pick<Rectangle, 'width' | 'height'>;
 
 function sizeIn(size: Size, display: Rectangle): Size {
-  const clamp = (length: number, least: number, most: number): number =>
-    Math.min(Math.max(Math.round(length), least), Math.max(most, least));
+  const clamp = (length: number, min: number, max: number): number =>
+    Math.min(Math.max(Math.round(length), min), Math.max(max, min));
   return {
     width: clamp(size.width, smallest.width, display.width),
     height: clamp(size.height, smallest.height, display.height),
@@ -65,8 +65,8 @@ const originOf = (url: string): string | null => (URL.canParse(url) ? new URL(ur
 export const isAt = (url: string, origin: string): boolean => originOf(url) === origin;
 
 /**
- * Returns true if the page may load this URL. Only the app's own server is allowed. The page itself creates `data:` and `blob:`
- * content, which needs no network.
+ * Returns true if the page may load this URL. Allowed are URLs at `origin`, and `data:` and `blob:` content, which the page
+ * creates without the network.
  */
 export const mayLoad = (url: string, origin: string): boolean =>
   isAt(url, origin) || /^(?:data|blob|devtools):/.test(url);
@@ -82,7 +82,7 @@ export function mayOpenOutside(url: string, origin: string): boolean {
   return protocol === 'https:' || (isAt(url, origin) && /^\/docs(?:\/|$)/.test(pathname));
 }
 
-/** Isolates the page from the system. All options are explicit, so that new defaults of Electron change nothing. */
+/** Web preferences that isolate the page from the system. All are explicit, so that new Electron defaults change nothing. */
 export const pagePreferences = {
   contextIsolation: true,
   sandbox: true,
@@ -98,8 +98,8 @@ export const pagePreferences = {
 } as const;
 
 /**
- * Returns the delay in milliseconds before a crashed page is reloaded: 0 for the first crash within a minute, longer for each
- * further one.
+ * Returns the delay in milliseconds before a crashed page is reloaded: 0 for the first crash within a minute, and longer after
+ * each further crash.
  */
 export function reloadDelayMs(lossesAt: readonly number[], now: number): number {
   const lately = lossesAt.filter(at => now - at < 60_000).length;

@@ -27,8 +27,8 @@ export interface Shown {
 }
 
 /**
- * Restricts the network access of the page to the server in the window. Adds the bearer token to calls, so that neither the page
- * nor its address ever contains it (docs/adr/0017). Denies all permissions except writing to the clipboard.
+ * Restricts the network access of the page to the server in the window. Adds the bearer token to the page's requests, so that
+ * neither the page nor its address contains the token (docs/adr/0017). Denies all permissions except writing to the clipboard.
  */
 export function guardSession(session: Session, shown: () => Shown | null): void {
   const { webRequest } = session;
@@ -51,7 +51,7 @@ export function guardSession(session: Session, shown: () => Shown | null): void 
   session.setDevicePermissionHandler(() => false);
 }
 
-/** The panel's buttons copy commands. The browser engine allows that only after a click. */
+/** Allows writing to the clipboard, because buttons of the panel copy commands. Chromium requires a click for that. */
 const isHarmless = (permission: string): boolean => permission === 'clipboard-sanitized-write';
 
 export interface WindowDeps {
@@ -79,11 +79,11 @@ export interface PanelWindow {
   open(page: string | null): void;
   isSeen(): boolean;
   title(text: string): void;
-  /** Shows progress on the taskbar or dock: 0 to 1; negative for none, above 1 for an unknown one. */
+  /** Shows progress on the taskbar or dock: 0 to 1; negative for none, above 1 for unknown progress. */
   setProgress(progress: number): void;
-  /** Puts an icon on the taskbar's button in Windows; `text` describes it. */
+  /** Puts an icon on the taskbar button on Windows; `text` describes the icon. */
   setOverlay(icon: NativeImage | null, text: string): void;
-  /** Does the same as the window's close button. */
+  /** Acts like the window's close button. */
   close(): void;
   /** After this call, closing the window destroys it. */
   allowClose(): void;
@@ -108,7 +108,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
   confine(contents, shown);
   const load = async (page = '/'): Promise<void> => {
     const fleet = shown();
-    // A newer navigation aborts this one, which is no error.
+    // A newer navigation aborts the current one, which is no error.
     if (fleet !== null) await window.loadURL(fleet.origin + page).catch(() => undefined);
   };
   reloadWhenLost(window, load, deps.log);
@@ -135,7 +135,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
       window.show();
       window.focus();
       if (page === null) return;
-      // While a page is loading, it would miss the message.
+      // A page that is still loading would miss the message.
       if (contents.isLoadingMainFrame()) void load(page);
       else contents.send('go', page);
     },

@@ -18,9 +18,9 @@ export interface EnginesDeps {
   readonly run: RunProgram;
 }
 
-/** Creates the engine of a pool. An engine has no state, so after a change of the pool a new engine simply replaces it. */
+/** Returns a function that creates the engine of a pool. Engines are stateless, so a changed pool simply gets a new engine. */
 export function createEngines(deps: EnginesDeps): EngineOf {
-  const engineWith = ({ engine, settings }: Pool, installSha256: string) => {
+  const createEngine = ({ engine, settings }: Pool, installSha256: string) => {
     const { run, folder } = deps;
     const fleet = deps.fleetId();
     const start = ({ workerName }: LaunchOrder): string =>
@@ -37,11 +37,11 @@ export function createEngines(deps: EnginesDeps): EngineOf {
     }
   };
   return pool => ({
-    ...engineWith(pool, ''),
+    ...createEngine(pool, ''),
     async launch(order) {
       const hash = await deps.installHash();
       if (hash === null && pool.settings.worker_program === null) return noProgram;
-      return engineWith(pool, hash ?? '').launch(order);
+      return createEngine(pool, hash ?? '').launch(order);
     },
   });
 }

@@ -4,20 +4,20 @@ import { constants } from 'node:os';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ProgramOptions {
-  /** Variables that are added to the environment of the runner. A variable that is undefined is removed. */
+  /** Variables to add to the environment; undefined removes a variable. */
   readonly env?: Environment;
   /** Text for stdin, which is then closed; empty by default. */
   readonly stdin?: string;
-  /** After this time, the program and all processes that it started are killed. */
+  /** After this time, the program and its child processes are killed. */
   readonly timeoutMs: number;
-  /** Maximum size of stdout and of stderr in bytes, each. A program with more output is killed. */
+  /** Maximum size of stdout, and of stderr, in bytes. A program that prints more is killed. */
   readonly maxOutput?: number;
 }
 
 export interface ProgramResult {
   /**
-   * Exit code as in a shell: 127 if the program does not exist, 126 if it cannot start, and 128 plus the signal's number if a
-   * signal ended it. Null when it was killed because it exceeded a limit, so its output is incomplete.
+   * Exit code as in a shell: 127 if the program does not exist, 126 if it cannot start, and 128 plus the number of the signal
+   * that ended it. Null if the program was killed because it exceeded a limit; its output is then incomplete.
    */
   readonly code: number | null;
   readonly stdout: string;
@@ -26,11 +26,11 @@ export interface ProgramResult {
   readonly timedOut: boolean;
 }
 
-/** Runs a program without a shell. Resolves when it has ended. Never throws: every failure is a result. */
+/** Runs a program without a shell. Resolves when the program has ended. Never rejects: every failure is a result. */
 export type RunProgram = (argv: readonly string[], options: ProgramOptions) => Promise<ProgramResult>;
 
 const defaultMaxOutput = 16 * 1024 * 1024;
-/** After the program has exited, stderr is read for this long. A background connection of ssh may keep stderr open. */
+/** Time to read stderr after the exit. The limit is needed because a background connection of ssh may keep stderr open. */
 const stderrGraceMs = 500;
 
 export function createRunProgram(environment: Environment): RunProgram {
@@ -42,7 +42,7 @@ export function createRunProgram(environment: Environment): RunProgram {
           env: { ...environment, ...options.env },
           stdio: 'pipe',
           windowsHide: true,
-          // Creates a process group, so that the timeout also kills the processes that the program started.
+          // Create a process group, so that the timeout also kills child processes.
           detached: process.platform !== 'win32',
         });
         follow(child, file, options, resolve);
@@ -129,7 +129,7 @@ function killGroup({ pid }: ChildProcessWithoutNullStreams): void {
   }
 }
 
-/** Returns one sentence about a program whose exit code was not 0. `name` is the program's name for the user, such as `squeue`. */
+/** Describes the failure of a program in one sentence. `name` is the name to show, such as `squeue`. */
 export function describeFailure(name: string, { code, stdout, stderr, timedOut }: ProgramResult): string {
   const output = lastLines(stderr) || lastLines(stdout);
   const tail = output === '' ? '' : `: ${output}`;

@@ -4,7 +4,7 @@ import type { PoolSettings } from '../../protocol/pool.ts';
 /** Environment variable that contains the join token of a launch. */
 export const tokenVariable = 'TRAINYARD_JOIN';
 
-/** When the worker gets this signal, its machine will be taken away soon. It then saves, uploads, stops the trainer and exits. */
+/** Signal that gives the worker the notice. The worker then saves, uploads, stops the trainer and exits. */
 export const noticeSignal = 'USR1';
 
 export interface StartOptions extends Pick<Joining, 'url' | 'pin'> {
@@ -15,9 +15,9 @@ export interface StartOptions extends Pick<Joining, 'url' | 'pin'> {
 }
 
 /**
- * Returns commands for a POSIX shell that start the worker of a launch. The worker replaces the shell, so it gets the signals to
- * the shell's process. The commands contain no secret: the join token is in the environment, from which only the worker reads it.
- * The worker stores its state and jobs in TRAINYARD_FOLDER, by default a new temporary folder.
+ * Returns commands for a POSIX shell that start the worker of a launch. The worker replaces the shell, so it gets the signals for
+ * the shell's process. The commands contain no secret: the worker reads the join token from the environment. The worker stores
+ * its state and jobs in TRAINYARD_FOLDER, by default a new temporary folder.
  */
 export function startScript({ url, pin, installSha256, settings, workerName }: StartOptions): string {
   const words = workerArguments({ url, pin, name: workerName, persistent: true });

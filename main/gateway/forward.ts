@@ -11,7 +11,7 @@ export interface RemoteFleet {
   readonly token: string;
 }
 
-/** Maximum size of a request. Configs are the largest requests of the panel. */
+/** Maximum size of a request body. Configs are the largest bodies that the panel sends. */
 const maxBytes = 16 * 1_024 * 1_024;
 
 /** Request headers that are forwarded. Cookies and headers about the page's origin are not. */

@@ -17,7 +17,7 @@ type Parsed =
   | { readonly ok: true; readonly value: FleetAddress }
   | { readonly ok: false; readonly detail: string };
 
-/** Parses the address of a remote orchestrator. The pin has the same form as a worker's. */
+/** Parses the address of a remote orchestrator. `pin` has the same form as in the worker's option `--pin`. */
 export function parseFleetAddress(input: { readonly url: string; readonly pin: string | null }): Parsed {
   const url = URL.canParse(input.url) ? new URL(input.url) : null;
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && url.hash === '';
@@ -36,7 +36,7 @@ export type { RemoteFleet };
 
 export interface Gateway {
   readonly origin: string;
-  /** Bearer token that every call needs, because other users of this computer can reach the port. Each start creates a new one. */
+  /** Bearer token that every call needs, because other users of this computer can reach the port. New at each start. */
   readonly bearer: string;
   close(): void;
 }
@@ -45,8 +45,8 @@ export interface GatewayDeps {
   /** Folder of the built panel. */
   readonly panelDir: string;
   /**
-   * Port to listen on; 0 for any free port. If it is in use, another port is used. The page stores its preferences per origin, so
-   * the port should stay the same.
+   * Preferred port; 0 for any free port. If the port is in use, the gateway uses another one. The page stores its preferences per
+   * origin, so the port should stay the same.
    */
   readonly port: number;
   /** Returns the fleet that receives the calls; null for none. */
@@ -56,7 +56,7 @@ export interface GatewayDeps {
 const loopback = '127.0.0.1';
 
 /**
- * Serves the app's own panel and forwards calls and streams to a remote orchestrator. Pages never come from the remote server.
+ * Serves the app's own panel and forwards calls and streams to a remote orchestrator. Never serves pages of the remote server.
  * Listens on the loopback address only.
  */
 export async function createGateway(deps: GatewayDeps): Promise<Gateway> {

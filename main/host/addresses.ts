@@ -29,7 +29,7 @@ export const isWildcard = (host: string): boolean => host === '0.0.0.0' || host 
 export const urlOf = (host: string, port: number, isSecure: boolean): string =>
   `${isSecure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** Returns those of `addresses` under which other machines reach a socket that listens on `host`. */
+/** Returns the `addresses` that other machines can use to reach a socket that listens on `host`. */
 export function addressesBehind(
   host: string,
   addresses: readonly MachineAddress[],

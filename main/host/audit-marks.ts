@@ -56,7 +56,8 @@ function appendedFile(file: string): Witness {
 }
 
 /**
- * Size of the end of the file that is searched: hundreds of marks. The last lines may be incomplete or belong to another program.
+ * Number of bytes at the end of the file to search, enough for hundreds of marks. The last lines may be incomplete or belong to
+ * another program.
  */
 const tailBytes = 65_536;
 

@@ -4,7 +4,7 @@ import { createTrustedTime } from '../orchestrator/index.ts';
 import type { Clock, ClockMark, ClockReading, Log, TrustedTime } from '../orchestrator/ports/index.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** Interval in which the trusted time is saved, and the wall clock checked for jumps. */
+/** Interval at which the trusted time is saved and the wall clock is checked for jumps. */
 const everyMs = 600_000;
 
 /** Milliseconds since this machine was booted, and an id of that boot. */

@@ -8,7 +8,7 @@ export interface LocalWorkerSettings {
   readonly workDir: string | null;
 }
 
-export interface Place {
+export interface AgentLocation {
   /** URL at which clients on this machine reach the orchestrator. */
   readonly url: string;
   readonly name: string;
@@ -23,7 +23,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 /** Returns the contents of the agent's config file, keyed by option name (docs/workers.md). */
 export function agentFile(
   { gpus, trainer, workDir }: LocalWorkerSettings,
-  { url, name, stateDir, allowConfigScripts }: Place,
+  { url, name, stateDir, allowConfigScripts }: AgentLocation,
 ): Readonly<Record<string, unknown>> {
   return {
     'orchestrator-url': url,
@@ -38,8 +38,8 @@ export function agentFile(
   };
 }
 
-/** Variables that the agent does not get: they would override its config file, or contain other secrets than its token. */
-const notForTheAgent = [
+/** Variables that the agent does not get, because they would override its config file or contain secrets of the server. */
+const withheldVariables = [
   'ADMIN_TOKEN',
   'SIMPLETUNER_ORCHESTRATOR_URL',
   'SIMPLETUNER_WORKER_NAME',
@@ -48,7 +48,7 @@ const notForTheAgent = [
 
 /** Returns the environment of the agent. It contains the token, because every user of the machine can read arguments. */
 export function agentEnvironment(env: Variables, token: string): Variables {
-  const passedOn = Object.entries(env).filter(([name]) => !notForTheAgent.includes(name));
+  const passedOn = Object.entries(env).filter(([name]) => !withheldVariables.includes(name));
   return { ...Object.fromEntries(passedOn), SIMPLETUNER_WORKER_TOKEN: token };
 }
 
@@ -59,7 +59,7 @@ export interface Ending {
   readonly livedMs: number;
 }
 
-export interface Sequel {
+export interface RestartPlan {
   /** Delay before the restart, in milliseconds. */
   readonly inMs: number;
   /** Number of consecutive processes, including this one, that ended soon after their start. */
@@ -76,7 +76,7 @@ const maxMs = 60_000;
 const usageMs = 300_000;
 const inUseMs = 5_000;
 /** If a process ran for this long, its start was successful. */
-const wellMs = 60_000;
+const stableMs = 60_000;
 
 /**
  * Plans the restart of an agent process. It is always restarted, because only the orchestrator's settings decide whether this
@@ -86,8 +86,8 @@ const wellMs = 60_000;
  * - 3: the token was rotated or the worker deleted.
  * - 73: the agent of a killed orchestrator still uses the state folder and is about to exit.
  */
-export function planRestart({ code, livedMs }: Ending, failuresBefore: number): Sequel {
-  const failures = livedMs >= wellMs ? 0 : failuresBefore + 1;
+export function planRestart({ code, livedMs }: Ending, failuresBefore: number): RestartPlan {
+  const failures = livedMs >= stableMs ? 0 : failuresBefore + 1;
   const backoffMs = Math.min(maxMs, firstMs * 2 ** Math.max(0, Math.min(failures, 30) - 1));
   const needsToken = code === exitCodes.tokenRefused;
   if (code === exitCodes.usage) return { inMs: usageMs, failures, needsToken };

@@ -41,7 +41,7 @@ export interface LocalWorker {
   retire(): Promise<void>;
 }
 
-/** After this many milliseconds, the agent is killed. Its training does not depend on it. */
+/** After this many milliseconds, the agent is killed. The training does not depend on the agent. */
 const leaveWithinMs = 700;
 const maxLine = 2_000;
 
@@ -74,7 +74,7 @@ export function startLocalWorker(deps: LocalWorkerDeps): LocalWorker {
   };
 }
 
-interface Orders {
+interface StopSignals {
   /** Aborted when the agent must exit immediately. */
   readonly over: AbortSignal;
   /** Aborted when the agent must exit after its job. */
@@ -85,8 +85,8 @@ interface Orders {
 
 type Issued = Awaited<ReturnType<LocalWorkerDeps['issue']>>;
 
-async function keepRunning(deps: LocalWorkerDeps, orders: Orders): Promise<void> {
-  const { ended } = orders;
+async function keepRunning(deps: LocalWorkerDeps, stopSignals: StopSignals): Promise<void> {
+  const { ended } = stopSignals;
   const { clock, log, issue } = deps;
   let issued: Issued | null = null;
   let failures = 0;
@@ -96,21 +96,21 @@ async function keepRunning(deps: LocalWorkerDeps, orders: Orders): Promise<void>
       issued ??= await issue();
       // A stop may have been requested while the token was issued.
       if (ended.aborted) return;
-      ending = await runAgent(deps, issued, orders);
+      ending = await runAgent(deps, issued, stopSignals);
     } catch (cause) {
       log.error('local_worker.not_started', { cause });
     }
     if (ended.aborted) return;
-    const sequel = planRestart(ending, failures);
-    failures = sequel.failures;
-    if (sequel.needsToken) issued = null;
-    log.info('local_worker.starts_again', { in_s: sequel.inMs / 1000 });
-    await pause(clock, sequel.inMs, ended);
+    const restart = planRestart(ending, failures);
+    failures = restart.failures;
+    if (restart.needsToken) issued = null;
+    log.info('local_worker.starts_again', { in_s: restart.inMs / 1000 });
+    await pause(clock, restart.inMs, ended);
   }
 }
 
 /** Runs one agent process. Resolves when it ends; rejects when it cannot start. */
-async function runAgent(deps: LocalWorkerDeps, issued: Issued, orders: Orders): Promise<Ending> {
+async function runAgent(deps: LocalWorkerDeps, issued: Issued, stopSignals: StopSignals): Promise<Ending> {
   const { clock, log, program } = deps;
   const [file = '', ...args] = program.command;
   const settingsFile = writeSettings(deps, issued.name);
@@ -131,10 +131,10 @@ async function runAgent(deps: LocalWorkerDeps, issued: Issued, orders: Orders): 
     );
   }
   child.once('spawn', () => log.info('local_worker.started', { pid: child.pid }));
-  const { code, signal } = await endOf(child, clock, orders);
+  const { code, signal } = await endOf(child, clock, stopSignals);
   const livedMs = clock.mono() - startedAt;
-  const wasAsked = orders.ended.aborted || code === 0;
-  const logEnd = wasAsked ? log.info : log.warn;
+  const isExpected = stopSignals.ended.aborted || code === 0;
+  const logEnd = isExpected ? log.info : log.warn;
   logEnd('local_worker.ended', { exit_code: code, signal, lived_s: Math.round(livedMs / 1000) });
   return { code, livedMs };
 }
@@ -148,7 +148,7 @@ interface ProcessEnd {
 async function endOf(
   child: ChildProcessWithoutNullStreams,
   clock: Clock,
-  { over, retired }: Orders,
+  { over, retired }: StopSignals,
 ): Promise<ProcessEnd> {
   let cancelTimer = (): void => {};
   const leave = (): void => {
@@ -180,9 +180,9 @@ function writeSettings({ folder, settings, url, allowConfigScripts }: LocalWorke
   makeFolder(folder);
   const file = join(folder, 'worker.json');
   const unfinished = `${file}.new`;
-  const place = { url, name, stateDir: resolve(folder), allowConfigScripts };
+  const location = { url, name, stateDir: resolve(folder), allowConfigScripts };
   rmSync(unfinished, { force: true });
-  writeFileSync(unfinished, `${JSON.stringify(agentFile(settings, place), null, 2)}\n`, {
+  writeFileSync(unfinished, `${JSON.stringify(agentFile(settings, location), null, 2)}\n`, {
     mode: 0o600,
     flag: 'wx',
   });

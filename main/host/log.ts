@@ -7,8 +7,8 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A log that adds the fields of the current request to its lines. */
 export interface ScopedLog extends Log {
   /**
-   * Adds the fields to every line that `run`, or any code that it starts, logs. A timer may fire after the end of the request
-   * that set it, so `fields` may then return null.
+   * Calls `run`. Adds the fields to every line that `run` logs, or that code started by `run` logs. A timer may fire after the
+   * end of its request, so `fields` may then return null.
    */
   within(fields: () => Fields | null, run: () => void): void;
 }
@@ -18,7 +18,7 @@ type MakeLine = () => string;
 
 /**
  * Creates a log that writes one line per event, as text or, with `json`, as JSON. While `isBehind` returns true, lines are only
- * counted; a `log.left_out` line then precedes the next written line. Time and scope of a line are those of the call, even if it
+ * counted; a `log.left_out` line then precedes the next written line. A line has the time and the scope of its call, even if it
  * is formatted later.
  */
 export function createLog(

@@ -132,14 +132,14 @@ export interface JoinAddress {
   readonly pin: string | null;
 }
 
-/** Returns the address for a new worker. `called` is the URL under which the client has requested the worker. */
+/** Returns the address for a new worker. `called` is the URL under which the client has called this server. */
 export function joinAddress(deps: NetworkViewDeps, set: Settings, called: string): JoinAddress {
   const view = networkView(deps);
   const url = set.public_url ?? reachableFor(view, called);
   return { url, pin: pinFor(view, url) };
 }
 
-/** Returns the address for a join script. `called` is the URL under which the client has requested it. */
+/** Returns the address for a join script. `called` is the URL under which the client has requested the script. */
 export function scriptAddress(deps: NetworkViewDeps, set: Settings, called: string): JoinAddress {
   const isPublic =
     set.public_url !== null && URL.canParse(called) && new URL(set.public_url).host === new URL(called).host;

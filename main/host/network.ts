@@ -148,7 +148,7 @@ function baseOf({ fixedHost, access }: NetworkDeps): string {
   return isLocalhost(fixedHost) || isWildcard(fixedHost) || !access.isSecure ? fixedHost : loopback;
 }
 
-/** Returns a function that runs changes one at a time, because two could try to open the same socket. */
+/** Returns a function that runs changes one at a time, because two changes could try to open the same socket. */
 function createSerialRunner() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(act: () => Promise<T>): Promise<T> => {

@@ -3,9 +3,9 @@ import { isLoopback, isWildcard, type MachineAddress } from './addresses.ts';
 
 /**
  * Minimum time between two reads of the machine's addresses. An unknown name triggers a read, because addresses can change.
- * Without the minimum, each unauthenticated request could trigger one.
+ * Without the minimum, each unauthenticated request could trigger a read.
  */
-const lookAgainMs = 5_000;
+const minReadIntervalMs = 5_000;
 
 export interface OwnNamesDeps {
   readonly mono: () => number;
@@ -21,11 +21,11 @@ export interface OwnNamesDeps {
  */
 export function createOwnNames({ mono, addresses, others }: OwnNamesDeps): (name: string) => boolean {
   let names: ReadonlySet<string> = new Set();
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let readAt = Number.NEGATIVE_INFINITY;
   const isKnown = (name: string): boolean => {
     if (names.has(name)) return true;
-    if (mono() - lookedAt < lookAgainMs) return false;
-    lookedAt = mono();
+    if (mono() - readAt < minReadIntervalMs) return false;
+    readAt = mono();
     names = namesNow(addresses());
     return names.has(name);
   };

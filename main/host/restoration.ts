@@ -44,14 +44,14 @@ export interface Restored<B> {
  * 2. Stop answering requests. Workers are notified and continue training.
  * 3. Back up the current database, so that the restore can be undone.
  * 4. Sign the copy: its trail records the restore before anyone can read it.
- * 5. Replace the database by one rename. If a step up to here fails, the old database is opened again.
+ * 5. Replace the database with one rename. If a step up to here fails, the old database is opened again.
  * 6. Open the new database.
  */
 export function createRestoration<B extends { readonly name: string }, R extends Ready<B>, Request>(
   steps: RestoreSteps<B, R, Request>,
   log: Log,
 ): Restoration<B, Request> {
-  let underWay: Promise<unknown> | null = null;
+  let running: Promise<unknown> | null = null;
 
   const replace = async (ready: R, by: Actor, request: Request): Promise<Outcome<Restored<B>>> => {
     log.warn('restore.begun', { backup: ready.backup.name });
@@ -100,18 +100,18 @@ export function createRestoration<B extends { readonly name: string }, R extends
 
   return {
     async restore(name, by, request) {
-      if (underWay !== null)
+      if (running !== null)
         return refuse('restore_under_way', 'Another backup is being restored. Try again in a few seconds');
       const turn = restore(name, by, request);
-      underWay = turn;
+      running = turn;
       try {
         return await turn;
       } finally {
-        underWay = null;
+        running = null;
       }
     },
     async idle() {
-      await underWay?.catch(() => undefined);
+      await running?.catch(() => undefined);
     },
   };
 }

@@ -30,22 +30,23 @@ type Fixable =
   | 'audit-retention-days';
 
 /** A setting that a flag, a variable or the config file can fix. */
-interface Row {
+interface FixableSetting {
   readonly flag: Fixable;
   readonly what: string;
+  /** Returns the value of this setting. */
   of(settings: Settings): unknown;
   /** Returns a copy of `to` in which this setting has its value from `from`. */
   copy(to: Settings, from: Settings): Settings;
 }
 
-const workerRow = (flag: Fixable, key: keyof Settings['local_worker'], what: string): Row => ({
+const workerSetting = (flag: Fixable, key: keyof Settings['local_worker'], what: string): FixableSetting => ({
   flag,
   what,
   of: settings => settings.local_worker[key],
   copy: (to, from) => ({ ...to, local_worker: { ...to.local_worker, [key]: from.local_worker[key] } }),
 });
 
-const rows: readonly Row[] = [
+const fixableSettings: readonly FixableSetting[] = [
   {
     flag: 'host',
     what: 'The address on which the orchestrator listens',
@@ -64,10 +65,10 @@ const rows: readonly Row[] = [
     of: ({ public_url: url }) => url,
     copy: (to, { public_url: url }) => ({ ...to, public_url: url }),
   },
-  workerRow('local-worker', 'enabled', 'The worker on this machine'),
-  workerRow('local-worker-gpus', 'gpus', 'The choice of GPUs of the worker on this machine'),
-  workerRow('local-worker-trainer', 'trainer', 'The trainer of the worker on this machine'),
-  workerRow('local-worker-work-dir', 'work_dir', 'The folder of the worker on this machine'),
+  workerSetting('local-worker', 'enabled', 'The worker on this machine'),
+  workerSetting('local-worker-gpus', 'gpus', 'The choice of GPUs of the worker on this machine'),
+  workerSetting('local-worker-trainer', 'trainer', 'The trainer of the worker on this machine'),
+  workerSetting('local-worker-work-dir', 'work_dir', 'The folder of the worker on this machine'),
   {
     flag: 'audit-retention-days',
     what: 'The retention of the audit trail',
@@ -76,21 +77,21 @@ const rows: readonly Row[] = [
   },
 ];
 
-const fixedRows = ({ fixedBy }: Given): readonly Row[] =>
-  rows.filter(({ flag }) => fixedBy[flag] !== undefined);
+const fixedSettings = ({ fixedBy }: Given): readonly FixableSetting[] =>
+  fixableSettings.filter(({ flag }) => fixedBy[flag] !== undefined);
 
-const copySettings = (some: readonly Row[], to: Settings, from: Settings): Settings =>
-  some.reduce((settings, row) => row.copy(settings, from), to);
+const copySettings = (some: readonly FixableSetting[], to: Settings, from: Settings): Settings =>
+  some.reduce((settings, setting) => setting.copy(settings, from), to);
 
 /** Returns the settings that apply: each fixed value overrides the stored one. */
 export const effectiveSettings = (given: Given, stored: Settings): Settings =>
-  copySettings(fixedRows(given), stored, asSettings(given));
+  copySettings(fixedSettings(given), stored, asSettings(given));
 
 /**
  * Returns the settings to store. A fixed setting keeps its stored value, which applies again once the setting is no longer fixed.
  */
 export const toStore = (given: Given, stored: Settings, next: Settings): Settings =>
-  copySettings(fixedRows(given), next, stored);
+  copySettings(fixedSettings(given), next, stored);
 
 const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays }: Given): Settings => ({
   host,
@@ -110,8 +111,10 @@ const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays
 export type Refused = ReturnType<typeof refuse>;
 
 export function refuseFixed(given: Given, was: Settings, next: Settings): Refused | null {
-  const changedRow = fixedRows(given).find(row => row.of(was) !== row.of(next));
-  return changedRow === undefined ? null : refusalOf(changedRow.what, given.fixedBy[changedRow.flag] ?? '');
+  const changedSetting = fixedSettings(given).find(setting => setting.of(was) !== setting.of(next));
+  return changedSetting === undefined
+    ? null
+    : refusalOf(changedSetting.what, given.fixedBy[changedSetting.flag] ?? '');
 }
 
 const refusalOf = (what: string, by: string): Refused =>
@@ -178,7 +181,7 @@ export function openSettingsFile(file: string): SettingsFile {
   };
 }
 
-/** Throws when others than the owner can write to the file, because it may contain a command. */
+/** Throws when others than the owner can access the file, because it may contain a command. */
 function read(file: string): Settings {
   const text = readSecret(file);
   const parsed = Settings.safeParse(parseJson(text), plainIssues);

@@ -148,13 +148,13 @@ function changed(
   };
 }
 
-/** Returns the address for a changed sharing. If the server is already shared on a chosen address, that address stays. */
+/** Returns the address to listen on after sharing is turned on or off. A shared server keeps the address that a user chose. */
 function hostFor(shared: boolean, host: string): string {
   if (!shared) return '127.0.0.1';
   return isLoopback(host) ? '0.0.0.0' : host;
 }
 
-/** Refuses a change of TLS if this machine has no socket of its own, because clients here would then have to use TLS too. */
+/** Refuses a change of TLS if clients on this machine have no loopback socket, because they would have to use TLS, too. */
 function refuseTls({ network, given }: SettingsDeps, was: Settings, next: Settings): Refused | null {
   const by = tlsFixedBy(network, given);
   if (was.tls === next.tls || by === null) return null;
@@ -164,7 +164,7 @@ function refuseTls({ network, given }: SettingsDeps, was: Settings, next: Settin
   );
 }
 
-/** Refuses a change of the worker's command or folder unless the client is on this machine, because a token may have leaked. */
+/** Allows only clients on this machine to change the worker's command or folder, so that a leaked token cannot run programs. */
 function refuseCommand({ local_worker: was }: Settings, next: Settings, { isHere }: Caller): Refused | null {
   const { trainer, work_dir: workDir } = next.local_worker;
   if (trainer === was.trainer && workDir === was.work_dir) return null;

@@ -8,7 +8,9 @@ export interface Listener {
   setTls(isSecure: boolean): void;
   /** Closes the connections that do not use the current protocol. */
   closeOtherProtocol(): Promise<void>;
-  /** Stops accepting connections, ends streams, and gives running requests a moment to finish. Other listeners are not affected. */
+  /**
+   * Stops accepting connections, ends streams, and gives running requests a moment to finish. Other listeners are not affected.
+   */
   close(): Promise<void>;
 }
 
@@ -32,7 +34,7 @@ export const usesTls = (isSecure: boolean, address: string): boolean => isSecure
 /** Manages the first socket and one socket for each further address. */
 export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
   let first: Listener | null = null;
-  let isFirstForAll = false;
+  let isFirstWildcard = false;
   const port = (): number => first?.port ?? wantedPort;
   const open = new Map<string, Listener>();
   const warned = new Set<string>();
@@ -47,12 +49,12 @@ export function createSockets({ listen, log, port: wantedPort }: SocketDeps) {
     port,
     /** Opens the first socket. If it is a wildcard socket, only other machines use TLS there. */
     async openFirst(host: string, isSecure: boolean): Promise<void> {
-      isFirstForAll = isWildcard(host);
-      first = await listen(host, wantedPort, isFirstForAll && isSecure);
+      isFirstWildcard = isWildcard(host);
+      first = await listen(host, wantedPort, isFirstWildcard && isSecure);
     },
     /** Sets whether new connections from other machines use TLS. */
     setTls(isSecure: boolean): void {
-      if (isFirstForAll) first?.setTls(isSecure);
+      if (isFirstWildcard) first?.setTls(isSecure);
       for (const [address, listener] of open) listener.setTls(usesTls(isSecure, address));
     },
     async closeOtherProtocol(): Promise<void> {

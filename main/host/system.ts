@@ -29,8 +29,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * Digits and lower-case letters without `1`, `i`, `l` and `o`, because people read ids aloud and type them. 32 characters, so 5
- * bits each, in sort order.
+ * Digits and lower-case letters without `1`, `i`, `l` and `o`, because people read ids aloud and type them. There are 32
+ * characters, so each encodes 5 bits. They are in sort order.
  */
 const alphabet = '023456789abcdefghjkmnpqrstuvwxyz';
 
@@ -49,6 +49,7 @@ function createRandomBytes(): (length: number) => Uint8Array {
     return pool.subarray(at - length, at);
   };
 }
+
 const bytesForNames = createRandomBytes();
 
 function randomName(prefix: string, length: number): string {

@@ -48,8 +48,9 @@ export function createUploadTokens(folderKey: Uint8Array): UploadTokens {
 }
 
 /**
- * Returns the id by which engines tell fleets apart. It depends on the database and on the key of the data folder, which backups do
- * not contain. So a backup that is opened in another folder gets another id, and the two servers do not end each other's launches.
+ * Returns the id that engines use to distinguish fleets. It depends on the database and on the key of the data folder, which
+ * backups do not contain. So a backup that is opened in another folder gets another id, and the two servers do not end each
+ * other's launches.
  */
 export const fleetIdOf = (folderKey: Uint8Array, databaseId: string): string =>
   Buffer.from(hkdfSync('sha256', folderKey, databaseId, 'trainyard fleet', 4)).toString('hex');

@@ -92,14 +92,14 @@ export interface HttpServer {
   signInPath(): string;
   /**
    * Ends event streams and answers all new requests with 503; the sockets stay open. Requests in progress get a moment to finish.
-   * Only `request` still gets its own response.
+   * `request` is not ended, so it can still get its response.
    */
   suspend(request: IncomingMessage): Promise<void>;
   /** Ends the streams of clients that have lost the permission to read them. */
   recheck(): void;
-  /** Answers requests with these dependencies from now on. */
+  /** Uses these dependencies for all further requests. */
   serve(deps: HttpDeps): void;
-  /** Opens a further socket. Rejects as Node's `listen` does: EADDRINUSE, EACCES, ... */
+  /** Opens an additional socket. Rejects as Node's `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
   /** Sets the certificate for new TLS connections of all listeners. */
   setCertificate(identity: TlsIdentity): void;

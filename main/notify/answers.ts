@@ -1,6 +1,6 @@
 import type { DeliveryAnswer } from '../orchestrator/ports/index.ts';
 
-/** Returns what an HTTP status means for the next try. */
+/** Converts an HTTP status to the result of a delivery, which determines whether to retry. */
 export function answerOfStatus(status: number, retryAfterMs: number | null): DeliveryAnswer {
   const detail = `HTTP ${status}`;
   if (status >= 200 && status < 300) return { kind: 'delivered', detail };

@@ -32,12 +32,12 @@ export interface CourierDeps {
   readonly allowed: readonly string[];
   /** Returns the address of the panel. */
   readonly address: () => string;
-  /** Returns the keys of web push; null when no browser has asked for them. */
+  /** Returns the keys of web push; null before a browser has requested them. */
   readonly pushKeys: () => PushKeys | null;
   readonly resolve?: Resolve;
 }
 
-/** The only code that sends notifications. */
+/** Creates the courier, the only code that sends notifications. */
 export function createCourier(deps: CourierDeps): Courier {
   const { clock, files, reserveBytes, allowed, resolve = resolveName } = deps;
   return {
@@ -121,7 +121,7 @@ const imageTypes: Readonly<Record<string, string>> = {
   gif: 'image/gif',
 };
 
-/** Reads an image under a plain name. Returns null for other types, and when the file was removed meanwhile. */
+/** Reads an image under a plain name. Returns null for other types, or when the file was removed. */
 async function readSample(
   files: CourierDeps['files'],
   { jobId, file, key }: Artifact,

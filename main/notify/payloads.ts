@@ -39,7 +39,7 @@ function json(url: string, value: unknown, headers: Readonly<Record<string, stri
 const signatureOf = (secret: string, timestamp: number, body: string | Buffer): string =>
   `sha256=${createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')}`;
 
-/** The JSON that docs/notifications.md describes. Retries have the same id. */
+/** Returns the request that docs/notifications.md describes. Retries have the same id. */
 export function webhookRequest({ url, signing_secret }: TargetOf<'webhook'>, letter: Letter): HttpRequest {
   const { id, notification } = letter.delivery;
   const { event, title, text, job, worker } = notification;
@@ -104,7 +104,7 @@ export function discordRequest({ url }: TargetOf<'discord'>, letter: Letter): Ht
 const escapeSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks: `text` is what notifications show. */
+/** https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks: Slack shows `text` in notifications. */
 export function slackRequest({ url }: TargetOf<'slack'>, letter: Letter): HttpRequest {
   const { title, text } = letter.delivery.notification;
   const section = `${escapeSlack(text)}\n<${letter.link}|Open in Trainyard>`;

@@ -14,11 +14,11 @@ import type { HttpRequest, Letter } from './payloads.ts';
 const curve = 'prime256v1';
 /** RFC 8292, section 2: at most 24 hours. */
 const tokenLastsS = 12 * 3_600;
-/** The outbox gives up after a day, and so does the push service. */
+/** The push service drops a message after a day, when the outbox gives up, too. */
 const keptS = 24 * 3_600;
 const maxTitle = 120;
 const maxText = 300;
-/** Push services accept 4096 bytes; a message is one record. */
+/** Push services accept 4096 bytes. A message is a single record. */
 const recordBytes = 4_096;
 
 const decode = (text: string): Buffer => Buffer.from(text, 'base64url');
@@ -32,7 +32,7 @@ const newPair = (): ECDH => {
   return pair;
 };
 
-/** Creates the keys by which push services recognize this server (RFC 8292). */
+/** Creates the keys that push services use to recognize this server (RFC 8292). */
 export function createPushKeys(): PushKeys {
   const pair = newPair();
   return { publicKey: pair.getPublicKey('base64url'), privateKey: pair.getPrivateKey('base64url') };
@@ -49,8 +49,8 @@ export function isPushKey(key: string): boolean {
 }
 
 /**
- * Encrypts a message for a browser with aes128gcm (RFC 8291, section 3.4). Each message has a new salt and a new pair of keys;
- * only the test with the example of the RFC gives its own.
+ * Encrypts a message for a browser with aes128gcm (RFC 8291, section 3.4). Each message has a new salt and a new pair of keys.
+ * Only the test with the example of the RFC passes its own.
  *
  * @internal
  */
@@ -88,11 +88,13 @@ function authorizationFor(url: string, contact: string, keys: PushKeys, now: num
   return `vapid t=${signed}.${signature.toString('base64url')}, k=${publicKey}`;
 }
 
-/** Push services want a way to reach the sender, and refuse addresses of the local machine. */
+/** Push services require a way to reach the sender, and refuse addresses of the local machine. */
 const contactOf = (link: string): string =>
   link.startsWith('https://') ? new URL(link).origin : 'mailto:trainyard@example.org';
 
-/** Returns the request that brings a message to a browser (RFC 8030). The page is a path: the browser knows the server's address. */
+/**
+ * Returns the request for a message to a browser (RFC 8030). `page` is a path, because the browser knows the server's address.
+ */
 export function webPushRequest(target: PushTarget, letter: Letter, keys: PushKeys): HttpRequest {
   const { id, notification } = letter.delivery;
   const { event, title, text, page } = notification;
@@ -106,7 +108,7 @@ export function webPushRequest(target: PushTarget, letter: Letter, keys: PushKey
       'content-encoding': 'aes128gcm',
       ttl: String(keptS),
       urgency: event === 'job_completed' ? 'normal' : 'high',
-      // A repeated message replaces one that the browser has not got yet.
+      // A retry replaces an earlier copy that the browser has not received yet.
       topic: id.slice(0, 32),
     },
     body: encryptPush(JSON.stringify(message), target),

@@ -11,13 +11,13 @@ import { openSqliteStore, type StoreDeps } from './sqlite-store.ts';
 export type { KeptBackup } from './backups/backup-plan.ts';
 export type { Replacement } from './backups/replacement.ts';
 
-/** Copies of the database; each gets its name after a successful check. */
+/** Backups of the database. Each gets its final name after a successful check. */
 export interface Backups {
   /** Path of the folder. */
   readonly path: string;
-  /** Newest first. */
+  /** Lists the backups, newest first. */
   list(): readonly KeptBackup[];
-  /** Rejects with the reason when the backup fails. */
+  /** Makes a backup. Rejects with the reason on failure. */
   make(kind: 'manual' | 'before-restore'): Promise<KeptBackup>;
   /** Whether the last attempt to make a backup failed. */
   hasFailed(): boolean;
@@ -26,15 +26,16 @@ export interface Backups {
 export interface DataStore {
   readonly store: Store;
   readonly backups: Backups;
-  /** Null when the database was intact. */
+  /** The backup that replaced a damaged database; null when the database was intact. */
   readonly restored: Restored | null;
-  /** Prepares a backup to replace the database, or refuses it. The store stays in use meanwhile. */
+  /** Prepares a backup to replace the database, or refuses the backup. The store stays usable during the preparation. */
   prepare(name: string): Promise<Outcome<Replacement>>;
 }
 
 /**
- * Opens the store of a data folder that this process has locked. Checks the database first, unless an orderly stop left it
- * unchanged. Backs it up every hour to `backups/` beside it. Throws with a reason when it cannot be used.
+ * Opens the store of a data folder that this process has locked. First checks the database for damage, and restores a backup if
+ * needed. Backs up the database every hour to `backups/` in the same folder. Throws with a reason when the database cannot be
+ * used.
  */
 export function openDataStore(file: string, deps: Omit<StoreDeps, 'beforeMigration'>): DataStore {
   const { clock, log, time } = deps;
@@ -55,7 +56,7 @@ export function openDataStore(file: string, deps: Omit<StoreDeps, 'beforeMigrati
       async close() {
         await loop.stop();
         await store.close();
-        // A damaged copy suggests a damaged database, so the next start must check it.
+        // A failed backup can mean that the database is damaged, so the next start must check the database.
         if (!loop.hasFailed()) stopMark.leave();
       },
     },

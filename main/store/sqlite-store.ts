@@ -32,7 +32,7 @@ import { createWriteAheadLog } from './db/write-ahead-log.ts';
 
 type Call = (...input: unknown[]) => unknown;
 
-/** Returns an object with the same calls, each wrapped. */
+/** Returns a copy of an object of functions, with each function wrapped. */
 const wrapEach = <R extends object>(calls: R, wrap: (call: Call) => Call): R =>
   Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, wrap(call as Call)])) as unknown as R;
 
@@ -40,21 +40,21 @@ export interface StoreDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly seal: AuditSeal;
-  /** Dates the rows of the audit trail; without it, each row keeps the time passed in. */
+  /** Sets the time of audit rows. Without this clock, each row keeps the time that the caller passed. */
   readonly time?: TrustedTime;
   /**
-   * Called once when the state on disk is unknown (failed fsync, damage). The process must exit immediately, and pending calls stay
-   * unanswered. Nothing is stored afterwards.
+   * Called once when the state on disk is unknown (failed fsync, damage). The process must exit immediately. Pending writes never
+   * settle, and nothing is stored afterwards.
    */
   readonly onFatal: (cause: unknown) => void;
   /** Called with the new schema version before an existing database is migrated. */
   readonly beforeMigration?: (db: Database.Database, schema: number) => void;
-  /** The bytes of a new file. Without them, all migrations run. */
+  /** Initial content of a new database file. Without it, a new file runs all migrations. */
   readonly emptyDatabase?: Uint8Array;
 }
 
 export interface SqliteStore extends Store {
-  /** This start created the database. */
+  /** Whether this start created the database. */
   readonly isNew: boolean;
   /**
    * Copies all changes that have been committed so far to an empty file, without blocking the event loop. The copy may contain
@@ -65,10 +65,10 @@ export interface SqliteStore extends Store {
 
 /** SQLite's number for `synchronous = FULL`: a commit returns once it is on disk. */
 const synchronousFull = 2;
-/** Only another program can hold the lock, for example a `sqlite3` shell. The event loop blocks this long. */
+/** Maximum wait for the database lock, which blocks the event loop. Only another program can hold the lock, such as `sqlite3`. */
 const waitForLockMs = 1_000;
 
-/** A file, `:memory:` for an empty database in memory, or the bytes of one in memory. */
+/** The path of a file, `:memory:` for an empty in-memory database, or the content of an in-memory database. */
 type DatabaseLocation = string | Buffer;
 
 const isInMemory = (database: DatabaseLocation): database is ':memory:' | Buffer =>
@@ -128,7 +128,7 @@ export function openSqliteStore(database: DatabaseLocation, deps: StoreDeps): Sq
 /** The hot rows exceed SQLite's default cache of 2 MB after a few hundred jobs. */
 const cacheKib = 32_768;
 
-/** Reports disk faults that reads discover. */
+/** Wraps each read so that it reports disk faults to `disk`. */
 const watched = <R extends object>(rows: R, disk: DiskState): R =>
   wrapEach(rows, read => (...input) => {
     try {
@@ -157,11 +157,11 @@ function openDatabase(database: DatabaseLocation, { beforeMigration, emptyDataba
       // Required: in WAL mode, the default becomes NORMAL with the first write, although the pragma reads FULL until then.
       opened.pragma('synchronous = FULL');
       if (process.platform === 'darwin') opened.pragma('fullfsync = 1');
-      const was = migrate(opened, beforeMigration);
+      const schemaBefore = migrate(opened, beforeMigration);
       const synchronous = opened.pragma('synchronous', { simple: true });
       if (synchronous !== synchronousFull)
         throw new Error(`SQLite runs with synchronous=${String(synchronous)}, not FULL`);
-      return { db: opened, isNew: isCreated || was === 0 };
+      return { db: opened, isNew: isCreated || schemaBefore === 0 };
     } catch (cause) {
       opened.close();
       throw cause;
@@ -169,7 +169,7 @@ function openDatabase(database: DatabaseLocation, { beforeMigration, emptyDataba
   });
 }
 
-/** Returns a check that throws when the open file was removed or replaced. Windows does not allow either. */
+/** Returns a check that throws when the open file was removed or replaced. Windows does not allow this. */
 function createFileCheck(database: DatabaseLocation): () => void {
   if (isInMemory(database) || process.platform === 'win32') return () => {};
   const { ino } = statSync(database);
@@ -179,18 +179,20 @@ function createFileCheck(database: DatabaseLocation): () => void {
 }
 
 /**
- * Returns null when the file does not exist, and `unknown` when it cannot be read, which says nothing about the open file.
+ * Returns the inode at a path; null when no file exists there. Returns `fallback` when the path cannot be read, because that does
+ * not mean that the open file was replaced.
  */
-function inodeNow(file: string, unknown: number): number | null {
+function inodeNow(file: string, fallback: number): number | null {
   try {
     return statSync(file, { throwIfNoEntry: false })?.ino ?? null;
   } catch {
-    return unknown;
+    return fallback;
   }
 }
 
 /**
- * Creates the file with its mode before SQLite writes to it; companion files inherit the mode. Returns whether the file is new.
+ * Creates the file if needed, and lets only its owner access it and its companion files. Returns whether the file is new. Runs
+ * before SQLite opens the file, because new companion files inherit its mode. Throws when the file is read-only.
  */
 function makePrivate(file: string, content: Uint8Array = new Uint8Array()): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });

@@ -44,7 +44,7 @@ export const verify: RemoteSpec = {
   },
 };
 
-/** Shows the progress on a terminal. */
+/** Verifies the trail in several requests, and shows the progress on a terminal. */
 async function verifyWithProgress(remote: Remote, range: { readonly from?: number; readonly to?: number }) {
   const { entries } = await remote.request(auditApi.list, { query: { limit: 1 } });
   const { err, errScreen } = remote.terminal;
@@ -64,7 +64,7 @@ async function verifyWithProgress(remote: Remote, range: { readonly from?: numbe
 /** Maximum number of marks per request. */
 const maxMarks = 1_000;
 
-/** Compares every mark of the file. After a rollback, new marks match, and only older marks show the loss. */
+/** Compares every mark of the file, because after a rollback only the older marks differ. Newer marks match again. */
 async function compareWithWitness(remote: Remote, file: string | null): Promise<void> {
   if (file === null) return;
   const marks = readMarks(file);

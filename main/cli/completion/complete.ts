@@ -17,8 +17,8 @@ const maxJobs = 100;
 const maxConfigs = 100;
 
 /**
- * The command that the scripts of `trainyard completion` call. It prints one candidate per line, followed by a tab and a
- * description. The last line says which names the shell should add itself: `:file`, `:folder`, or `:` for none.
+ * Creates the command that the scripts of `trainyard completion` call. The command prints one candidate per line, followed by a
+ * tab and a description. The last line tells the shell which names to add itself: `:file`, `:folder`, or `:` for none.
  */
 export function completeCommand(invocation: Invocation, program: () => Command): Command {
   return new Command('__complete')

@@ -7,10 +7,10 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** The kind of word that fits at the end of the line. */
+/** The kind of word that can complete the command line. */
 export type Expected =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
-  /** Names of workers, pools, open launches, templates or jobs. The flags select the orchestrator that has them. */
+  /** Names of workers, pools, open launches, templates or jobs. The flags select the orchestrator to ask for the names. */
   | { readonly kind: 'worker' | 'pool' | 'launch' | 'template'; readonly flags: Flags }
   | { readonly kind: 'job'; readonly flags: Flags; readonly which: JobQuery }
   /** Names of configs in the orchestrator's folder; with `orFile` also local files. */
@@ -87,7 +87,7 @@ const optionOf = (command: Command, name: string): Option | undefined =>
 
 const takesValue = (option: Option): boolean => option.required || option.optional;
 
-/** The kind of value that each placeholder in angle brackets means. */
+/** Maps the placeholder of an option or argument, such as `worker` in `<worker>`, to the kind of value. */
 const placeholderKinds: Readonly<
   Record<string, 'worker' | 'pool' | 'launch' | 'template' | 'config' | 'config or file' | 'file' | 'folder'>
 > = {

@@ -1,4 +1,4 @@
-/** The text of a report on this program, for a bug report. The command line and the desktop app create it. */
+/** The diagnostics report that users attach to a bug report. The command line and the desktop app create it. */
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { freemem, release, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ interface Section {
 /** Sources of a report. */
 export interface ReportSources {
   readonly dataDir: string;
-  /** Versions of other programs than Node, by name. */
+  /** Versions of further programs besides Trainyard and Node, by name. */
   readonly versions?: Readonly<Record<string, string>>;
   /** Sections that only the caller can provide, such as its settings. */
   readonly sections: readonly Section[];

@@ -61,7 +61,7 @@ export const edit: RemoteSpec = {
 
 type Axis = Readonly<{ key: string; values: readonly unknown[] }>;
 
-/** Collects `--sweep KEY=VALUE,VALUE`. `parse` reads the values as YAML does. */
+/** Collects `--sweep KEY=VALUE,VALUE`. `parse` parses the values as a YAML list. */
 export const addAxis =
   (parse: (text: string) => unknown) =>
   (text: string, before: readonly Axis[] = []): readonly Axis[] => {

@@ -10,7 +10,7 @@ import { warningsText } from './text.ts';
 
 type Reply = ValueOf<typeof queueApi.submitBatch>;
 
-/** Options about a single job, or about the values of a single config. */
+/** Options that work only with a single config. */
 const forOneJob = ['wait', 'follow', 'sweep', 'no-wait'] as const;
 
 /** Submits a job for each config, all of them or none, and prints the jobs. */
@@ -20,11 +20,12 @@ export async function submitBatch(
   requestFor: (word: string) => Promise<object>,
 ): Promise<void> {
   const { terminal, flags } = remote;
-  const unfit = forOneJob.find(name => flags[name] !== undefined);
-  if (unfit !== undefined) return fail(exitCodes.usage, `--${unfit} works with one config, not with several`);
+  const unsupported = forOneJob.find(name => flags[name] !== undefined);
+  if (unsupported !== undefined)
+    return fail(exitCodes.usage, `--${unsupported} works with one config, not with several`);
   const jobs: object[] = [];
   for (const word of words) {
-    const { idempotency_key: _key, dry_run: _dry, ...job } = { ...emptyWhole, ...(await requestFor(word)) };
+    const { idempotency_key: _key, dry_run: _dry, ...job } = { ...batchFields, ...(await requestFor(word)) };
     jobs.push(job);
   }
   const key = flags['idempotency-key'];
@@ -41,7 +42,8 @@ export async function submitBatch(
   terminal.err(`${summaryOf(answer)}\n`);
 }
 
-const emptyWhole: { readonly idempotency_key?: unknown; readonly dry_run?: unknown } = {};
+/** Declares the fields that apply to the whole batch, so that TypeScript allows removing them from each job. */
+const batchFields: { readonly idempotency_key?: unknown; readonly dry_run?: unknown } = {};
 
 function summaryOf({ dry_run: isDryRun, idempotent_hit: isRepeat, jobs }: Reply): string {
   if (isDryRun) return `${jobs.length} jobs would be submitted. Nothing was submitted`;

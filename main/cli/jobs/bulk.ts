@@ -10,7 +10,7 @@ import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
 import { everyPage } from './find.ts';
 
-/** Adds `--yes`, and `-f, --force`, which SimpleTuner has. */
+/** Adds `--yes`, and its alias `-f, --force`, because SimpleTuner's command line has that. */
 export const withYes = (command: Command): Command =>
   command.option('--yes', 'skip the confirmation').option('-f, --force', 'the same as --yes');
 
@@ -31,7 +31,7 @@ type Act = (job: JobView) => Promise<Result>;
 
 interface Bulk {
   readonly jobs: readonly JobView[];
-  /** Starts the question and the messages, such as "Cancel" or "Delete". */
+  /** Starts the confirmation question, such as "Cancel" or "Retry". */
   readonly verb: string;
   readonly act: Act;
 }
@@ -59,7 +59,7 @@ const columns: readonly Column<BulkResult>[] = [
   { title: 'NAME', text: job => shownName(job) },
 ];
 
-/** Asks before changing many jobs. A script without a terminal must give `--yes`, which it need not for a single job. */
+/** Asks before changing many jobs. Unlike for a single job, a script without a terminal must give `--yes`. */
 async function confirmMany(remote: Remote, question: string): Promise<void> {
   if (!isOn(remote.flags, 'yes') && remote.terminal.ask === null)
     fail(exitCodes.usage, `${question} Without a terminal, confirm with --yes`);

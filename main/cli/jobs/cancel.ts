@@ -17,7 +17,7 @@ import {
 } from './bulk.ts';
 import { among, findJob, JobArgument, showJob, withJobArgument } from './find.ts';
 
-/** `--status running` selects all jobs on workers, which the queue counts as `total_running`. */
+/** `--status running` selects jobs with any of these statuses. `total_running` of the queue counts the same jobs. */
 const statusesOnWorkers = ['dispatched', 'starting', 'running', 'recovering'] as const;
 const waitingStatuses = ['pending', 'blocked'] as const;
 const cancellable = ['running', 'pending', 'queued', 'blocked'];

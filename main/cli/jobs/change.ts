@@ -71,10 +71,7 @@ export const reject: RemoteSpec = {
   },
 };
 
-/**
- * Creates a command that sends a request to the trainer. It does not wait, because the trainer creates the checkpoint or samples
- * later.
- */
+/** Creates a command that requests `outputs` from the trainer. The command does not wait until the trainer has created them. */
 const trainerAction = (what: RequestKind, description: string, outputs: string): RemoteSpec => ({
   name: what,
   description,
@@ -125,7 +122,7 @@ export const retry: RemoteSpec = {
   },
 };
 
-/** A failed job that was retried before is left out, so that the command can be repeated. */
+/** Skips failed jobs that were already retried, so that the user can repeat the command. */
 async function retryGroup(remote: Remote, group: string): Promise<void> {
   if (isOn(remote.flags, 'wait') || isOn(remote.flags, 'follow'))
     fail(exitCodes.usage, '--wait and --follow are for a single job');

@@ -20,7 +20,7 @@ interface Row extends Readonly<Record<string, unknown>> {
   readonly loss: number | null;
   /** Run time of all attempts. */
   readonly run_s: number;
-  /** The values that differ between the jobs, by their paths. A value that this job's config lacks is absent. */
+  /** The values that differ between the jobs, by path. A path that this job's config lacks is absent. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 
@@ -45,7 +45,7 @@ export const compare: RemoteSpec = {
   },
 };
 
-/** Returns the named jobs, and those of the group in the order of their submission. */
+/** Returns the ids of the named jobs, then of the jobs in the group, oldest first. */
 async function chosenJobs(remote: Remote, words: readonly string[]): Promise<ReadonlySet<JobDetail['id']>> {
   const ids = new Set<JobDetail['id']>();
   for (const word of words) ids.add((await findNewestJob(remote, word)).id);

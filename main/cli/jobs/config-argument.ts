@@ -17,8 +17,8 @@ export type ConfigArgument =
     };
 
 /**
- * Returns true for "-", for the path of a local file, and for a word with the extension of a config file. A slash proves nothing,
- * because config names may contain slashes too.
+ * Returns true for "-", for the path of a local file, and for a word with the extension of a config file. A slash alone does not
+ * make a path, because config names may contain slashes too.
  */
 const isPath = (word: string): boolean =>
   isStandardInput(word) ||
@@ -27,7 +27,7 @@ const isPath = (word: string): boolean =>
   isAbsolute(word) ||
   (/[/\\]/.test(word) && statSync(word, { throwIfNoEntry: false })?.isFile() === true);
 
-/** Reads the config that a user names. Ends the command if the file contains no config, or a file that it names is missing. */
+/** Reads the config that a user names. Ends the command if the file contains no config or names a missing file. */
 export async function readConfigArgument(
   word: string,
   terminal: Pick<CliTerminal, 'stdin'>,
@@ -64,7 +64,7 @@ export async function readConfigWithFiles(
   return gathered.ok ? { config, files } : fail(exitCodes.usage, `${label} ${gathered.reason}`);
 }
 
-/** Trainers run in the folder of their project: the current folder, the config's folder, or one above that. */
+/** Number of folders to search, from the config's folder upwards: one may be the project folder where the trainer runs. */
 const maxFoldersAbove = 6;
 
 /** Returns the folders to which a path in a config may be relative. */

@@ -13,7 +13,7 @@ interface ConfigSource {
 
 type Format = NonNullable<ReturnType<typeof formatOf>>;
 
-/** This path means standard input. If the config comes from there, the files that it names are relative to the current folder. */
+/** The path that means standard input. Files that such a config names are relative to the current folder. */
 const standardInput = '-';
 
 export const isStandardInput = (path: string): boolean => path === standardInput;

@@ -39,7 +39,7 @@ export const artifacts: RemoteSpec = {
 /** Maximum page size of the orchestrator. */
 const maxPage = 500;
 
-/** Fetches all artifacts and returns them as one page. Artifacts that are added in the meantime are not included. */
+/** Fetches all artifacts and returns them as one page. Artifacts that are added during the calls are not included. */
 export async function everyArtifact(
   { request }: Pick<Remote, 'request'>,
   id: JobId,

@@ -15,7 +15,7 @@ type JobPage = ValueOf<typeof queueApi.list>;
 /** Maximum page size of the orchestrator. */
 const maxPage = 500;
 
-/** Fetches all pages of matching jobs, and returns them as one. Jobs that are submitted meanwhile are not included. */
+/** Fetches all pages of matching jobs, and returns them as one. Jobs that are submitted during the calls are not included. */
 export async function everyPage(
   { request }: Pick<Remote, 'request'>,
   query: JobQuery,
@@ -31,7 +31,7 @@ export async function everyPage(
   return { ...first, entries, next_cursor: null };
 }
 
-/** Filters for the jobs that a command accepts. Config names and completion match only jobs that pass the filter. */
+/** Filters for the jobs that a command accepts. Names and completion match only jobs that pass the filter. */
 export const among = {
   all: {},
   unended: { include_completed: 'false' },
@@ -62,7 +62,10 @@ interface FindOptions {
   readonly newest?: boolean;
 }
 
-/** Finds a job by its id, a prefix of its id, its name, or its config name. Only a full id also matches jobs that do not pass `which`. */
+/**
+ * Finds a job by its id, a prefix of its id, its name, or its config name. Only a full id also matches jobs that do not pass
+ * `which`.
+ */
 export async function findJob(
   remote: Remote,
   word = '',
@@ -82,7 +85,7 @@ export async function findJob(
   throw new CommandEnd(choice.failure);
 }
 
-/** A job has two names. Its own name identifies it only if the user typed that. */
+/** A job has its own name and the name of its config. Matches by the job's own name only if the user typed that name. */
 const identifyFor =
   (word: string) =>
   ({ id, name, config_name: config }: JobView) => ({ id, name: name === word ? word : config });
@@ -91,7 +94,7 @@ const identifyFor =
 export const findNewestJob = (remote: Remote, word = ''): Promise<JobView> =>
   findJob(remote, word, among.all, { newest: true });
 
-/** If the job has ended, ends the command with a message about that. */
+/** Ends the command with a message if the word names a job that has ended. */
 async function failIfEnded(remote: Remote, word: string): Promise<void> {
   const { entries } = await everyPage(remote, { ...among.ended, q: word.slice(0, maxText) });
   const identify = identifyFor(word);

@@ -25,7 +25,7 @@ function addValue(text: string, before: Values = {}): Values {
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-/** The request field of each option that a user can give with a template. The template decides about all others. */
+/** The request field of each option that a user can combine with a template. The template decides about all others. */
 const fields = {
   ...aboutFields,
   priority: 'priority',
@@ -43,17 +43,17 @@ const names = {
 
 interface Given {
   readonly parents: Parents;
-  /** All options that describe a job. The template decides about most of them. */
+  /** Names of the remaining options of `submit`. Most of them cannot be combined with a template. */
   readonly others: readonly string[];
 }
 
-/** Submits a job from a template, or tries that out. */
+/** Submits a job from a template. With `--dry-run`, the server only checks the submission. */
 export function submitFromTemplate(remote: Remote, name: string, given: Given) {
   const body = readInput(templatesApi.submit.body, requestFrom(remote, given), names);
   return remote.request(templatesApi.submit, { params: { template: name }, body });
 }
 
-/** Submits a job from a template for each combination of values, and prints them. */
+/** Submits a job from a template for each combination of values, and prints the jobs. */
 export async function sweepTemplate(remote: Remote, name: string, given: Given): Promise<void> {
   const request = { ...requestFrom(remote, given), sweep: remote.flags['sweep'] };
   const body = readInput(templatesApi.sweep.body, request, { ...names, sweep: '--sweep' });
@@ -61,7 +61,7 @@ export async function sweepTemplate(remote: Remote, name: string, given: Given):
   printSweep(remote, body.sweep, answer);
 }
 
-/** Returns the request without the sweep. Ends the command if an option does not go with a template. */
+/** Returns the request without the sweep. Ends the command if an option cannot be combined with a template. */
 function requestFrom({ flags }: Remote, { parents, others }: Given) {
   const refused = others.find(option => !(option in fields) && isGiven(flags[option]));
   if (refused !== undefined)
@@ -75,10 +75,10 @@ function requestFrom({ flags }: Remote, { parents, others }: Given) {
   return { values: flags['set'] ?? {}, ...parents, ...Object.fromEntries(overrides) };
 }
 
-/** An option `--no-X` is true if it was not given. */
+/** The value `true` does not count as given, because it is commander's default for `--no-X` options. */
 const isGiven = (value: unknown): boolean => value !== undefined && value !== true;
 
-/** The template that the user has named, after a check of the other words; null for none. */
+/** Returns the name from `--template`; null without one. Ends the command if the other arguments contradict it. */
 export function templateNamed({ flags }: Remote, word: string | undefined): string | null {
   const name = textOf(flags, 'template');
   if (name === null && flags['set'] !== undefined) return fail(exitCodes.usage, '--set needs --template');

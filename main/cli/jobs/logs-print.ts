@@ -8,7 +8,7 @@ export interface LogPrinter {
   lines(lines: readonly LogLine[]): void;
   /** Shows the last line while it is incomplete, and overwrites it as it grows. Does nothing without a terminal. */
   open(line: string | null): void;
-  /** Prints the incomplete last line when no more text will follow. */
+  /** Prints the incomplete last line when no more text will follow. Does nothing without a terminal. */
   showLast(line: string): void;
   /** Removes the incomplete line from the screen before other output. */
   clear(): void;
@@ -61,7 +61,7 @@ const escapes = new RegExp(
   'g',
 );
 const colour = new RegExp(`^${escape}\\[[\\d;:]*m$`);
-/** The unsafe characters of tables, except tabs. Output of other machines must not move the cursor or change the text direction. */
+/** As in `table.ts`, but without tabs: output of other machines must not move the cursor or change the text direction. */
 const unsafeCharacters = new RegExp(
   `(?![\t${escape}])[\\p{Cc}\\p{Zl}\\p{Zp}\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]`,
   'gu',
@@ -88,7 +88,7 @@ function colouredText(text: string): string {
 
 const pageSize = 2_000;
 
-/** Prints the last lines up to the page's `total_lines`, in several requests if needed. */
+/** Prints at most `maxLines` lines before the page's `total_lines`, in several requests if needed. */
 export async function printTail(
   remote: Remote,
   printer: LogPrinter,

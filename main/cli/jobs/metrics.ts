@@ -22,10 +22,10 @@ interface Row extends Readonly<Record<string, unknown>> {
 
 const columns: readonly Column<Row>[] = [
   { title: 'KEY', text: ({ key }) => key },
-  { title: 'LATEST', text: ({ value }) => figure(value) },
-  { title: 'STEP', text: ({ step }) => figure(step), importance: 1 },
-  { title: 'LOWEST', text: ({ min }) => figure(min) },
-  { title: 'HIGHEST', text: ({ max }) => figure(max), importance: 2 },
+  { title: 'LATEST', text: ({ value }) => numberText(value) },
+  { title: 'STEP', text: ({ step }) => numberText(step), importance: 1 },
+  { title: 'LOWEST', text: ({ min }) => numberText(min) },
+  { title: 'HIGHEST', text: ({ max }) => numberText(max), importance: 2 },
 ];
 /** Maximum width of a curve in characters. A wider curve would show no more. */
 const maxWidth = 60;
@@ -89,13 +89,16 @@ function rowsOf({ keys, attempts }: ReplyOf<typeof metricsApi.read>): readonly R
   });
 }
 
-function extreme(figures: readonly (number | null)[], of: (...figures: number[]) => number): number | null {
-  const knownFigures = figures.flatMap(each => each ?? []);
-  return knownFigures.length === 0 ? null : of(...knownFigures);
+function extreme(
+  numbers: readonly (number | null)[],
+  select: (...numbers: number[]) => number,
+): number | null {
+  const known = numbers.flatMap(each => each ?? []);
+  return known.length === 0 ? null : select(...known);
 }
 
-/** Formats a number with four significant digits, also very small and very large numbers. */
-function figure(value: number | null): string {
+/** Formats integers below 10^9 in full, and other numbers with four significant digits. */
+function numberText(value: number | null): string {
   if (value === null) return '-';
   return Number.isInteger(value) && Math.abs(value) < 1e9
     ? String(value)

@@ -22,10 +22,10 @@ export const withParentOptions = (command: Command): Command =>
 
 export type Parents = Pick<SubmitRequest, 'after' | 'inputs'>;
 
-/** Finds the jobs to wait for, and those whose files the job takes. A name means the newest job with this name. */
+/** Converts `--after` and `--input` to fields of the request. A name means the newest job with this name. */
 export async function parentsOf(remote: Remote): Promise<Parents> {
   const { flags } = remote;
-  const [words, inputs] = [wordsIn(flags['after']), wordsIn(flags['input']).map(readInput)];
+  const [words, inputs] = [wordsIn(flags['after']), wordsIn(flags['input']).map(parseInput)];
   if (words.length + inputs.length === 0 && flags['after-on'] !== undefined)
     return fail(exitCodes.usage, '--after-on needs --after or --input');
   const idOfWord = new Map<string, JobId>();
@@ -41,8 +41,8 @@ export async function parentsOf(remote: Remote): Promise<Parents> {
 
 const wordsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 
-/** Splits `NAME=JOB:FILE`. The names of jobs may contain colons, but those of files cannot. */
-function readInput(text: string): { readonly name: string; readonly job: string; readonly file: string } {
+/** Parses `NAME=JOB:FILE`. Job names may contain colons, but file names cannot. */
+function parseInput(text: string): { readonly name: string; readonly job: string; readonly file: string } {
   const [, name = '', job = '', file = 'result'] = /^([^=]+)=(.+?)(?::([^:]+))?$/.exec(text) ?? [];
   if (job === '')
     return fail(exitCodes.usage, `--input ${text}: expected NAME=JOB:FILE, such as lora=flux-base:result`);

@@ -11,7 +11,7 @@ import { sizeText } from '../../../protocol/text.ts';
 export interface PushOptions {
   /** Path of the config file. */
   readonly configPath: string;
-  /** Paths from --data. They are needed for data that the trainer's known keys do not contain. */
+  /** Paths from --data, for data that is not in a config key that Trainyard knows. */
   readonly named: readonly string[];
   /** If true, pushes nothing and prints the data that would be pushed. */
   readonly isDryRun: boolean;
@@ -53,7 +53,7 @@ export async function pushLocalData(
   return data;
 }
 
-/** Returns the paths of data and of models. A model that is no path is a name at a hub, and is left out. */
+/** Returns the paths of datasets and models in the config. Leaves out names of models on a hub. */
 function dataPaths(bundle: Bundle): readonly string[] {
   const trainer = trainerFor(bundle.config);
   const models = trainer

@@ -29,8 +29,8 @@ type DownloadSource = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 const silenceMs = 60_000;
 
 /**
- * Downloads a file into a folder, under its key. It writes to a `.part` file next to the target. This file survives a broken
- * connection, so the next run can resume. The file is renamed once its SHA-256 matches. Failures end the command.
+ * Downloads a file into a folder, under its key. The data goes to a `.part` file next to the target, and the next run resumes
+ * it after a broken connection. The `.part` file is renamed once its SHA-256 matches. Failures end the command.
  */
 export async function saveFile(
   source: DownloadSource,
@@ -51,7 +51,7 @@ async function save(source: DownloadSource, file: ArtifactView, options: SaveOpt
   const { folder, isOverwriting, onBytes } = options;
   const path = await targetIn(folder, file.key);
   const existing = await kindOf(path);
-  if (existing === 'file' && (await sumOf(path)) === file.sha256) {
+  if (existing === 'file' && (await sha256Of(path)) === file.sha256) {
     onBytes(file.bytes);
     return { path, outcome: 'already there' };
   }
@@ -64,7 +64,7 @@ async function save(source: DownloadSource, file: ArtifactView, options: SaveOpt
   const part = await open(partPath, 'a');
   try {
     await fetchRest(source, file, part, onBytes);
-    if ((await sumOf(partPath)) !== file.sha256) {
+    if ((await sha256Of(partPath)) !== file.sha256) {
       await part.truncate(0);
       fail(exitCodes.failed, `The checksum of ${file.key} does not match. Run the command again`);
     }
@@ -76,7 +76,7 @@ async function save(source: DownloadSource, file: ArtifactView, options: SaveOpt
   return { path, outcome: 'downloaded' };
 }
 
-/** The name contains a part of the hash, so that a download only resumes for the same content. */
+/** Includes a part of the hash in the name, so that a download resumes only for the same content. */
 const partOf = (path: string, sha256: string): string => `${path}.${sha256.slice(0, 12)}.part`;
 
 /**
@@ -168,7 +168,7 @@ async function write(
 const brokenText = (key: string): string =>
   `Lost the connection to the orchestrator. To resume the download of ${key}, run the command again`;
 
-async function sumOf(path: string): Promise<string> {
+async function sha256Of(path: string): Promise<string> {
   const hash = createHash('sha256').setEncoding('hex');
   await pipeline(createReadStream(path), hash);
   return String(hash.read());

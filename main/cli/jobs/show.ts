@@ -116,7 +116,7 @@ export const get: RemoteSpec = {
   },
 };
 
-/** Describes for each pool whether it orders a machine for a waiting job; null if the job cannot be explained. */
+/** Says for each pool whether it orders a machine for the pending job. Null for other jobs, or if the request fails. */
 async function poolLines({ call }: Remote, { id, status }: JobDetail): Promise<string | null> {
   if (!isWaiting(status)) return null;
   const explained = await call(queueApi.explain, { params: { id } });

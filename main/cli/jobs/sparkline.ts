@@ -14,9 +14,9 @@ export function sparkline(curves: readonly (readonly MetricBucket[])[], width: n
   const points = shown.flat();
   const means = points.flatMap(({ mean }) => mean ?? []);
   const [low, high] = [Math.min(...means), Math.max(...means)];
-  const room = Math.max(shown.length, width - (shown.length - 1));
+  const availableWidth = Math.max(shown.length, width - (shown.length - 1));
   const parts = shown.map(curve => {
-    const share = Math.max(1, Math.floor((room * curve.length) / points.length));
+    const share = Math.max(1, Math.floor((availableWidth * curve.length) / points.length));
     return narrowed(curve, share)
       .map(mean => (mean === null ? gapMark : markOf(mean, low, high)))
       .join('');
@@ -30,7 +30,7 @@ function markOf(mean: number, low: number, high: number): string {
   return heights[Math.min(heights.length - 1, Math.floor(share * heights.length))] ?? '';
 }
 
-/** Reduces the points to `columns` values, each the mean of several points; null for a column without numbers. */
+/** Reduces the points to at most `columns` values, each the mean of its points; null for a column without numbers. */
 function narrowed(points: readonly MetricBucket[], columns: number): readonly (number | null)[] {
   const count = Math.min(columns, points.length);
   return Array.from({ length: count }, (_, at) => {

@@ -68,7 +68,7 @@ export const withDataOptions = (command: Command): Command =>
     )
     .option('--no-data', 'do not push data, because the rigs have it at the same paths');
 
-/** Pushes the data of a local config. The paths in a config of the orchestrator refer to data on the rigs. */
+/** Pushes the data of a local config, and returns its versions. Configs on the orchestrator name paths on the rigs. */
 export async function dataOf(remote: Remote, argument: ConfigArgument, configPath: string) {
   const { flags } = remote;
   const givenData = Array.isArray(flags['data']) ? flags['data'].map(String) : [];

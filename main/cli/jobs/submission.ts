@@ -25,7 +25,7 @@ export const withWaitOptions = (command: Command): Command =>
 export async function concludeSubmission(remote: Remote, answer: Submitted): Promise<void> {
   const { flags, terminal } = remote;
   if (!answer.success) {
-    // Prints the JSON for scripts. People read the reason on stderr.
+    // Prints only JSON or fields, for scripts. People read the reason on stderr.
     printOne(remote, { answer, facts: [] });
     return fail(exitCodes.rejected, `Job not submitted: ${answer.reason ?? noWorker}`);
   }
@@ -94,14 +94,12 @@ const needsFacts = ({ needs }: DryRun): readonly Fact[] =>
 function earlierText({ earlier }: DryRun): string | null {
   if (earlier === null || earlier === undefined) return null;
   const { runs, expected_s: seconds, peak_memory_gb: memory, output_bytes: bytes } = earlier;
-  const figures = [
+  const parts = [
     ...(seconds === null ? [] : [`about ${duration(seconds)}`]),
     ...(memory === null ? [] : [`${memory} GB of GPU memory`]),
     ...(bytes === null ? [] : [`${(bytes / 1e9).toFixed(1)} GB of files`]),
   ];
-  return figures.length === 0
-    ? null
-    : `${figures.join(', ')} (${runs} similar ${runs === 1 ? 'run' : 'runs'})`;
+  return parts.length === 0 ? null : `${parts.join(', ')} (${runs} similar ${runs === 1 ? 'run' : 'runs'})`;
 }
 
 const gpusText = (count: number): string =>

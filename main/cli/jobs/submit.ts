@@ -83,7 +83,7 @@ async function fromTemplate(remote: Remote, name: string): Promise<void> {
 const conclude = (remote: Remote, answer: ValueOf<typeof queueApi.submit>): Promise<void> | void =>
   'dry_run' in answer ? concludeDryRun(remote, answer) : concludeSubmission(remote, answer);
 
-/** Adds a hint to the error, because the user may have meant a local file. */
+/** Adds a hint to a "not found" error, because the user may have meant a local file. */
 function hintAtPaths(cause: unknown): never {
   if (!(cause instanceof CommandEnd) || cause.failure.code !== exitCodes.notFound) throw cause;
   return fail(
@@ -125,7 +125,7 @@ const withConfigArgument = (command: Command): Command =>
     'name of a config on the orchestrator, path of a JSON, YAML or TOML file, or - for standard input; several submit all jobs or none',
   );
 
-/** Creates the option by hand: commander would treat it as the negation of `--wait`, but the two are independent. */
+/** Makes `--no-wait` independent: by default, commander treats it as the negation of `--wait`. */
 function noWait(): Option {
   const option = new Option(
     '--no-wait',

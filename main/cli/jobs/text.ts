@@ -117,7 +117,7 @@ export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ],
 ];
 
-/** One line per job that this one waits for, or has waited for. */
+/** Returns one line per parent of the job. */
 const parentsText = ({ on, parents }: JobParents): string =>
   parents
     .map(({ job_id: id, name, status, retry_id: retry, done, trouble }) => {
@@ -131,18 +131,18 @@ function parentState(status: string | null, retry: string | null): string {
   return retry === null ? status : `${status} as retry ${retry}`;
 }
 
-/** One line per job that starts after this one; null for none. */
+/** Returns one line per child of the job; null for none. */
 function childrenText({ children, children_count: count }: JobDetail): string | null {
   const lines = children.map(({ job_id: id, name, status }) => `${name} (${id})  ${status}`);
   const more = count - children.length;
   return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n') || null;
 }
 
-/** The whole address, so that its host is visible. */
+/** Shows the whole URL, so that the user sees its host. */
 const linkText = (link: RunLink): string =>
   `${trackerName(link)}  ${plain(link.url)}${isLoopbackLink(link) ? '  (opens only on its worker)' : ''}`;
 
-/** One line for a file of another job that the job takes. */
+/** Describes an input: a file of another job. */
 function inputText({ name, job_id: id, job_name: job, file, source }: JobInput): string {
   const from = `${name}  ${file} of ${job ?? 'a deleted job'} (${id})`;
   if (source === null) return from;
@@ -156,7 +156,7 @@ function dataText({ path, version, files, bytes, dataset }: JobDataView): string
   return `${name}  ${files} ${files === 1 ? 'file' : 'files'} (${sizeText(bytes)})  ${path}`;
 }
 
-/** One line per warning; null without any. */
+/** Returns one line per warning; null for none. */
 export const warningsText = (warnings: readonly JobWarning[] = []): string | null =>
   warnings.length === 0 ? null : warnings.map(({ message }) => message).join('\n');
 
@@ -169,7 +169,7 @@ function outstandingText({ files, bytes, reason, since }: Outstanding): string {
   return `${what}${reason === null ? '' : `: ${reason}`}\nTo stop waiting for them, run "trainyard jobs give-up"`;
 }
 
-/** One line per value that a sweep has set. */
+/** Returns one line per config value that the sweep has set. */
 const sweepText = (values: SweepValues): string =>
   Object.entries(values)
     .map(([key, value]) => `${key} = ${String(value)}`)
@@ -217,7 +217,7 @@ function attemptText(attempt: AttemptView): string {
     .join('; ');
 }
 
-/** One line per worker of an attempt on several workers. */
+/** Returns one line per machine of an attempt on several machines. */
 const nodeLines = ({ nodes }: AttemptView): readonly string[] =>
   nodes.map(({ rank, worker_name: name, worker_id: id, state, outcome, error_message: error }) => {
     const why = plainLines(error ?? '').findLast(line => line !== '');
@@ -225,7 +225,7 @@ const nodeLines = ({ nodes }: AttemptView): readonly string[] =>
     return why === undefined ? text : `${text}: ${why}`;
   });
 
-/** Describes the checkpoint from which an attempt continued, and the steps that were lost. */
+/** Says where an attempt continued, and how many steps it repeats. Empty if no earlier attempt had made progress. */
 function resumeText({ resumed }: AttemptView): string {
   if (resumed === null) return '';
   const { checkpoint, step, steps_lost: lost } = resumed;

@@ -79,7 +79,8 @@ function statusLine(job: JobView): string {
 type JobEvent = Extract<UiEvent, { readonly kind: 'job' }>;
 
 /**
- * Accepts all events of a job, but events of its progress only once per tenth, to keep logs short.
+ * Creates a filter that keeps the output of a watch short: one progress event per 10 % of an attempt, and nearly all other
+ * events.
  *
  * @internal
  */

@@ -42,7 +42,7 @@ async function serve(
   tools: readonly Tool[],
   run: (tool: Tool, input: Readonly<Record<string, unknown>>) => ReturnType<typeof runTool>,
 ): Promise<void> {
-  // The tools have JSON Schemas already, so they are registered below the level of McpServer, which takes zod.
+  // Register the tools on the inner server: they have JSON Schemas, but McpServer itself accepts only zod schemas.
   const { server } = new McpServer(
     { name: 'trainyard', version },
     { capabilities: { tools: {} }, instructions },

@@ -8,7 +8,7 @@ export interface ToolResult {
   readonly isError?: true;
 }
 
-/** Longer responses would fill the context of a language model. In characters. */
+/** In characters. A longer response would fill the context of a language model. */
 const maxResponse = 60_000;
 
 export interface Target {
@@ -17,7 +17,7 @@ export interface Target {
   readonly fetch: Send;
 }
 
-/** Calls the operation of a tool. A failed call is a result with `isError`, so that the model can read the reason. */
+/** Calls the operation of a tool. A failed call yields a result with `isError`, so that the model can read the reason. */
 export async function runTool(
   tool: Tool,
   input: Readonly<Record<string, unknown>>,
@@ -64,7 +64,7 @@ function urlFor({ operation }: Tool, input: Readonly<Record<string, unknown>>, b
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Reads a response up to the maximum, and says so when more follows. */
+/** Reads at most `maxResponse` characters of a response. Ends a truncated text with a note for the model. */
 async function readBounded(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';

@@ -1,7 +1,7 @@
 import { type Permission, reachOf } from '../../../protocol/call.ts';
 import { ObjectSchema, OpenApiDocument, type OpenApiOperation } from '../../../protocol/openapi.ts';
 
-/** A JSON Schema whose content is only passed on. */
+/** A JSON Schema that is passed on without parsing. */
 type Json = Readonly<Record<string, unknown>>;
 
 /** A tool of the Model Context Protocol, and the operation of the API that it calls. */
@@ -21,13 +21,13 @@ export interface Tool {
 }
 
 export interface ToolOptions {
-  /** Permissions of the token. The tools contain no operation that it may not call. */
+  /** Permissions of the token. Operations that the token may not call are left out. */
   readonly permissions: readonly Permission[];
   /** Whether to include operations that change something. */
   readonly mayWrite: boolean;
 }
 
-/** Returns the tools for an OpenAPI document of the orchestrator. Throws if the document has another form. */
+/** Returns the tools for the operations in the orchestrator's OpenAPI document. Throws if the document is malformed. */
 export function toolsOf(document: unknown, { permissions, mayWrite }: ToolOptions): readonly Tool[] {
   const { paths, components } = OpenApiDocument.parse(document);
   return Object.entries(paths).flatMap(([path, methods]) =>
@@ -39,10 +39,10 @@ export function toolsOf(document: unknown, { permissions, mayWrite }: ToolOption
   );
 }
 
-/** Operations whose reply contains the secret of a token. A language model must not see one. */
+/** Operations whose reply contains a token. A language model must not see tokens. */
 const secretReplies: ReadonlySet<string> = new Set(['createWorker', 'rotateWorkerToken', 'createJoinToken']);
 
-/** Types of content that a language model can read. Streams of events never end. */
+/** Content types that a language model can read. Event streams are not among them, because they never end. */
 const readable = ['application/json', 'application/x-ndjson', 'text/plain', 'text/csv'];
 
 function isOffered(operation: OpenApiOperation, permissions: readonly Permission[]): boolean {
@@ -51,10 +51,10 @@ function isOffered(operation: OpenApiOperation, permissions: readonly Permission
   if (secretReplies.has(operationId)) return false;
   const isReadable = Object.keys(responses[200].content).some(type => readable.includes(type));
   const takesJson = requestBody === undefined || requestBody.content['application/json'] !== undefined;
-  return isReadable && takesJson && isHeld(permissions, authority, own);
+  return isReadable && takesJson && isPermitted(permissions, authority, own);
 }
 
-function isHeld(
+function isPermitted(
   permissions: readonly Permission[],
   authority: Permission,
   own: OpenApiOperation['x-own'],
@@ -94,7 +94,7 @@ function toolFor(path: string, method: string, operation: OpenApiOperation, sche
 
 type Schemas = Readonly<Record<string, Json>>;
 
-/** Adds the components to which the schema refers, because a tool's schema must stand alone. */
+/** Adds the components to which the schema refers, because a tool's schema must be self-contained. */
 function withDefinitions(schema: ObjectSchema, schemas: Schemas): ObjectSchema {
   const used = new Map<string, Json>();
   const collect = (text: string): void => {

@@ -15,7 +15,7 @@ export interface TrackingServer {
 
 type Env = Invocation['env'];
 
-/** Finds the tracking server, with the environment variables of MLflow's own client. Ends the command when that fails. */
+/** Finds the tracking server from `--tracking-uri` or MLflow's environment variables. Ends the command when that fails. */
 export function findTrackingServer(
   flag: string | null,
   env: Env,
@@ -45,7 +45,7 @@ function parseAddress(address: string): string {
   return `${parsed.origin}${parsed.pathname}`.replace(/\/+$/, '');
 }
 
-/** As in MLflow's own client, user and password go before a token. */
+/** Returns the Authorization header; null without credentials. As in MLflow's client, a password precedes a token. */
 function authorizationFrom(env: Env): string | null {
   const {
     MLFLOW_TRACKING_USERNAME: user,
@@ -54,7 +54,7 @@ function authorizationFrom(env: Env): string | null {
   } = env;
   if (user && password) return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
   if (!token) return null;
-  // Other characters would end the header, or be refused with an error that shows the token.
+  // Reject other characters here: they would end the header, or cause an error that shows the token.
   if (!/^[\x21-\x7e]+$/.test(token))
     return fail(exitCodes.usage, 'MLFLOW_TRACKING_TOKEN contains a character that a token cannot have');
   return `Bearer ${token}`;

@@ -5,12 +5,12 @@ import { isLater, type Metric, type Moment } from './metrics.ts';
 import type { Pair } from './params.ts';
 import type { RunStatus } from './run-facts.ts';
 
-/** A run, as far as an export needs to know it. */
+/** The parts of a run that an export needs. */
 export interface Run {
   readonly id: string;
-  /** Keys of the params that it has. */
+  /** Keys of the existing params. */
   readonly params: ReadonlySet<string>;
-  /** Names of the metrics that it has. */
+  /** Names of the existing metrics. */
   readonly metrics: readonly string[];
 }
 
@@ -21,9 +21,9 @@ export interface NewRun {
   readonly tags: readonly Pair[];
 }
 
-/** The calls of MLflow's REST API that an export makes. Each failure ends the command with a message. */
+/** The calls of MLflow's REST API that an export needs. Each failure ends the command with a message. */
 export interface Mlflow {
-  /** Returns the id of the experiment with this name. Creates it if there is none. */
+  /** Returns the id of the experiment with this name. Creates the experiment if it does not exist. */
   experiment(name: string): Promise<string>;
   /** Returns the run with this tag; null when there is none. */
   findRun(experimentId: string, tag: Pair): Promise<Run | null>;
@@ -45,7 +45,7 @@ const maxTries = 4;
 const firstPauseMs = 250;
 /** Statuses that MLflow's own client retries. */
 const transient = new Set([408, 429, 500, 502, 503, 504]);
-/** Values on a page of a metric's history. */
+/** Number of values per page of a metric's history. */
 const pageSize = 10_000;
 
 const isObject = (value: unknown): value is Json =>
@@ -65,7 +65,7 @@ const textIn = (json: Json, key: string): string => {
 
 export function createMlflow(server: TrackingServer): Mlflow {
   const call = createCall(server);
-  const need = async (path: string, method: 'GET' | 'POST', input: Json): Promise<Json> => {
+  const callOrFail = async (path: string, method: 'GET' | 'POST', input: Json): Promise<Json> => {
     const answer = await call(path, method, input);
     return answer.status === 200 && answer.body !== null ? answer.body : refuse(server.url, path, answer);
   };
@@ -74,7 +74,7 @@ export function createMlflow(server: TrackingServer): Mlflow {
       const path = 'experiments/get-by-name';
       const answer = await call(path, 'GET', { experiment_name: name });
       if (codeOf(answer) === 'RESOURCE_DOES_NOT_EXIST')
-        return textIn(await need('experiments/create', 'POST', { name }), 'experiment_id');
+        return textIn(await callOrFail('experiments/create', 'POST', { name }), 'experiment_id');
       if (answer.status !== 200) return refuse(server.url, path, answer);
       const experiment = objectIn(answer.body, 'experiment');
       if (textIn(experiment, 'lifecycle_stage') === 'deleted')
@@ -87,16 +87,16 @@ export function createMlflow(server: TrackingServer): Mlflow {
     async findRun(experimentId, { key, value }) {
       const filter = `tags."${key}" = '${value}'`;
       const query = { experiment_ids: [experimentId], filter, run_view_type: 'ACTIVE_ONLY', max_results: 1 };
-      const [run] = listIn(await need('runs/search', 'POST', query), 'runs');
+      const [run] = listIn(await callOrFail('runs/search', 'POST', query), 'runs');
       return run === undefined ? null : toRun(run);
     },
     async createRun(run) {
-      return toRun(objectIn(await need('runs/create', 'POST', { ...run }), 'run'));
+      return toRun(objectIn(await callOrFail('runs/create', 'POST', { ...run }), 'run'));
     },
     async lastValue(runId, metric) {
       let last: Moment | null = null;
       for (let token: string | null = ''; token !== null; ) {
-        const page: Json = await need('metrics/get-history', 'GET', {
+        const page: Json = await callOrFail('metrics/get-history', 'GET', {
           run_id: runId,
           metric_key: metric,
           max_results: pageSize,
@@ -112,10 +112,10 @@ export function createMlflow(server: TrackingServer): Mlflow {
       return last;
     },
     async log(runId, batch) {
-      await need('runs/log-batch', 'POST', { run_id: runId, ...batch });
+      await callOrFail('runs/log-batch', 'POST', { run_id: runId, ...batch });
     },
     async setStatus(runId, status, endTime) {
-      await need('runs/update', 'POST', {
+      await callOrFail('runs/update', 'POST', {
         run_id: runId,
         status,
         ...(endTime !== null && { end_time: endTime }),
@@ -134,7 +134,7 @@ function toRun(run: Json): Run {
   };
 }
 
-/** Creates the function that sends a request, and repeats it after a temporary failure. */
+/** Creates the function that sends a request, and retries after a temporary failure. */
 function createCall({ url, authorization, send }: TrackingServer) {
   return async (path: string, method: 'GET' | 'POST', input: Json): Promise<Answer> => {
     const target = new URL(`${url}/api/2.0/mlflow/${path}`);
@@ -155,7 +155,7 @@ function createCall({ url, authorization, send }: TrackingServer) {
       const answer = await once().catch((cause: unknown) => ({ cause }));
       const isLast = attempt === maxTries;
       if ('cause' in answer) {
-        // The server may have created the run, although its answer was lost. The next export finds it by its tag.
+        // Do not retry to create a run: it may exist although the answer was lost. The next export finds it by its tag.
         if (isLast || path === 'runs/create') return unreachable(url, answer.cause);
       } else if (isLast || !transient.has(answer.status)) return answer;
       await pause(firstPauseMs * 2 ** (attempt - 1));

@@ -22,11 +22,11 @@ export interface Exported {
   readonly metrics: readonly Metric[];
 }
 
-/** The changes that an export has made in MLflow. */
+/** The run of an export, and the number of its changes. */
 export interface ExportResult {
   readonly experimentId: string;
   readonly runId: string;
-  /** False when an earlier export has created the run. */
+  /** False when an earlier export created the run. */
   readonly isNew: boolean;
   /** Number of params and values that the run did not have before. */
   readonly params: number;
@@ -34,9 +34,9 @@ export interface ExportResult {
 }
 
 /**
- * Writes a job into MLflow. A run with the job's tag is continued: it gets only the params and values that it lacks, because
- * MLflow refuses a changed param, and would store a repeated value twice. So an export can be repeated at any time, also
- * after a failure in the middle. `onSent` gets the share of the values that is sent, 0 to 1.
+ * Writes a job into MLflow, into the run with the job's tag or a new run. Sends only the params and values that the run lacks,
+ * because MLflow refuses a changed param and stores a repeated value twice. So users can repeat an export, also after a failure
+ * in the middle. `onSent` gets the share of the values that was sent, 0 to 1.
  */
 export async function exportRun(
   mlflow: Mlflow,
@@ -76,7 +76,7 @@ const create = (mlflow: Mlflow, job: JobDetail, experimentId: string): Promise<R
     tags: tagsOfNewRun(job),
   });
 
-/** Returns the last value of each metric that the run has. */
+/** Returns the time and step of the last value of each metric in the run. */
 async function lastValues(mlflow: Mlflow, run: Run): Promise<ReadonlyMap<string, Moment>> {
   const values = new Map<string, Moment>();
   for (const metric of run.metrics) {

@@ -6,10 +6,10 @@ import type { Remote } from '../remote.ts';
 import type { Curves } from './metrics.ts';
 import { type Pair, toParams } from './params.ts';
 
-/** The orchestrator stores at most about 2,000 sections of a curve. */
+/** More than the orchestrator stores, which is about 2,000 points per curve. So replies have the full resolution. */
 const maxPoints = 5_000;
-/** A reply has at most 100,000 points, and curves get coarser beyond that. */
-const curvesOfReply = 4;
+/** Number of curves per request. A reply has at most 100,000 points, and the server makes curves coarser beyond that. */
+const curvesPerRequest = 4;
 
 /** Returns the config of a job as params; null when the token may not see the config. */
 export async function readParams(remote: Remote, id: JobDetail['id']): Promise<readonly Pair[] | null> {
@@ -19,7 +19,7 @@ export async function readParams(remote: Remote, id: JobDetail['id']): Promise<r
   return code === exitCodes.denied ? null : fail(code, message);
 }
 
-/** Reads the curves of a job in their full resolution. `onRead` gets the share that is read, 0 to 1. */
+/** Reads the curves of a job in their full resolution. `onRead` gets the share that was read, 0 to 1. */
 export async function readCurves(
   remote: Remote,
   id: JobDetail['id'],
@@ -28,11 +28,11 @@ export async function readCurves(
   const { keys } = await remote.request(metricsApi.read, { params: { id }, query: { points: 1 } });
   const names = keys.map(({ key }) => key);
   const all: Curves[number][] = [];
-  for (let at = 0; at < names.length; at += curvesOfReply) {
-    const query = { keys: names.slice(at, at + curvesOfReply).join(','), points: maxPoints };
+  for (let at = 0; at < names.length; at += curvesPerRequest) {
+    const query = { keys: names.slice(at, at + curvesPerRequest).join(','), points: maxPoints };
     const { attempts } = await remote.request(metricsApi.read, { params: { id }, query });
     all.push(...attempts);
-    onRead(Math.min(1, (at + curvesOfReply) / names.length));
+    onRead(Math.min(1, (at + curvesPerRequest) / names.length));
   }
   return all.toSorted((a, b) => a.attempt - b.attempt);
 }

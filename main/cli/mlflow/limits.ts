@@ -1,9 +1,9 @@
-/** Limits of MLflow's REST API (mlflow/utils/validation.py). A request beyond them is refused as a whole. */
+/** Limits of MLflow's REST API (mlflow/utils/validation.py). MLflow refuses the whole request if it exceeds one. */
 export const limits = {
   metricsOfBatch: 1_000,
-  /** Maximum number of params in a request, and also of tags. */
+  /** Maximum number of params per request, and the same for tags. */
   pairsOfBatch: 100,
-  /** MLflow allows 1,000,000; the rest is for the frame of the request. */
+  /** MLflow allows 1,000,000 bytes per request. The difference is for the JSON around the batch. */
   bytesOfBatch: 900_000,
   name: 250,
   paramValue: 6_000,
@@ -11,13 +11,14 @@ export const limits = {
   experimentName: 500,
 } as const;
 
-/** Cuts a text to this many characters, and not within one. */
+/** Truncates a text to this many UTF-16 units, without splitting a surrogate pair. */
 export const cutTo = (text: string, chars: number): string =>
   text.length <= chars ? text : text.slice(0, chars).replace(/[\uD800-\uDBFF]$/, '');
 
 /**
- * Returns a name that MLflow accepts for a metric, param or tag: letters, digits, and `_ / . -` or blanks. It stores some of
- * them as paths, so the name must be a plain relative path.
+ * Returns a name that MLflow accepts for a metric, param or tag: letters, digits, blanks, and `_ / . -`. MLflow stores some
+ * names as paths, so the name must be a plain relative path.
+ *
  * @internal
  */
 export function toMlflowName(name: string): string {
@@ -31,8 +32,8 @@ export function toMlflowName(name: string): string {
 }
 
 /**
- * Maps names to different names that MLflow accepts. A name that is also the folder of another one (`loss`, `loss/val`) would be
- * a file and a folder in MLflow's file store, so the other one gets a dot instead of the slash.
+ * Maps names to unique names that MLflow accepts. In MLflow's file store, `loss` and `loss/val` would need a file and a folder of
+ * the same name. So `loss/val` becomes `loss.val` if `loss` exists.
  */
 export function toMlflowNames(names: readonly string[]): ReadonlyMap<string, string> {
   const paths = names.map(toMlflowName);
@@ -56,7 +57,7 @@ function uniqueName(name: string, used: ReadonlySet<string>): string {
   return unique;
 }
 
-/** Splits a list into batches with at most this many items, and at most this many bytes as JSON. */
+/** Splits a list into batches with at most `maxItems` items, and at most `bytesOfBatch` bytes as JSON. */
 export function* batchesOf<T>(items: readonly T[], maxItems: number): Generator<readonly T[]> {
   let batch: T[] = [];
   let bytes = 0;

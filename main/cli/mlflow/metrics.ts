@@ -15,8 +15,8 @@ export interface Metric {
 }
 
 /**
- * Returns the values of the curves of all attempts, oldest first. A section of a curve becomes one value: its mean, at its end.
- * A gap has no value. Curves without steps, such as the load of a GPU, count their values instead.
+ * Converts the curves of all attempts to values, oldest first. Each point of a curve becomes one value, its mean; a gap has no
+ * value. Curves without steps, such as GPU load, use the index of the value as its step.
  */
 export function toMetrics(
   { attempts: jobAttempts }: Pick<JobDetail, 'attempts'>,
@@ -41,13 +41,13 @@ export function toMetrics(
   return metrics.toSorted((a, b) => a.timestamp - b.timestamp || a.step - b.step);
 }
 
-/** The time and step of a value. Values of one metric are sent in this order. */
+/** The time and step of a value. The values of a metric are sent in the order of time, then step. */
 export type Moment = Pick<Metric, 'timestamp' | 'step'>;
 
 export const isLater = (a: Moment, b: Moment): boolean =>
   a.timestamp > b.timestamp || (a.timestamp === b.timestamp && a.step > b.step);
 
-/** Returns the values that come after those that the run has. `newest`: the last value of each metric. */
+/** Returns the values that are later than the last value of their metric in `newest`. */
 export const laterThan = (
   metrics: readonly Metric[],
   newest: ReadonlyMap<string, Moment>,

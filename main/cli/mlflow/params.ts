@@ -9,10 +9,10 @@ export interface Pair {
 
 const masked = '[hidden]';
 
-/** The last word of a key whose value is a secret: `hub_token`, `wandb_api_key`, but not `max_token_length`. */
+/** Matches keys of secrets by their last word: `hub_token` and `wandb_api_key`, but not `max_token_length`. */
 const secretKey =
   /(?:^|[_.-])(?:tokens?|secrets?|password|passwd|passphrase|api_?key|access_?key|secret_?key|private_?key|credentials?|authorization|auth|webhook(?:_?url)?|cookie)$/;
-/** Tokens of known services, keys of cloud storage, and the user and password of an address. */
+/** Patterns for tokens of known services, keys of cloud storage, and user and password in URLs. */
 const secretValues = [
   /\b(?:hf_|api_org_|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|wandb_v1_|r8_|[sr]k[-_]|(?:wt|tj|ta|tk|ts|tu)_)[\w.-]{16,}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
@@ -22,16 +22,16 @@ const secretValues = [
   /(?<=hooks\.slack\.com\/services\/|discord(?:app)?\.com\/api\/webhooks\/)[\w/-]{8,}/g,
 ];
 
-/** Converts `hubToken` and `HUB-TOKEN` to the form of `secretKey`. */
+/** Converts a key such as `hubToken` or `HUB_TOKEN` to the form that `secretKey` matches. */
 const plainKey = (path: string): string => path.replaceAll(/([a-z\d])([A-Z])/g, '$1_$2').toLowerCase();
 
 function isSecretPath(path: string): boolean {
   const names = path.split('.');
-  // Everything below `credentials` is secret, too. The position in a list says nothing.
+  // Test each ancestor too: everything below `credentials` is secret, and list indexes follow the key of their list.
   return names.some((_, at) => secretKey.test(plainKey(names.slice(0, at + 1).join('.'))));
 }
 
-/** Returns a value of a config as text, without secrets. */
+/** Returns a config value as text, with secrets masked. */
 function paramText(path: string, value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
   const isEmpty = value === null || value === '' || typeof value === 'boolean' || typeof value === 'number';
@@ -39,7 +39,7 @@ function paramText(path: string, value: unknown): string {
   return secretValues.reduce((shown, pattern) => shown.replaceAll(pattern, masked), text);
 }
 
-/** Returns the config of a job as the params of a run, without secrets. */
+/** Converts the config of a job to the params of a run, with secrets masked. */
 export function toParams(config: unknown, dataloader: unknown): readonly Pair[] {
   const loader: FlatConfig = dataloader === null ? new Map() : flatten({ dataloader });
   const flat = new Map([...flatten(config), ...loader]);

@@ -23,7 +23,7 @@ const statuses: Readonly<Record<ShownStatus, RunStatus>> = {
 };
 export const statusOfRun = ({ status }: Pick<JobDetail, 'status'>): RunStatus => statuses[status];
 
-/** Returns when the run began: with the trainer of the first attempt, or with its offer. In ms since 1970. */
+/** Returns the start of the run in ms since 1970: the first start of a trainer, otherwise the first offer to a worker. */
 export function startOfRun({ attempts, queued_at: queuedAt }: JobDetail): number {
   const first = attempts.find(({ started_at: at }) => at !== null) ?? attempts[0];
   return Date.parse(first?.started_at ?? first?.offered_at ?? queuedAt);
@@ -34,7 +34,7 @@ export const endOfRun = ({ completed_at: at }: JobDetail): number | null =>
 
 export const nameOfRun = (job: JobDetail): string => cutTo(shownName(job), limits.name);
 
-/** Tags that only a new run gets, because people may change them in MLflow. */
+/** Tags for new runs only. Later exports do not set them, because users may change them in MLflow. */
 export const tagsOfNewRun = (job: JobDetail): readonly Pair[] =>
   toPairs([
     [jobIdTag, job.id],
@@ -45,7 +45,7 @@ export const tagsOfNewRun = (job: JobDetail): readonly Pair[] =>
     ['mlflow.note.content', job.notes],
   ]);
 
-/** Tags that each export sets again. `server`: the address of the orchestrator. */
+/** Tags that each export sets. `server` is the URL of the orchestrator. */
 export const tagsOfJob = (job: JobDetail, server: string): readonly Pair[] =>
   toPairs([
     [jobIdTag, job.id],

@@ -82,7 +82,7 @@ const create: RemoteSpec = {
   },
 };
 
-/** A new signing secret goes to stderr, so that scripts that keep stdout do not keep it. */
+/** Prints a channel. A new signing secret goes to stderr, so that it does not end up where a script stores stdout. */
 function printChannel(remote: Remote, answer: ChannelView, newSecret: string | null): void {
   printOne(remote, { answer, facts: factsOf(answer) });
   if (newSecret !== null) remote.terminal.err(`Signing secret, shown only once: ${newSecret}\n`);
@@ -112,7 +112,7 @@ const set: RemoteSpec = {
   },
 };
 
-/** Returns undefined when the flags do not change it. */
+/** Returns undefined without `--enable` and `--disable`. */
 function enabledFrom({ flags }: Pick<Remote, 'flags'>): boolean | undefined {
   if (flags['disable'] === true) return false;
   return flags['enable'] === true ? true : undefined;

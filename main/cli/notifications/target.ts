@@ -10,7 +10,7 @@ import type { Remote } from '../remote.ts';
 
 const noun = { noun: 'target', remedy: 'Give a local file, or - for standard input' } as const;
 
-/** Secrets come from files or standard input, because every user of the machine can see arguments. */
+/** Adds the options for a target. Secrets come from files or standard input, because every user can see arguments. */
 export const withTarget = (command: Command): Command =>
   command
     .addOption(
@@ -27,7 +27,7 @@ export const withTarget = (command: Command): Command =>
     )
     .option('--file <file>', 'JSON, YAML or TOML file with the whole target; - for standard input');
 
-/** A target, and the signing secret that was made for it. */
+/** A target, and its signing secret if the command generated one. */
 interface GivenTarget {
   readonly target: ChannelTarget;
   readonly newSecret: string | null;

@@ -11,7 +11,7 @@ const noun = { noun: 'pool', remedy: 'Give a local file, or - for standard input
 
 type FileBase = PoolBase & { readonly name: unknown };
 
-/** Reads the file of `--file`. Returns no settings without one. */
+/** Reads the settings from `--file`; without the option, returns empty settings. */
 async function readFile({ flags, terminal }: Remote): Promise<FileBase> {
   const path = textOf(flags, 'file');
   if (path === null) return { name: undefined, engine: {}, settings: {} };

@@ -13,7 +13,7 @@ import { settingLines } from './settings.ts';
 export const withPoolArgument = (command: Command): Command =>
   command.argument('<pool>', 'pool name, id, or the start of an id');
 
-/** Finds the pool with this name or id. */
+/** Finds the pool with this name or id; ends the command when there is none. */
 export async function findPool({ request }: Remote, word = ''): Promise<PoolView> {
   const { pools } = await request(poolsApi.list);
   const identify = ({ pool_id: id, name }: PoolView) => ({ id, name });
@@ -35,7 +35,7 @@ export async function recentLaunches({ request }: Remote): Promise<readonly Laun
   return answers.flatMap(({ launches }) => launches);
 }
 
-/** Finds the launch with this id or worker name. */
+/** Finds the launch with this id or worker name; ends the command when there is none. */
 export async function findLaunch(remote: Remote, word = ''): Promise<LaunchView> {
   const identify = ({ launch_id: id, worker_name: name }: LaunchView) => ({ id, name });
   const list = { nouns: 'launches', command: 'trainyard pools launches POOL' };
@@ -67,7 +67,7 @@ export function poolStatus({ paused, unreachable }: PoolView): string {
   return unreachable === null ? 'ready' : 'unreachable';
 }
 
-/** Says why the pool orders no machines, or not all machines; empty if it orders all. */
+/** Says why the pool does not order some or all machines; empty if it orders all. */
 function troubleOf({ paused, unreachable, impossible }: PoolView): string {
   if (paused !== null) return `by ${paused.by}${paused.reason === '' ? '' : `: ${paused.reason}`}`;
   if (unreachable !== null) return unreachable.detail;
@@ -125,7 +125,7 @@ const machineText = ({ nodes, gpus }: LaunchView): string =>
 export const launchStatus = ({ state, outcome }: LaunchView): string =>
   (outcome ?? state).replaceAll('_', ' ');
 
-/** Says why the launch waits, or the reason of its state. */
+/** Returns the reason for the launch's state, and when it is expected to start. */
 export function launchDetail({ reason, detail, expected_start: start }: LaunchView): string {
   const why = reason === null ? (detail ?? '') : `${reason.text} (${reason.kind})`;
   const parts = [why, start === null ? '' : `expected start ${start}`];

@@ -8,10 +8,7 @@ import { addChange, type LabelChanges } from '../workers/change.ts';
 type Values = Readonly<Record<string, unknown>>;
 type Kind = 'number' | 'time' | 'words' | 'labels' | 'hours' | 'text';
 
-/**
- * A setting of a pool as an option of the command line. All fields are derived from the API's schema, so option and API always
- * agree.
- */
+/** A pool setting as a command-line option. All fields are derived from the API's schema, so that option and API agree. */
 interface PoolSetting {
   /** Name in the API. */
   readonly field: string;
@@ -22,7 +19,7 @@ interface PoolSetting {
   readonly description: string;
   /** Undefined for a required setting. */
   readonly defaultValue: unknown;
-  /** Kinds of engines that have the setting; null for all. */
+  /** Kinds of engines that have the setting; null for settings of the pool itself. */
   readonly engines: readonly string[] | null;
 }
 
@@ -58,7 +55,7 @@ const plainDescription = (text: string): string =>
     .replace(/; null (when|for|to)/, '; "none" $1')
     .replace(/^[A-Z](?=[a-z ])/, first => first.toLowerCase());
 
-/** Names of options for settings whose own name is already an option of every command. */
+/** Option names for settings whose name is already an option of every command. */
 const otherFlags: Readonly<Record<string, string>> = { output: 'worker-output' };
 
 function flagOf(field: string, kind: Kind): string {
@@ -88,10 +85,9 @@ const engineShapes: ReadonlyMap<string, Readonly<Record<string, Schema>>> = new 
   }),
 );
 
-/** Kinds of engines. */
 const engineKinds: readonly string[] = [...engineShapes.keys()];
 
-/** Settings of the engines. If several engines have a setting with the same name, they share one option. */
+/** Settings of the engines. Engines that have a setting with the same name share one option. */
 const engineSettings: readonly PoolSetting[] = [...engineShapes].flatMap(([kind, fields]) =>
   Object.entries(fields).flatMap(([field, schema]) => {
     const engines = engineKinds.filter(each => Object.hasOwn(engineShapes.get(each) ?? {}, field));
@@ -149,7 +145,7 @@ const placeholders: Readonly<Record<Kind, string>> = {
   text: 'text',
 };
 
-/** Returns the option of a setting. With `isChange`, labels also accept `KEY-`, which removes a label. */
+/** Returns the option for a setting. With `isChange`, a label option also accepts `KEY-`, which removes the label. */
 function optionOf(setting: PoolSetting, isChange: boolean): Option {
   const { flag, kind, isOptional, description } = setting;
   const before = valueText(setting, setting.defaultValue);
@@ -163,7 +159,7 @@ function optionOf(setting: PoolSetting, isChange: boolean): Option {
   );
   if (kind === 'labels') return isChange ? option.argParser(addChange) : option.argParser(addLabel);
   const parse = parsers[kind];
-  // The text `none` stays here, because commander would replace null by the default.
+  // Keep the text `none` here, because commander would replace null by the default.
   return option.argParser(text => (isOptional && text === none ? none : parse(text)));
 }
 
@@ -199,7 +195,7 @@ const isChanges = (value: unknown): value is LabelChanges =>
 
 const asObject = (value: unknown): Values => (typeof value === 'object' ? { ...value } : {});
 
-/** Returns the value of a flag. Changes of labels are applied to the current labels. */
+/** Returns the new value of a setting. Label changes are applied to the labels in `before`. */
 function valueOf({ flag, field, isOptional }: PoolSetting, flags: Flags, before: Values): unknown {
   const value = flags[flag];
   if (isOptional && value === none) return null;
@@ -223,7 +219,7 @@ export interface PoolBase {
   readonly settings: Values;
 }
 
-/** Combines name, earlier settings and options into the body of a request. Ends the command when the result is invalid. */
+/** Combines name, base settings and options into a request body. Ends the command when the result is invalid. */
 export function readPool(name: unknown, base: PoolBase, flags: Flags): NewPool {
   const kind = textOf(flags, 'engine') ?? base.engine['kind'];
   if (typeof kind !== 'string') return fail(exitCodes.usage, `--engine: must be ${engineKinds.join(', ')}`);

@@ -13,7 +13,7 @@ import type { Remote } from '../remote.ts';
 import { type Fact, plain } from '../table.ts';
 import { findPool, launchDetail, launchStatus, withPoolArgument } from './pool.ts';
 
-/** Interval of the requests. A test takes seconds to hours, so an event stream would save little. */
+/** Interval between requests. A test takes seconds to hours, so an event stream would save little. */
 const pollMs = 1_000;
 
 /** The GPUs that the test's worker has reported. */
@@ -65,7 +65,7 @@ function startLimit(seconds: number | null, stop: ReturnType<typeof createStop>)
   return () => clearTimeout(timer);
 }
 
-/** Ends the launch once. After a second interrupt, the command exits without waiting for the end. */
+/** Creates the handle that ends the launch early. On a second interrupt, the program exits without waiting. */
 function createStop({ call, terminal }: Remote, id: LaunchId) {
   let cause: StopCause | null = null;
   return {
@@ -82,7 +82,7 @@ function createStop({ call, terminal }: Remote, id: LaunchId) {
   };
 }
 
-/** Shows each change of the launch on stderr until it has ended. Retries after the connection is lost. */
+/** Shows each state of the launch on stderr until the launch has ended. Reconnects after the connection is lost. */
 async function follow(remote: Remote, id: LaunchId) {
   const { terminal, request } = remote;
   const display = createDisplay<{ readonly percent?: number; readonly text: string }>(
@@ -108,13 +108,13 @@ async function follow(remote: Remote, id: LaunchId) {
     for (;;) {
       const latest = await request(poolsApi.launch, { params: { id } });
       onReached();
-      // Between two requests, a machine can leave and end.
+      // A launch can pass the state "ending" between two requests. Show that state anyway.
       if (latest.state === 'ended' && latest.joined_at !== null && !isLeaving)
         show({ ...latest, state: 'ending' });
       if (latest.state === 'ended') return latest;
       isLeaving = latest.state === 'ending';
       show(latest);
-      if (latest.joined_at !== null) gpus ??= await foundGpus(remote, latest);
+      if (latest.joined_at !== null) gpus ??= await fetchGpus(remote, latest);
       await pause(pollMs);
     }
   });
@@ -122,8 +122,8 @@ async function follow(remote: Remote, id: LaunchId) {
   return { launch, gpus };
 }
 
-/** Returns null when the caller may not read workers, or the worker has been removed already. */
-async function foundGpus({ call }: Remote, { worker_id: id }: LaunchView): Promise<FoundGpus | null> {
+/** Returns null when the token may not read workers, or the worker is unregistered or already removed. */
+async function fetchGpus({ call }: Remote, { worker_id: id }: LaunchView): Promise<FoundGpus | null> {
   const answer = await call(workersApi.get, { params: { id } });
   if (!answer.ok || answer.value.registered_at === null) return null;
   return { count: answer.value.gpu_count, name: answer.value.gpu_name };
@@ -243,7 +243,7 @@ export function failureOfTest(launch: LaunchView, gpusFound: number | null): str
     return gpusFound === null || gpusFound >= gpus
       ? null
       : `The worker found ${gpusFound} of ${gpus} GPUs. Check the driver on the machine, or set what it has: "trainyard pools set ${pool} --gpus ${gpusFound}"`;
-  // If a worker left before it was seen, it did not join either.
+  // A launch that finished before its worker joined counts as never joined.
   const cause = outcome === null || outcome === 'finished' ? 'never_joined' : outcome;
   const reason = detail === null ? '' : `${detail.replace(/\.$/, '')}. `;
   return `The test of pool ${pool} failed: ${reason}${remedies[cause]}`;

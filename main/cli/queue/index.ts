@@ -41,8 +41,8 @@ const resume: RemoteSpec = {
 const dayS = 86_400;
 
 /**
- * Parses an age; returns seconds. It rejects numbers without a unit, which mean seconds in other options: a user who means days
- * would delete nearly everything.
+ * Parses an age; returns seconds. Rejects numbers without a unit, unlike other options, which read them as seconds. Otherwise a
+ * user who means days would delete nearly everything.
  */
 function age(text: string): number {
   if (/^\d+$/.test(text)) throw new InvalidArgumentError('Give a time with a unit, such as 30d.');

@@ -20,7 +20,7 @@ function teamLimit(text: string, before: TeamLimits = {}): TeamLimits {
   return { ...before, [text.slice(0, at).trim()]: limit === inherited ? inherited : parseLimit(limit) };
 }
 
-function isOnOrOff(text: string): boolean {
+function parseOnOff(text: string): boolean {
   if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('Give "on" or "off".');
   return text === 'on';
 }
@@ -31,7 +31,7 @@ const parseUsers = (text: string): readonly string[] =>
 /** Returns null to remove a limit, undefined to keep it. */
 const toLimit = (flag: unknown): unknown => (flag === none ? null : flag);
 
-/** Returns the limits of all teams after these changes. */
+/** Applies the changes to the current team limits. Returns the limits of all teams. */
 function teamLimitsWith(changes: object, { team_limits: limitsBefore }: Concurrency): unknown {
   const next = new Map<string, unknown>(Object.entries(limitsBefore));
   const entries: readonly (readonly [team: string, limit: unknown])[] = Object.entries(changes);
@@ -76,7 +76,7 @@ export const limits: RemoteSpec = {
         "maximum number of jobs on the server's own machine; 0 for none",
         parseLimit,
       )
-      .option('--fair-share <on|off>', 'apply team limits and share workers between teams', isOnOrOff)
+      .option('--fair-share <on|off>', 'apply team limits and share workers between teams', parseOnOff)
       .option(
         '--approval <users>',
         'users whose new jobs need approval, separated by commas; "*" for all users who cannot manage the queue; or "none"',

@@ -40,7 +40,7 @@ const approvalText = (users: readonly string[]): string | null => {
   return `required for ${[...all, ...userNames].join(', ')}`;
 };
 
-/** Returns the line above the table; null while the queue is not paused. */
+/** Returns the line about the pause for the top of a table; null while the queue is not paused. */
 export const pausedLine = ({ paused }: QueueView): string | null =>
   paused === null ? null : `Queue ${pauseText(paused)}`;
 

@@ -29,7 +29,7 @@ function printSettings(remote: Remote, answer: SettingsView, keys: readonly Sett
   printRows(remote, { answer, rows, columns, none: 'The server has no settings' });
 }
 
-/** Ends the command when the setting does not exist. */
+/** Finds a setting by name; ends the command when there is none. */
 const findKey = (name: string): SettingKey =>
   settingKeys.find(key => key.name === name) ??
   fail(

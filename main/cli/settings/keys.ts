@@ -2,7 +2,7 @@ import type { SettingsChange, SettingsView } from '../../../protocol/settings-ap
 
 type Value = boolean | number | string | null;
 
-/** A setting. The name is that of PATCH /api/settings. */
+/** A server setting. `name` is the path of its field in PATCH /api/settings. */
 export interface SettingKey {
   readonly name: string;
   readonly kind: 'yes or no' | 'text' | 'number';
@@ -94,7 +94,7 @@ export function valueText(value: Value): string {
   return value === false ? 'no' : String(value ?? 'none');
 }
 
-const words: ReadonlyMap<string, boolean> = new Map([
+const switchWords: ReadonlyMap<string, boolean> = new Map([
   ['yes', true],
   ['true', true],
   ['on', true],
@@ -106,7 +106,7 @@ const words: ReadonlyMap<string, boolean> = new Map([
 /** Parses a value. Returns undefined if the setting does not accept it. */
 export function valueFrom({ kind, isOptional }: SettingKey, text: string): Value | undefined {
   if (isOptional && text === 'none') return null;
-  if (kind === 'yes or no') return words.get(text.toLowerCase());
+  if (kind === 'yes or no') return switchWords.get(text.toLowerCase());
   if (kind === 'number') return /^\d{1,9}(\.\d{1,6})?$/.test(text) ? Number(text) : undefined;
   return text;
 }

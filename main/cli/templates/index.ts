@@ -125,7 +125,7 @@ const names = {
 const existing = async (remote: Remote, name: string): Promise<TemplateView | null> =>
   (await remote.request(templatesApi.list)).templates.find(each => each.name === name) ?? null;
 
-/** Returns the source of a template, and a function that reads its config to guess the types of its values. */
+/** Returns the source of a template, and a function that reads its config, from which parameter types are guessed. */
 async function sourceOf(remote: Remote, word: string | undefined) {
   const { flags } = remote;
   const job = textOf(flags, 'job');

@@ -6,7 +6,7 @@ import { exitCodes, fail } from '../failure.ts';
 import { readConfig } from '../jobs/config-source.ts';
 import type { Remote } from '../remote.ts';
 
-/** A parameter from `--ask`. The default is a text, which the orchestrator converts. */
+/** A parameter from `--ask`. The orchestrator converts the default from text to the type of the parameter. */
 interface Asked extends ParameterPlace {
   readonly default: string | null;
 }
@@ -47,7 +47,7 @@ function addAsked(text: string, before: readonly Asked[] = []): readonly Asked[]
 /** The submission from which the types of parameters are guessed. */
 type Source = Parameters<typeof typeAtPlace>[0];
 
-/** Returns the parameters that the user has given as options and in a file; null for none. */
+/** Returns the parameters from `--parameters` and `--ask`; null without both options. */
 export async function readParameters(
   remote: Remote,
   source: () => Promise<Source>,
@@ -74,7 +74,7 @@ async function readFile(path: string, terminal: Remote['terminal']): Promise<rea
   return list;
 }
 
-/** One line about a parameter, such as "learning_rate  number, default 0.0001, at most 1". */
+/** Describes a parameter in one line, such as "learning_rate: number, default 0.0001, at most 1". */
 export function parameterText(parameter: TemplateParameter): string {
   const { key, document: part, file, type, default: value, choices, min, max, label, help } = parameter;
   const facts = [

@@ -23,9 +23,9 @@ export function addChange(text: string, before: LabelChanges = { set: {}, remove
     key === undefined
       ? { ...before, set: addLabel(text, before.set) }
       : { ...before, removed: [...before.removed, key] };
-  const both = changes.removed.find(name => Object.hasOwn(changes.set, name));
-  if (both === undefined) return changes;
-  throw new InvalidArgumentError(`A label cannot be set and removed at once: ${both}.`);
+  const conflict = changes.removed.find(name => Object.hasOwn(changes.set, name));
+  if (conflict === undefined) return changes;
+  throw new InvalidArgumentError(`A label cannot be set and removed at once: ${conflict}.`);
 }
 
 export const label: RemoteSpec = {
@@ -49,7 +49,7 @@ export const label: RemoteSpec = {
   },
 };
 
-/** Returns all labels that the server should set for the worker. Labels that the agent reports cannot be removed here. */
+/** Returns the admin labels after the changes. Ends the command if a removed label was set by the worker itself. */
 function changedLabels(
   { name, labels, admin_labels: adminLabels }: WorkerView,
   { set, removed }: LabelChanges,

@@ -12,8 +12,8 @@ import { type Fact, plain } from '../table.ts';
 import { findWorker, withWorkerArgument } from './worker.ts';
 
 /**
- * Prints a new token, and the join command if possible. It prints the token even when the join command fails, because the server
- * does not show it again.
+ * Prints a new token and its join command. Prints the token even when no join command can be created, because the server does
+ * not show the token again.
  */
 async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.create>): Promise<void> {
   const { name, worker_id: id, token, connection_command: lasting } = issued;
@@ -43,10 +43,7 @@ async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.crea
 
 type Joinable = ValueOf<typeof workersApi.createJoinToken>;
 
-/**
- * The commands to paste on the rig: one for a machine without the worker program, if available, and one for a machine that has
- * it.
- */
+/** Returns the commands for the rig: for a machine without the worker program, if available, and for one with the program. */
 function startFacts({ install_command: install, short_command: short, ...rest }: Joinable): readonly Fact[] {
   const { connection_command: lasting } = rest;
   return install === null
@@ -99,8 +96,8 @@ export const create: RemoteSpec = {
 };
 
 /**
- * Warns if another worker has the same name, because commands then need the id. It never fails, because the worker exists
- * already.
+ * Warns if another worker has the same name, because commands then need the id. Ignores errors, because the worker has already
+ * been created.
  */
 async function warnOfNamesakes(
   { call, terminal }: Remote,

@@ -13,7 +13,7 @@ import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
 import { findWorker } from './worker.ts';
 
-/** The result for one worker. `state` is `updated` or `refused`, or the state of its update. */
+/** The result for one worker. `state` is `updated`, `requested`, `refused`, or the state of the update order. */
 interface Result {
   readonly worker_id: string;
   readonly name: string;
@@ -30,8 +30,8 @@ const columns: readonly Column<Result>[] = [
   { title: 'DETAIL', text: ({ detail }) => detail ?? '', minWidth: 16 },
 ];
 
-/** The update needs the command on the machine of the worker. */
-const byHand: readonly (string | null)[] = ['off', 'insecure', 'read_only', 'too_old'];
+/** Refusals for workers that the user can update only by hand, with a command on their machine. */
+const manualOnly: readonly (string | null)[] = ['off', 'insecure', 'read_only', 'too_old'];
 
 export const update: RemoteSpec = {
   name: 'update',
@@ -46,7 +46,7 @@ export const update: RemoteSpec = {
           .choices(['idle', 'now'])
           .default('idle'),
       )
-      .option('--at-once <count>', 'how many workers restart at the same time (default: 1)', atOnce)
+      .option('--at-once <count>', 'how many workers restart at the same time (default: 1)', parseAtOnce)
       .option('--no-wait', 'request the updates, and do not wait for them'),
   async act(remote, words) {
     const all = isOn(remote.flags, 'all');
@@ -69,14 +69,17 @@ export const update: RemoteSpec = {
       columns,
       none: 'All workers are up to date',
     });
-    if (command !== null && answers.some(({ refusal }) => byHand.includes(refusal)))
+    if (command !== null && answers.some(({ refusal }) => manualOnly.includes(refusal)))
       remote.terminal.err(`To update a worker by hand, run this on its machine:\n  ${command}\n`);
-    const bad = results.filter(({ state }) => ['refused', 'failed', 'stopped'].includes(state)).length;
-    if (bad > 0) fail(exitCodes.failed, `${bad} of ${results.length} workers were not updated`);
+    const failedCount = results.filter(({ state }) =>
+      ['refused', 'failed', 'stopped'].includes(state),
+    ).length;
+    if (failedCount > 0)
+      fail(exitCodes.failed, `${failedCount} of ${results.length} workers were not updated`);
   },
 };
 
-function atOnce(text: string): number {
+function parseAtOnce(text: string): number {
   const count = wholeNumber(text);
   if (count < 1 || count > 64) throw new InvalidArgumentError('Give a number from 1 to 64.');
   return count;
@@ -92,9 +95,10 @@ function resultOf(answer: UpdateAnswer, view: WorkerView | undefined): Result {
   return { worker_id, name, state: order?.state ?? 'updated', version, detail: order?.reason ?? null };
 }
 
-const ends: readonly (string | undefined)[] = [undefined, 'failed', 'stopped'];
+/** States of an update that has ended; undefined after success, because the order is then removed. */
+const finalStates: readonly (string | undefined)[] = [undefined, 'failed', 'stopped'];
 
-/** Prints each change to stderr, until all updates have ended. Returns the workers as they are then. */
+/** Prints each change to stderr until all updates have ended. Resolves to the last known view of each worker, by id. */
 function followUpdates(
   remote: Remote,
   accepted: readonly UpdateAnswer[],
@@ -110,7 +114,7 @@ function followUpdates(
     shown.set(worker.id, text);
   };
   const isOver = (): boolean =>
-    [...pendingIds].every(id => views.has(id) && ends.includes(views.get(id)?.update?.order?.state));
+    [...pendingIds].every(id => views.has(id) && finalStates.includes(views.get(id)?.update?.order?.state));
   const read = async (): Promise<void> => {
     const { workers } = await remote.request(workersApi.list);
     for (const worker of workers) if (pendingIds.has(worker.id)) note(worker);

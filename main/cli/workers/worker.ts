@@ -12,7 +12,7 @@ import type { Column, Fact } from '../table.ts';
 export const withWorkerArgument = (command: Command): Command =>
   command.argument('<worker>', 'worker name, id, or the start of an id');
 
-/** Finds the worker with this name or id. */
+/** Finds the worker with this name or id; ends the command when there is none. */
 export async function findWorker({ request }: Remote, word = ''): Promise<WorkerView> {
   const { workers } = await request(workersApi.list);
   const choice = choose(word, workers, { what: 'worker', identify: worker => worker });
@@ -77,7 +77,7 @@ const gpusOf = ({
   return (count === 0 ? '-' : `${count} x ${name ?? 'GPU'}${vram === null ? '' : ` ${vram} GB`}`) + troubles;
 };
 
-/** Returns the state of the update, or that there is one; null for none. */
+/** Returns the state of the update order, or the available version; null for neither. */
 function updateFact({ update }: WorkerView): string | null {
   const order = update?.order ?? null;
   if (order !== null) return `${order.state} (${order.version})${reasonSuffix(order.reason)}`;

@@ -17,7 +17,7 @@ interface CopyDeps {
 export async function copyDiagnostics({ dataDir, settings, connection, words }: CopyDeps): Promise<void> {
   const { electron, chrome } = process.versions;
   const { fleets, ...own } = settings.now;
-  // A stored fleet has a token. Its address may be private too, and the settings of its orchestrator name it.
+  // Report only the number of fleets: a stored fleet contains a token and an address that may be private.
   const appSettings = { ...own, fleets: fleets.length };
   const report = createReport({
     dataDir,

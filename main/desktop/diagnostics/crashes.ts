@@ -3,8 +3,8 @@ import type { ScopedLog } from '../../host/log.ts';
 import { removeOldDumps } from './dumps.ts';
 
 /**
- * Stores a dump of every process of the app that crashes, on this computer only, and keeps the newest five. Call it after the
- * folder of the app's data is set.
+ * Stores a dump of each crash of an app process on this computer, and keeps the newest five dumps. Call it after the app's data
+ * folder is set.
  */
 export function storeCrashDumps(): void {
   crashReporter.start({ uploadToServer: false });

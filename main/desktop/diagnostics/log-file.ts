@@ -4,9 +4,9 @@ import { dirname } from 'node:path';
 const maxBytes = 2 * 1024 ** 2;
 
 /**
- * Returns a function that appends text to a log file. At 2 MiB, the file becomes `<file>.1` and replaces the earlier one of that
- * name. Writing is synchronous, so that the last lines before a crash are in the file. Errors are ignored: the app must also run
- * when its disk is full.
+ * Returns a function that appends text to a log file. Before the file exceeds `limit` bytes, it is renamed to `<file>.1`, which
+ * replaces the earlier file of that name. Writes are synchronous, so that the last lines before a crash are in the file. Write
+ * errors are ignored, because the app must run even when its disk is full.
  */
 export function openLogFile(file: string, limit = maxBytes): (text: string) => void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -21,7 +21,7 @@ export function openLogFile(file: string, limit = maxBytes): (text: string) => v
       appendFileSync(file, text, { mode: 0o600 });
       size += bytes;
     } catch {
-      // See above.
+      // Ignored, see above.
     }
   };
 }

@@ -19,7 +19,7 @@ function joinPage({ url, pin }: { readonly url: string; readonly pin: string }):
   return `/settings/general?${query.toString()}${fleetsPart}`;
 }
 
-/** Creates a function that opens links. It asks before it offers a new fleet, and asks only one question at a time. */
+/** Creates a function that opens links. The function asks the user before it adds a fleet, one question at a time. */
 export function createLinkFollower({ words, fleets, open }: FollowDeps): (link: Link) => Promise<void> {
   let isAsking = false;
   const offer = async (fleet: Extract<Link, { kind: 'join' }>): Promise<void> => {

@@ -22,7 +22,7 @@ export function parseLink(link: string): Link | null {
 
 const things = { job: { id: JobId, page: '/jobs' }, worker: { id: WorkerId, page: '/workers' } } as const;
 
-/** Pages that the menus of the taskbar and the dock open. */
+/** Pages that users can open from the taskbar or dock menu, by the name in the link. */
 export const shortcutPages = { 'new-job': '/jobs/new', jobs: '/jobs', workers: '/workers' } as const;
 export type Shortcut = keyof typeof shortcutPages;
 
@@ -43,10 +43,10 @@ const maxLink = 1_000;
 const maxAddress = 500;
 const refused = (problem: 'token' | 'invalid'): Link => ({ kind: 'refused', problem });
 
-/** Parses `trainyard://join?address=...&pin=...`. Links end up in histories and chats, so a token in one is no secret. */
+/** Parses `trainyard://join?address=...&pin=...`. Refuses links with a token, because links end up in histories and chats. */
 function parseJoin(link: string): Link {
   if (link.length > maxLink) return refused('invalid');
-  // Programs that write links often leave the `+` of a pin as it is. Elsewhere, `+` would be a space, which no value contains.
+  // Programs often do not escape the `+` of a pin. URLSearchParams would read it as a space, which no value contains.
   const query = [...new URLSearchParams(link.slice(link.indexOf('?')).replaceAll('+', '%2B'))];
   const isToken = ([name, value]: readonly [string, string]): boolean =>
     isSecretName(name) || /(?:^|\W)(?:tj|tk|ts|wt)_[\w-]{16,}|\bbearer\b/i.test(value);
@@ -55,7 +55,7 @@ function parseJoin(link: string): Link {
   const areKnown = names.every(name => name === 'address' || name === 'pin');
   if (!areKnown || new Set(names).size !== names.length) return refused('invalid');
   const { address = '', pin } = Object.fromEntries(query);
-  // In the question, an address with other characters could look like a different one.
+  // An address with other characters could look like another address in the question to the user.
   if (address.length > maxAddress || !/^https?:\/\/[\x21-\x7e]+$/i.test(address)) return refused('invalid');
   if (pin !== undefined && !/^sha256:[A-Za-z\d+/]{43}=$/.test(pin)) return refused('invalid');
   const parsed = parseFleetAddress({ url: address, pin: pin ?? null });
@@ -67,8 +67,8 @@ const hasCredentials = (query: readonly (readonly [string, string])[]): boolean 
   query.some(([, value]) => URL.canParse(value) && new URL(value).username + new URL(value).password !== '');
 
 /**
- * Finds a link among the arguments of a start. The system puts it after `--`. A registration by an earlier version may put it
- * anywhere. Without `--`, this searches all arguments, because `indexOf` then returns -1.
+ * Finds a link in the command-line arguments; null for none. The operating system puts links after `--`. If an earlier version
+ * registered the app, there is no `--`. All arguments are then searched, because `indexOf` returns -1.
  */
 export const linkAmong = (args: readonly string[]): string | null =>
   args.slice(args.indexOf('--') + 1).find(arg => arg.toLowerCase().startsWith(`${scheme}://`)) ?? null;

@@ -1,10 +1,10 @@
 import { localJob, type Summary } from '../summary.ts';
 
-/** Electron removes the bar at a negative value, and shows an indeterminate one above 1. */
+/** For a negative value, Electron removes the progress bar. Above 1, the bar shows unknown progress. */
 export const noProgress = -1;
 const unknownProgress = 2;
 
-/** Returns the progress of the job that runs on the orchestrator's machine, as Electron expects it. */
+/** Returns the progress of the job on the orchestrator's own machine, as a value for Electron's progress bar. */
 export function progressOf(summary: Summary): number {
   const job = localJob(summary);
   if (job === null) return noProgress;

@@ -6,14 +6,14 @@ import { noProgress, progressOf } from './progress.ts';
 
 interface TaskbarDeps {
   readonly window: Pick<PanelWindow, 'setProgress' | 'setOverlay'>;
-  /** Icon on the taskbar's button in Windows, which shows no number. */
+  /** Overlay for the taskbar button on Windows, which cannot show a number. */
   readonly icons: { readonly attention: string };
   readonly words: Pick<Words, 'needAttention'>;
   readonly now: () => number;
 }
 
 export interface Taskbar {
-  /** `own` is this computer's fleet, and `shown` the one in the window. Null while it is unreachable. */
+  /** `own` is this computer's fleet; `shown` is the fleet in the window. Each is null while its fleet is unreachable. */
   show(own: Summary | null, shown: Summary | null): void;
   close(): void;
 }

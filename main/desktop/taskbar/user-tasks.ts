@@ -2,7 +2,7 @@ import type { Task } from 'electron';
 import { type Shortcut, shortcutLink } from '../links/links.ts';
 import type { Words } from '../words/index.ts';
 
-/** Returns the entries of the menu of the app's icon, with their labels. */
+/** Returns the entries of the taskbar or dock menu, with their labels. */
 export const shortcuts = ({ menu }: Pick<Words, 'menu'>): readonly (readonly [Shortcut, string])[] => [
   ['new-job', menu.newJob],
   ['jobs', menu.jobs],
@@ -10,7 +10,7 @@ export const shortcuts = ({ menu }: Pick<Words, 'menu'>): readonly (readonly [Sh
 ];
 
 /**
- * Returns the tasks of the jump list in Windows. Each starts the program with a link, which the running app then opens.
+ * Returns the tasks for the jump list on Windows. Each task starts the program with a link, which the running app then opens.
  */
 export const userTasks = (program: string, words: Pick<Words, 'menu'>): Task[] =>
   shortcuts(words).map(([name, title]) => ({

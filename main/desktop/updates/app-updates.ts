@@ -12,7 +12,7 @@ export interface Updater {
   /** Resolves with null when the feed has no version that is newer than this one. */
   check(): Promise<NewVersion | null>;
   download(onProgress: (bytes: number, totalBytes: number) => void): Promise<void>;
-  /** Throws when the downloaded version could not be written over this one. */
+  /** Throws when the current version cannot be overwritten. */
   checkWritable(): void;
   /** Replaces this version, starts the new one, and quits. */
   install(): void;
@@ -48,7 +48,7 @@ export interface AppUpdates {
 const firstCheckMs = 10_000;
 const checkIntervalMs = 24 * 3_600_000;
 
-/** Checks for a newer version now and every day. Downloads and installs only when the user says so. */
+/** Checks for a newer version soon after the start and every day. Downloads and installs only when the user requests it. */
 export function createAppUpdates(deps: AppUpdatesDeps): AppUpdates {
   const { updater, log, now, after } = deps;
   let state: AppUpdate = { state: 'current', checked_at: null };
@@ -58,7 +58,7 @@ export function createAppUpdates(deps: AppUpdatesDeps): AppUpdates {
     state = { state: 'failed', step, ...problemOf(cause) };
     log.warn('update.failed', { step, cause });
   };
-  /** With `isQuiet`, a failure changes nothing, because nobody asked for this check. */
+  /** With `isQuiet`, a failure does not change the state, because the user did not request the check. */
   const check = async (isQuiet: boolean): Promise<void> => {
     if (!['current', 'available', 'failed'].includes(state.state)) return;
     const before = state;
@@ -118,7 +118,7 @@ export function createAppUpdates(deps: AppUpdatesDeps): AppUpdates {
   };
 }
 
-/** The codes of electron-updater, Chromium's network and the file system. */
+/** Maps error codes of electron-updater, the network and the file system to problems. */
 const problems: readonly (readonly [RegExp, UpdateProblem])[] = [
   [/^ERR_CHECKSUM_MISMATCH$/, 'wrong_hash'],
   [/^ERR_UPDATER_CHANNEL_FILE_NOT_FOUND$|^HTTP_ERROR_404$/, 'no_feed_file'],

@@ -25,7 +25,7 @@ export interface UpdatesWithMenu extends AppUpdates {
   readonly checkFromMenu: () => void;
 }
 
-/** Connects the updates to dialogs, notifications and settings. Returns null when this build cannot update itself. */
+/** Creates the updates with their dialogs and notifications. Returns null when this build cannot update itself. */
 export function createUpdates(deps: UpdatesDeps): UpdatesWithMenu | null {
   const { updater, log, words, settings, after, ownJobs, restart, show, open } = deps;
   if (updater === null) return null;

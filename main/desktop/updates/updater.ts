@@ -1,4 +1,4 @@
-/** The only code that knows electron-updater. */
+/** The adapter for electron-updater. No other module uses that library. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { UpdateInfo } from 'electron-updater';
@@ -15,8 +15,8 @@ interface Place {
 }
 
 /**
- * Returns true if this copy of the app can update itself: it was built with a feed (`publish` in electron-builder.yml), and
- * it was installed from a package and not copied out of one.
+ * Returns true if this copy of the app can update itself. It must be built with a feed (`publish` in electron-builder.yml), and
+ * installed from a package, not copied out of one.
  */
 export function canUpdate({ isPackaged, resources, platform, appImage }: Place): boolean {
   if (!isPackaged || !existsSync(join(resources, 'app-update.yml'))) return false;
@@ -53,7 +53,7 @@ export async function createUpdater(log: ScopedLog, { appImage }: Pick<Place, 'a
         updater.off('download-progress', report);
       }
     },
-    // The updater removes the old AppImage before it moves the new one there, so both need a writable folder.
+    // The updater removes the old AppImage and moves the new one into the same folder, so the folder must be writable.
     checkWritable() {
       if (appImage !== undefined) accessSync(dirname(appImage), constants.W_OK);
     },
@@ -61,12 +61,12 @@ export async function createUpdater(log: ScopedLog, { appImage }: Pick<Place, 'a
   };
 }
 
-/** Characters of the release notes that the app shows. */
+/** Maximum number of characters of the release notes to show. */
 const maxNotes = 20_000;
 
 function toNewVersion({ version, releaseNotes }: UpdateInfo): NewVersion {
   const notes = Array.isArray(releaseNotes)
-    ? releaseNotes.map(({ version: of, note }) => `${of}\n${note ?? ''}`).join('\n\n')
+    ? releaseNotes.map(({ version: noteVersion, note }) => `${noteVersion}\n${note ?? ''}`).join('\n\n')
     : (releaseNotes ?? '');
   return { version: version.slice(0, 100), notes: notes.slice(0, maxNotes) };
 }

@@ -1,6 +1,5 @@
 /**
- * Texts of the tray, the menus, the notifications and the dialogs. A function of a count returns an empty text for a count that
- * notifications should leave out.
+ * Texts of the tray, the menus, the notifications and the dialogs. `completed`, `failed` and `lost` return an empty text for 0.
  */
 export interface Words {
   readonly thisComputer: string;

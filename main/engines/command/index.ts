@@ -10,7 +10,7 @@ export interface CommandEngineOptions {
   readonly fleet: string;
   /** Folder with the user's programs `check`, `launch`, `list` and `end`. */
   readonly folder: string;
-  /** Returns the shell commands that start the worker on the machine. They expect the join token in TRAINYARD_JOIN. */
+  /** Returns the shell commands that start the worker. The commands expect the join token in TRAINYARD_JOIN. */
   readonly start: (order: LaunchOrder) => string;
   readonly run: RunProgram;
 }
@@ -19,8 +19,8 @@ const messageOf = (error: unknown): string =>
   cleanLine(error instanceof Error ? error.message : String(error)).slice(0, 2_000);
 
 /**
- * Creates an engine that orders machines through four programs of the user. They read JSON from stdin, which includes the join
- * token, and print JSON.
+ * Creates an engine that orders machines through four programs of the user. The programs read JSON from stdin and print JSON. The
+ * input of `launch` contains the join token.
  */
 export function createCommandEngine({ fleet, folder, start, run }: CommandEngineOptions): Engine {
   const call = createCallProgram(folder, run);

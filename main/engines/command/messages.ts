@@ -7,7 +7,7 @@ import { cleanLine } from '../../../protocol/text.ts';
 /** Version of the messages (docs/pools-command.md). A program should fail if it does not know this version. */
 export const messageVersion = 1;
 
-/** Returns the prefix of all names of a fleet's launches. */
+/** Returns the prefix that the names of a fleet's launches share. */
 export const namePrefix = (fleet: string): string => `trainyard-${fleet}-`;
 
 /** Returns the message for stdin of `launch`. */
@@ -90,7 +90,7 @@ const Entry = z
 export const ListAnswer = z.object({ launches: z.array(Entry) });
 type Entries = z.output<typeof ListAnswer>['launches'];
 
-/** Returns the machines of this fleet by launch. If two machines have the same name, one that has not ended wins. */
+/** Returns the machines of this fleet by launch. Among machines with the same name, prefers one that has not ended. */
 export function toSightings(fleet: string, entries: Entries): ReadonlyMap<LaunchId, Sighting> {
   const sightings = new Map<LaunchId, Sighting>();
   for (const { name, sighting } of entries) {

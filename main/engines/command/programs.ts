@@ -10,10 +10,10 @@ type ProgramName = 'check' | 'launch' | 'list' | 'end';
 const timeoutMs = 120_000;
 const maxOutput = 16 * 1024 * 1024;
 
-/** A program failed. `answer` is its output, if that was JSON. */
+/** A program failed. `answer` is its output if the output is JSON. */
 export class ProgramError extends Error {
   readonly answer: unknown;
-  /** True if the program was not even started. */
+  /** True if the program was not started. */
   readonly isRefused: boolean;
   constructor(
     message: string,
@@ -44,8 +44,8 @@ export function createCallProgram(folder: string, run: RunProgram): CallProgram 
 }
 
 /**
- * Returns the reason why a program must not run; null if there is none. Other users who can write to it could run commands as the
- * orchestrator's user.
+ * Returns the reason why a program must not run; null for a safe program. Other users who can write to the program
+ * could run commands as the orchestrator's user.
  */
 async function refusalOf(folder: string, file: string): Promise<string | null> {
   for (const path of [folder, file]) {
@@ -62,8 +62,8 @@ async function refusalOf(folder: string, file: string): Promise<string | null> {
 function refusalOfOwner(path: string, { uid, mode }: Stats): string | null {
   // Windows has neither user ids nor these permission bits.
   if (process.getuid === undefined) return null;
-  const isOurs = uid === process.getuid() || uid === 0;
-  if (!isOurs) return `${path} belongs to another user: run chown on it`;
+  const isTrustedOwner = uid === process.getuid() || uid === 0;
+  if (!isTrustedOwner) return `${path} belongs to another user: run chown on it`;
   return (mode & 0o022) === 0 ? null : `${path} can be written to by other users: run chmod go-w ${path}`;
 }
 

@@ -39,7 +39,7 @@ const failed = (version: string | null, detail: string): EngineCheck => ({
   queues: [],
 });
 
-/** Checks the cluster. Never throws: unreadable output is a failed check. */
+/** Checks the cluster. Never rejects: unreadable output counts as a failed check. */
 export const checkCluster = (kubectl: Kubectl, settings: KubernetesSettings): Promise<EngineCheck> =>
   check(kubectl, settings).catch((error: unknown) =>
     failed(null, `kubectl printed something unexpected: ${cleanLine(String(error))}`),
@@ -104,10 +104,12 @@ async function checkQueue(
     name: metadata.name,
     limits: `cluster queue ${spec.clusterQueue}: ${status.pendingWorkloads} pending, ${status.admittedWorkloads} admitted`,
   }));
-  const ours = items.find(({ metadata }) => metadata.name === queue);
-  if (ours === undefined)
+  const ownQueue = items.find(({ metadata }) => metadata.name === queue);
+  if (ownQueue === undefined)
     return { ...failed(version, `Namespace ${namespace} has no local queue ${queue}`), queues };
-  const inactive = ours.status.conditions.find(({ type, status }) => type === 'Active' && status === 'False');
+  const inactive = ownQueue.status.conditions.find(
+    ({ type, status }) => type === 'Active' && status === 'False',
+  );
   if (inactive !== undefined) return { ...failed(version, `Queue ${queue}: ${inactive.message}`), queues };
   return { ok: true, version, detail: `Jobs can be created in namespace ${namespace}`, queues };
 }

@@ -7,25 +7,25 @@ import { listLaunches } from './listing.ts';
 import { fleetLabel, jobManifest, launchLabel, launchName, secretManifest } from './manifests.ts';
 
 export interface KubernetesEngineOptions extends KubectlOptions {
-  /** Id of the fleet, a part of the names of launches and the value of a label: lower-case letters and digits, at most 20. */
+  /** Id of the fleet, part of launch names and the value of a label: at most 20 lower-case letters and digits. */
   readonly fleet: string;
   readonly settings: KubernetesSettings;
-  /** Returns the shell script for the container. It expects the join token in TRAINYARD_JOIN. */
+  /** Returns the shell script for the container. The script expects the join token in TRAINYARD_JOIN. */
   readonly start: (order: LaunchOrder) => string;
 }
 
-/** The server validates. Validation by kubectl would first download the server's whole schema. */
+/** The server validates objects. Validation by kubectl would first download the server's whole schema. */
 const create = ['create', '--filename=-', '--validate=false'];
 
 /**
  * Creates an engine that orders machines as Kubernetes Jobs through `kubectl`. The join token is in a Secret that belongs to the
- * Job. kubectl gets the Secret on stdin, and the engine never reads it back.
+ * Job. kubectl gets the Secret on stdin. The engine never reads Secrets.
  */
 export function createKubernetesEngine(options: KubernetesEngineOptions): Engine {
   const { fleet, settings, start } = options;
   const kubectl = createKubectl(options, settings);
 
-  /** Creates the Job and returns its uid. If a Job with this name exists, an earlier try of the same order has created it. */
+  /** Creates the Job and returns its uid. If the Job exists, an earlier try of the same order created it. */
   async function createJob(order: LaunchOrder) {
     const created = await kubectl.run(
       [...create, '--output=jsonpath={.metadata.uid}'],
@@ -41,8 +41,8 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
   }
 
   /**
-   * Creates the Secret. An existing Secret of this name contains the token of an earlier try, which may be outdated, so it is
-   * replaced.
+   * Creates the Secret. Replaces an existing Secret of this name, because the token in it is from an earlier try and may be
+   * outdated.
    */
   async function createSecret(order: LaunchOrder, jobUid: string) {
     const manifest = secretManifest(fleet, order, jobUid);
@@ -84,8 +84,8 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
    * second.
    */
   async function end(ids: readonly LaunchId[], how: 'ask' | 'now'): Promise<void> {
-    for (const some of inChunks(ids)) {
-      const selector = `--selector=${fleetLabel}=${fleet},${launchLabel} in (${some.join(',')})`;
+    for (const chunk of inChunks(ids)) {
+      const selector = `--selector=${fleetLabel}=${fleet},${launchLabel} in (${chunk.join(',')})`;
       const common = [selector, '--ignore-not-found', '--wait=false'];
       await kubectl.runOrThrow(['delete', 'jobs', ...common, '--cascade=foreground']);
       if (how === 'now') await kubectl.runOrThrow(['delete', 'pods', ...common, '--now']);
@@ -96,7 +96,7 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
     end,
     async list() {
       const { sightings, evicted } = await listLaunches(kubectl, fleet, settings.queue !== null);
-      // The join tokens of evicted launches are used up. If the call fails, the next list repeats it.
+      // Evicted launches cannot join again, because their join tokens are used up. If this call fails, the next list repeats it.
       await end(evicted, 'now').catch(() => {});
       return sightings;
     },

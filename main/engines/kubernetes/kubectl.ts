@@ -43,7 +43,7 @@ export function createKubectl(
       const stdin = manifest === undefined ? '' : JSON.stringify(manifest);
       const result = await run([program, ...connectionArgs, ...args], { stdin, timeoutMs, maxOutput });
       const { code, stdout, stderr } = result;
-      // From 126 on, the code is that of the shell: kubectl did not start, or a signal ended it.
+      // Codes from 126 on are not kubectl's own: kubectl did not start, or a signal ended it.
       const isOwnError = code !== null && code < 126;
       return { ok: code === 0, stdout, stderr: isOwnError ? stderr : describeFailure('kubectl', result) };
     },
@@ -62,7 +62,7 @@ export function createKubectl(
   return kubectl;
 }
 
-/** A selector is a part of a URL, whose length is limited. */
+/** The ids are part of a selector in a URL, whose length is limited. */
 const maxIdsPerCall = 100;
 
 export const inChunks = (ids: readonly string[]): readonly (readonly string[])[] =>
@@ -80,13 +80,13 @@ export function parseJson(text: string): unknown {
 
 type Failure = Exclude<LaunchAnswer, { kind: 'accepted' }>;
 
-/** Errors of the API server that will occur again if the same order is repeated. */
+/** Errors of the API server that occur again if the same order is repeated. */
 const permanent = new Set(['BadRequest', 'Forbidden', 'Invalid', 'MethodNotAllowed', 'NotFound']);
 
-/** Errors after which the API server has not processed the request, and a later one may succeed. */
+/** Errors of the API server that mean it has not processed the request. A later request may succeed. */
 const temporary = new Set(['TooManyRequests', 'Unauthorized']);
 
-/** Errors of kubectl before it sends a request. */
+/** Matches errors that occur before kubectl sends a request. */
 const isLocal =
   /^kubectl was not found|context "[^"]*" does not exist|context was not found|no configuration has been provided|executable \S+ (?:not found|failed)/;
 
@@ -107,8 +107,8 @@ export function errorOf(stderr: string): string {
 export const isAlreadyThere = (stderr: string): boolean => serverError.exec(stderr)?.[1] === 'AlreadyExists';
 
 /**
- * Converts a failed `kubectl create`: `rejected` if it certainly created nothing, and then whether a repetition could succeed;
- * otherwise `unknown`.
+ * Interprets a failed `kubectl create`. Returns `rejected` only if it certainly created nothing, otherwise `unknown`. The scope
+ * says whether a repetition could succeed.
  */
 export function toFailure(stderr: string): Failure {
   const message = errorOf(stderr);

@@ -13,7 +13,7 @@ import {
 import { toExit, toSighting } from './sightings.ts';
 
 const workloadsOfKueue = 'workloads.kueue.x-k8s.io';
-/** Label of Workloads. Its value is the uid of their Job. */
+/** Label of a Workload. Its value is the uid of the Job. */
 const uidLabel = 'kueue.x-k8s.io/job-uid';
 
 /** Returns the Workloads of suspended Jobs, by the uid of the Job. */
@@ -21,8 +21,8 @@ async function findWorkloads(kubectl: Kubectl, launches: readonly LaunchObjects[
   const suspended = launches.filter(({ job }) => job.spec.suspend);
   const uids = suspended.map(({ job }) => job.metadata.uid);
   const lists = await Promise.all(
-    inChunks(uids).map(some =>
-      kubectl.get(Workloads, workloadsOfKueue, `${uidLabel} in (${some.join(',')})`),
+    inChunks(uids).map(chunk =>
+      kubectl.get(Workloads, workloadsOfKueue, `${uidLabel} in (${chunk.join(',')})`),
     ),
   );
   return new Map(
@@ -33,8 +33,8 @@ async function findWorkloads(kubectl: Kubectl, launches: readonly LaunchObjects[
 }
 
 /**
- * Returns the errors of Jobs whose pods could not be created, by the uid of the Job. Only the reasons why launches wait need
- * them, so an account that may not read events still works.
+ * Returns the errors of Jobs whose pods could not be created, by the uid of the Job. The errors only explain why launches wait.
+ * So an account that may not read events gets an empty result, not an error.
  */
 async function findRefusals(kubectl: Kubectl, launches: readonly LaunchObjects[]) {
   const isWithoutPod = (launch: LaunchObjects): boolean =>

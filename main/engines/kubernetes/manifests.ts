@@ -3,7 +3,7 @@ import type { LaunchId } from '../../../protocol/ids.ts';
 import type { KubernetesSettings } from '../../../protocol/pool.ts';
 import { noticeSignal, tokenVariable } from '../start-script.ts';
 
-/** Label of the Job, its pod and its Secret. */
+/** Labels of the Job, its pod and its Secret. */
 export const fleetLabel = 'trainyard/fleet';
 export const launchLabel = 'trainyard/launch';
 export const queueLabel = 'kueue.x-k8s.io/queue-name';
@@ -18,22 +18,22 @@ export const launchName = (fleet: string, launch: LaunchId): string => `trainyar
 const labelsOf = (fleet: string, launch: LaunchId) => ({ [fleetLabel]: fleet, [launchLabel]: launch });
 
 /**
- * The first process of the container. Kubernetes sends it SIGTERM before each kind of end: a preemption, a drained node, the
- * deadline and a deletion. It passes that on to the worker as the notice. The signal interrupts `wait`, which then returns an
- * exit code above 128, so `wait` is called again.
+ * Shell script of the container's first process. Kubernetes sends SIGTERM to this process before each kind of end: a preemption,
+ * a drained node, the deadline and a deletion. The script passes the signal on to the worker as the notice. The signal interrupts
+ * `wait`, which then returns an exit code above 128. The script therefore calls `wait` again.
  */
 const firstProcess = `sh -c "$1" & worker=$!
 trap 'told=1; kill -${noticeSignal} $worker' TERM
 while told=; wait $worker; code=$?; [ -n "$told" ] && [ $code -gt 128 ]; do :; done
 exit $code`;
 
-/** Doubles each `$` for Kubernetes, which replaces `$(NAME)` in commands, and `$$` by `$`. */
+/** Doubles each `$`, because Kubernetes replaces `$(NAME)` in commands, and `$$` by `$`. */
 const escapeDollars = (script: string): string => script.replaceAll('$', () => '$$');
 
 /**
- * Returns the Job of a launch. The deadline of its pod counts from the pod's arrival on a node. At the deadline the pod gets
- * SIGTERM, and the worker its notice, `noticeS` before the end of the wall time. The Job's deadline also counts the time in the
- * queue, so it is only a last resort.
+ * Returns the Job of a launch. The pod's deadline counts from its arrival on a node. At that deadline, `noticeS` before the end
+ * of the wall time, the pod gets SIGTERM and the worker its notice. The Job's deadline also counts the time in the queue, so it
+ * is only a last resort.
  */
 export function jobManifest(fleet: string, settings: KubernetesSettings, order: LaunchOrder, script: string) {
   const labels = labelsOf(fleet, order.launchId);
@@ -50,9 +50,9 @@ export function jobManifest(fleet: string, settings: KubernetesSettings, order: 
       ...(queued && { suspend: true }),
       parallelism: 1,
       completions: 1,
-      // The join token works only once, so a second pod could not join.
+      // No second pod: it could not join, because the join token works only once.
       backoffLimit: 0,
-      // Records a preemption in the Job, because the pod that contains the reason is deleted.
+      // Record a preemption in the Job, because the pod with the reason is deleted.
       podFailurePolicy: {
         rules: [{ action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
       },
@@ -99,7 +99,7 @@ function podSpec(name: string, settings: KubernetesSettings, order: LaunchOrder,
   };
 }
 
-/** Returns the Secret of a launch. The Job owns it, so the cluster deletes both together. */
+/** Returns the Secret of a launch. The Job owns the Secret, so the cluster deletes both together. */
 export function secretManifest(fleet: string, order: LaunchOrder, jobUid: string) {
   const name = launchName(fleet, order.launchId);
   return {
@@ -115,7 +115,7 @@ export function secretManifest(fleet: string, order: LaunchOrder, jobUid: string
   };
 }
 
-/** Permissions that the engine needs in the namespace. It never reads Secrets. */
+/** Permissions that the engine needs in the namespace. Reading Secrets is not among them. */
 const requiredAccess = [
   { verb: 'create', group: 'batch', resource: 'jobs' },
   { verb: 'list', group: 'batch', resource: 'jobs' },
@@ -133,7 +133,7 @@ const requiredKueueAccess = [
   { verb: 'list', group: 'kueue.x-k8s.io', resource: 'localqueues' },
 ] as const;
 
-/** Checks all permissions in one call. `kubectl auth can-i` would need a call for each. */
+/** Returns the reviews that check all permissions in one call. `kubectl auth can-i` would need a call for each permission. */
 export const accessReviews = (namespace: string, hasQueue: boolean) => ({
   apiVersion: 'v1',
   kind: 'List',

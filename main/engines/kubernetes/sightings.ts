@@ -11,7 +11,7 @@ const toReason = (kind: WaitingReason['kind'], words: string): WaitingReason => 
   text: cleanLine(words).trim().slice(0, 300),
 });
 
-/** Returns the state of a launch. It counts as running while its pod still saves, even if the Job has already ended. */
+/** Returns the state of a launch. A launch counts as running while its pod still saves, even if the Job has ended. */
 export function toSighting(objects: LaunchObjects): Sighting {
   const { job, pod } = objects;
   const isLive = pod !== undefined && pod.status.phase !== 'Succeeded' && pod.status.phase !== 'Failed';
@@ -37,12 +37,12 @@ function containerStart({ status }: Pod): number | null {
 }
 
 /**
- * Returns the time since when a pod has its GPUs. They are reserved once the pod has a node, before the node has downloaded the
- * image.
+ * Returns when a pod got its GPUs in ms; null before that. The GPUs are reserved once the pod has a node, before the node has
+ * downloaded the image.
  */
 const startOf = (pod: Pod): number | null => toMs(pod.status.startTime) ?? containerStart(pod);
 
-/** Returns the earliest deadline of the pod, or the end of its grace period while it is being deleted. */
+/** Returns the latest end of a pod in ms: its earliest deadline, or the end of a deletion's grace period. Null if unknown. */
 function endOf({ job }: LaunchObjects, { metadata, spec, status }: Pod): number | null {
   const podDeadline = deadlineOf(status.startTime, spec.activeDeadlineSeconds);
   const graceMs = 1_000 * (spec.terminationGracePeriodSeconds ?? 0);
@@ -78,7 +78,7 @@ export function toExit({ job, pod, workload }: LaunchObjects): Sighting['exit'] 
       (failure?.reason === 'PodFailurePolicy' && failure.message.includes('DisruptionTarget'));
     return isPreempted ? 'preempted' : 'failed';
   }
-  // Kueue would start an evicted Job again, but the join token may be used up, so the launch has ended.
+  // Kueue would start an evicted Job again, but its join token may be used up. So an evicted launch has ended.
   return job.spec.suspend && findCondition(workload?.status.conditions, 'Evicted') ? 'preempted' : null;
 }
 
@@ -104,7 +104,7 @@ function podReason({ status }: Pod): WaitingReason | null {
   return isOrdinary ? null : toReason('other', `${waiting.reason}: ${waiting.message}`);
 }
 
-/** Reasons of Kueue's condition QuotaReserved. Up to v1beta1 there is only `Pending`. */
+/** Maps reasons of Kueue's condition QuotaReserved. Up to v1beta1, the only reason is `Pending`. */
 const kindOfQueueReason: Readonly<Record<string, WaitingReason['kind']>> = {
   Pending: 'quota',
   WaitingForQuota: 'quota',

@@ -1,12 +1,12 @@
 import { noticeSignal, tokenVariable } from '../start-script.ts';
 
 /**
- * Returns the batch script of a launch. The worker runs in the batch script and not in a step, because Slurm sends a signal to
- * all processes of a step, including the trainer. The worker learns in three ways that its machine will be taken away:
+ * Returns the batch script of a launch. The worker runs in the batch script, not in a step, because Slurm signals all processes
+ * of a step, including the trainer. The script gives the worker its notice in three cases:
  *
  * - wall time: `--signal=B:USR1@N` signals the batch shell;
- * - a request: `scancel --batch --signal=TERM` signals the batch shell;
- * - preemption: Slurm signals only steps. A canary step waits for that signal; its end closes its output.
+ * - request to end: `scancel --batch --signal=TERM` signals the batch shell;
+ * - preemption: Slurm signals only steps. A canary step ends at that signal, which closes its output.
  *
  * `start` is the text of main/engines/start-script.ts. It runs in a subshell, because it may exit or be replaced by the worker.
  */

@@ -39,7 +39,7 @@ export async function checkSlurm(
 const withDate = (text: string): string =>
   text.replace(/(?<=start at )\d{9,11}\b/, seconds => new Date(Number(seconds) * 1_000).toISOString());
 
-/** Returns the partitions. sinfo prints one line for each kind of node in a partition. */
+/** Parses the output of sinfo, which has one line for each kind of node in a partition. */
 function readPartitions(output: string): EngineCheck['queues'] {
   const partitions = new Map<
     string,

@@ -8,7 +8,7 @@ import { type SlurmCommand, createSlurmCommand } from './reach.ts';
 import { readSubmission, submitArgv } from './submission.ts';
 
 export interface SlurmLimits {
-  /** Longer than the 10 s after which a command fails by itself when the controller does not respond. */
+  /** Must exceed 10 s: when the controller does not respond, Slurm's commands themselves fail after that time. */
   readonly submitMs: number;
   readonly listMs: number;
   readonly endMs: number;
@@ -18,7 +18,7 @@ export interface SlurmLimits {
 const defaultLimits: SlurmLimits = { submitMs: 60_000, listMs: 30_000, endMs: 30_000, checkMs: 30_000 };
 
 export interface SlurmEngineOptions {
-  /** Id of the fleet, a part of the names of jobs: letters, digits and `-`. */
+  /** Id of the fleet, part of job names: letters, digits and `-`. */
   readonly fleet: string;
   readonly settings: SlurmSettings;
   /** The largest machine that the pool orders. The check asks Slurm whether it could provide one. */
@@ -66,8 +66,8 @@ export function createSlurmEngine(options: SlurmEngineOptions): Engine {
       if (jobsToCancel.length === 0) return;
       const jobs = jobsToCancel.map(({ sighting }) => sighting.engineId);
       if (how === 'now') return cancel([], jobs);
-      // Waiting jobs have no worker that could get the signal. A job that starts just before this call is not cancelled, but gets
-      // the signal below.
+      // Cancel waiting jobs, because they have no worker that could get the signal. A job that starts just before this call is
+      // not cancelled, but gets the signal below.
       if (jobsToCancel.some(({ sighting }) => sighting.state === 'waiting'))
         await cancel(['--state=PENDING'], jobs);
       // Slurm drops a signal to a job whose batch script is just starting, and reports no error.
@@ -76,7 +76,7 @@ export function createSlurmEngine(options: SlurmEngineOptions): Engine {
   };
 }
 
-/** Errors about jobs that have already ended. */
+/** Matches errors about jobs that have already ended, or that are not running. */
 const harmless =
   /Invalid job id|already completing or completed|No active jobs match|not running|pending execution/;
 

@@ -3,7 +3,7 @@ import type { WaitingReason } from '../../../protocol/pool.ts';
 import type { Sighting } from '../../orchestrator/ports/engines.ts';
 import { reasonKind } from './reasons.ts';
 
-/** A job of Slurm whose name is that of a launch. */
+/** A Slurm job whose name belongs to a launch. */
 export interface QueuedJob {
   readonly launchId: LaunchId;
   readonly sighting: Sighting;
@@ -11,10 +11,10 @@ export interface QueuedJob {
 
 export const jobName = (fleet: string, launchId: LaunchId): string => `trainyard-${fleet}-${launchId}`;
 
-/** A separator that no name or reason contains, because users cannot easily type it. */
+/** The unit separator. Names and reasons do not contain it, because users cannot easily type it. */
 const separator = '\u001F';
 
-/** The name comes first, so that lines of other jobs can be skipped by their prefix. */
+/** The job name is the first field, so that lines of other jobs can be skipped by their prefix. */
 const format = ['%j', '%i', '%T', '%r', '%S', '%e', '%N'].join(separator);
 
 /** `--all` includes hidden partitions. `--states=all` includes jobs that ended in the last minutes. */
@@ -28,8 +28,8 @@ export const squeueArgv: readonly string[] = [
 ];
 
 /**
- * Returns the jobs of a fleet. Throws when a line of the fleet cannot be parsed, because an incomplete list would end the missing
- * launches.
+ * Returns the jobs of a fleet. Throws when one of their lines cannot be parsed, because launches that are missing from the list
+ * count as ended.
  */
 export function parseQueue(fleet: string, output: string): readonly QueuedJob[] {
   const prefix = `trainyard-${fleet}-`;
@@ -40,8 +40,8 @@ export function parseQueue(fleet: string, output: string): readonly QueuedJob[] 
     .flatMap(line => {
       const [name = '', id = '', state, reason, start, end, nodes, ...more] = line.split(separator);
       const launchId = LaunchId.safeParse(name.slice(prefix.length));
-      // The id of a fleet can be the beginning of another fleet's: `a` and `a-b`. A launch id contains no hyphen, so such a line
-      // belongs to the other fleet.
+      // One fleet id can be a prefix of another, such as `a` and `a-b`. Launch ids contain no hyphen, so a name with a hyphen
+      // after the prefix belongs to the other fleet.
       if (!launchId.success && name.slice(prefix.length).includes('-')) return [];
       if (!launchId.success || nodes === undefined || more.length > 0 || !/^\d+$/.test(id))
         throw new Error(`squeue printed a line that cannot be read: ${line.replaceAll(separator, ' | ')}`);
@@ -51,8 +51,8 @@ export function parseQueue(fleet: string, output: string): readonly QueuedJob[] 
 }
 
 /**
- * Returns one job for each launch, because Slurm allows several jobs with the same name: the running one, or else the waiting
- * one, or else the newest.
+ * Returns one job for each launch, because Slurm allows several jobs with the same name. Prefers running jobs, then waiting jobs,
+ * then the newest job.
  */
 export function mergeByLaunch(jobs: readonly QueuedJob[]): ReadonlyMap<LaunchId, Sighting> {
   const byLaunch = new Map<LaunchId, Sighting>();
@@ -62,7 +62,7 @@ export function mergeByLaunch(jobs: readonly QueuedJob[]): ReadonlyMap<LaunchId,
 }
 
 const ranks = { ended: 0, waiting: 1, running: 2 } as const;
-/** Orders jobs by state, then by id. The ids of Slurm are smaller than 2^40. */
+/** Sort key by state, then by id. Slurm's ids are smaller than 2^40. */
 const rank = ({ state, engineId }: Sighting): number => ranks[state] * 2 ** 40 + Number(engineId);
 
 const exits: Readonly<Record<string, Exclude<Sighting['exit'], null>>> = {
@@ -93,10 +93,10 @@ interface Line {
   readonly nodes: string;
 }
 
-/** True for an order that Slurm has refused. Slurm keeps a record of it. */
+/** Returns true for the record that Slurm keeps of a refused order. */
 const isRefused = ({ state, nodes }: Line): boolean => state === 'FAILED' && nodes === '';
 
-/** An unknown state of a later Slurm version counts as running if the job has nodes. */
+/** Returns the state of a launch. Unknown states, such as of later Slurm versions, count as running if the job has nodes. */
 function stateOf({ state, nodes }: Line): Sighting['state'] {
   if (state in exits || state === 'REVOKED') return 'ended';
   if (waiting.has(state)) return 'waiting';

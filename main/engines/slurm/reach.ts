@@ -5,11 +5,11 @@ import { tokenVariable } from '../start-script.ts';
 export interface SlurmCall {
   readonly timeoutMs: number;
   readonly stdin?: string;
-  /** The join token. It is passed in an environment variable, never as an argument. */
+  /** The join token, which is passed in an environment variable, never as an argument. */
   readonly token?: string;
 }
 
-/** Runs a command of Slurm, on this machine or on the login machine. */
+/** Runs one of Slurm's commands, on this machine or on the login machine. */
 export type SlurmCommand = (argv: readonly string[], call: SlurmCall) => Promise<ProgramResult>;
 
 /**
@@ -39,8 +39,8 @@ export function createSlurmCommand(run: RunProgram, login: string | null): Slurm
 }
 
 /**
- * sshd passes the command line to the user's login shell. The line contains only single quotes, which have the same meaning in
- * all shells. The token is the first line of stdin. `read` consumes only that line, so the command gets the rest.
+ * Runs commands over ssh. sshd passes the command line to the user's login shell. Arguments are in single quotes, which mean the
+ * same in all shells. The token is the first line of stdin. `read` consumes only that line; the command gets the rest.
  */
 function overSsh(run: RunProgram, login: string): SlurmCommand {
   const prepare =

@@ -1,6 +1,6 @@
 import type { WaitingReason } from '../../../protocol/pool.ts';
 
-/** Names of reasons in Slurm's src/common/job_state_reason.c. */
+/** Maps the names of reasons in Slurm's src/common/job_state_reason.c. */
 const kinds: Readonly<Record<string, WaitingReason['kind']>> = {
   Resources: 'resources',
   Priority: 'resources',
@@ -39,7 +39,7 @@ export function reasonKind(reason: string): WaitingReason['kind'] {
   const word = /^\w*/.exec(reason)?.[0] ?? '';
   const kind = kinds[word];
   if (kind !== undefined) return kind;
-  // Limits of accounts and QOS, of which there are more than a hundred. `QOSNotAllowed` is no limit.
+  // Slurm has more than a hundred reasons for limits of accounts and QOS. `QOSNotAllowed` is no limit.
   if (/^(?:QOS(?!NotAllowed)|Assoc|Max\w+Per(?:Account|User)$)/.test(word)) return 'quota';
   // Slurm prints a sentence for this reason.
   if (reason.startsWith('Nodes required for job are DOWN')) return 'resources';

@@ -31,8 +31,8 @@ export function machineArgs(
 }
 
 /**
- * Returns the command that submits an order. `--export` passes only the token. `--no-requeue` is set because a restarted job
- * would have a used token. `--chdir` is set because the orchestrator's current folder may not exist on the nodes.
+ * Returns the command that submits an order. `--export` passes only the token. `--no-requeue`: a restarted job could not join,
+ * because its token is used up. `--chdir`: the orchestrator's current folder may not exist on the nodes.
  */
 export const submitArgv = (fleet: string, settings: SlurmSettings, order: LaunchOrder): readonly string[] => [
   'sbatch',
@@ -49,7 +49,7 @@ export const submitArgv = (fleet: string, settings: SlurmSettings, order: Launch
 
 type Row = readonly [code: string, message: string];
 
-/** Errors that persist until a person changes the pool or the cluster. The texts are in Slurm's src/common/slurm_errno.c. */
+/** Errors that persist until someone changes the pool or the cluster. The texts are from Slurm's src/common/slurm_errno.c. */
 const permanent: readonly Row[] = [
   ['ESLURM_INVALID_PARTITION_NAME', 'Invalid partition name specified'],
   ['ESLURM_DEFAULT_PARTITION_NOT_SET', 'No partition specified or system default partition'],
@@ -87,7 +87,7 @@ const policy = 'Job violates accounting/QOS policy';
 const limitName = /^(?:QOS|Assoc|Max)\w+$/;
 
 /**
- * Errors that may disappear without a change. Unknown errors of the controller are temporary too; the list only assigns their
+ * Errors that may disappear without a change. Unknown errors count as temporary too; this list only gives the known errors their
  * codes.
  */
 const temporary: readonly Row[] = [
@@ -106,13 +106,13 @@ const temporary: readonly Row[] = [
   ['SLURM_PROTOCOL_AUTHENTICATION_ERROR', 'Protocol authentication error'],
   // The command could not connect, so it sent nothing.
   ['SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR', 'Unable to contact slurm controller (connect failure)'],
-  // A plugin of the cluster refused the job. The line before contains the reason.
+  // A plugin of the cluster refused the job. The previous line contains the reason.
   ['SLURM_ERROR', 'Unspecified error'],
   // This message does not name the limit.
   ['ESLURM_ACCOUNTING_POLICY', policy],
 ];
 
-/** Errors after the connection broke while sbatch was sending, so the job may exist. */
+/** Matches errors of a connection that broke after sbatch may have sent the job, so the job may exist. */
 const lostAnswer =
   /Unable to contact slurm controller|timed out|Zero Bytes|Message (?:send|receive) failure|Unexpected message|[Cc]ommunication|zero length message|message length|entire message|Connection (?:reset|closed|forced|rejected)|Broken pipe|Input\/output error|temporarily unavailable|Interrupted system call|now in progress/;
 
@@ -131,7 +131,7 @@ export function readSubmission(result: ProgramResult): LaunchAnswer {
   const message = lines.join(': ').slice(0, 500);
   const text = lines.at(-1) ?? '';
   const limit = text.startsWith(policy) ? lines.find(line => limitName.test(line)) : undefined;
-  // The number of waiting jobs falls without a change; the size of a job does not.
+  // A limit on the number of submitted jobs is temporary. A limit on the size of a job is permanent.
   if (limit !== undefined)
     return {
       kind: 'rejected',
@@ -144,14 +144,15 @@ export function readSubmission(result: ProgramResult): LaunchAnswer {
 
 function classify(text: string, message: string): LaunchAnswer {
   const codeIn = (rows: readonly Row[]) => rows.find(([, start]) => text.startsWith(start))?.[0];
-  const never = codeIn(permanent);
-  if (never !== undefined) return { kind: 'rejected', scope: 'permanent', code: never, message };
-  const later = codeIn(temporary);
-  if (later === undefined && lostAnswer.test(text)) return { kind: 'unknown', message };
-  return { kind: 'rejected', scope: 'temporary', code: later ?? 'refused', message };
+  const permanentCode = codeIn(permanent);
+  if (permanentCode !== undefined)
+    return { kind: 'rejected', scope: 'permanent', code: permanentCode, message };
+  const temporaryCode = codeIn(temporary);
+  if (temporaryCode === undefined && lostAnswer.test(text)) return { kind: 'unknown', message };
+  return { kind: 'rejected', scope: 'temporary', code: temporaryCode ?? 'refused', message };
 }
 
-/** Returns the messages of sbatch without their prefixes. Skips other lines, which a login machine may print. */
+/** Returns the messages of sbatch without their prefixes. Skips other lines, such as the banner of a login machine. */
 export const sbatchLines = (stderr: string): readonly string[] =>
   stderr
     .split('\n')

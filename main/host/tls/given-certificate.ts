@@ -28,7 +28,7 @@ function createExpiryWarning(file: string, clock: Clock, log: Log): (shown: Iden
   };
 }
 
-const lookEveryMs = 60_000;
+const checkEveryMs = 60_000;
 
 export interface GivenCertificateOptions extends CertificateDeps {
   readonly certificateFile: string;
@@ -87,7 +87,7 @@ export function createGivenCertificate(deps: GivenCertificateOptions): Certifica
   };
   const scheduleReload = (): void => {
     if (shown !== null) warnOfExpiry(shown);
-    if (!isStopped) cancelTimer = clock.after(lookEveryMs, () => void reload().then(scheduleReload));
+    if (!isStopped) cancelTimer = clock.after(checkEveryMs, () => void reload().then(scheduleReload));
   };
   return {
     get shown() {

@@ -38,7 +38,7 @@ export function identityOf(source: Identity['source'], key: string, certificate:
   };
 }
 
-/** Parses the first certificate of the text, which is that of the server. */
+/** Parses the first certificate of the text, which is the server's certificate. */
 function parseCertificate(pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);

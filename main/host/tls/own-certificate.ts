@@ -15,9 +15,9 @@ import {
 
 const dayMs = 86_400_000;
 /** The longest validity that browsers accept. */
-const lastsDays = 397;
+const validityDays = 397;
 /** Certificates are valid from one hour before their creation, because the clocks of clients may be slow. */
-const earlierMs = 3_600_000;
+const backdateMs = 3_600_000;
 const curve = 'P-256';
 const algorithm = { name: 'ECDSA', namedCurve: curve, hash: 'SHA-256' };
 
@@ -39,8 +39,8 @@ function checkKey(pem: string): void {
 }
 
 /**
- * Creates a self-signed server certificate that is not a CA. It has no key usage extension: with one that excludes signing
- * certificates, OpenSSL would not accept the certificate as its own root (`--ca-file`).
+ * Creates a self-signed server certificate that is not a CA. It has no key usage extension: with a key usage that excludes
+ * signing certificates, OpenSSL would not accept the certificate as its own root (`--ca-file`).
  *
  * @internal
  */
@@ -67,13 +67,13 @@ export async function makeCertificate(key: string, names: readonly string[], now
       ['verify'],
     ),
   };
-  const notBefore = now - earlierMs;
+  const notBefore = now - backdateMs;
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     // The leading 4 makes the serial number positive, because its first bit is 0.
     serialNumber: `4${randomBytes(16).toString('hex').slice(1)}`,
     name: 'CN=Trainyard',
     notBefore: new Date(notBefore),
-    notAfter: new Date(notBefore + lastsDays * dayMs),
+    notAfter: new Date(notBefore + validityDays * dayMs),
     signingAlgorithm: algorithm,
     keys,
     extensions: [
@@ -88,8 +88,10 @@ export async function makeCertificate(key: string, names: readonly string[], now
   return `${certificate.toString('pem')}\n`;
 }
 
-/** Interval of the check for new names. A machine that joins another network gets a new address, which clients use immediately. */
-const lookEveryMs = 10_000;
+/**
+ * Interval of the check for new names. A machine that joins another network gets a new address, which clients use immediately.
+ */
+const checkEveryMs = 10_000;
 
 export interface OwnCertificateDeps extends CertificateDeps {
   /** The folder `DATA/tls`. Created when missing, accessible only to its owner. */
@@ -147,7 +149,7 @@ export function createOwnCertificate(deps: OwnCertificateDeps): Certificates {
     return identity;
   };
   const scheduleCheck = (): void => {
-    if (!isStopped) cancelTimer = clock.after(lookEveryMs, () => void renewIfNeeded().then(scheduleCheck));
+    if (!isStopped) cancelTimer = clock.after(checkEveryMs, () => void renewIfNeeded().then(scheduleCheck));
   };
   return {
     get shown() {

@@ -22,7 +22,7 @@ export type Caller =
   | { readonly kind: 'bearer'; readonly principal: Principal; readonly reach: Exclude<Reach, 'none'> };
 
 export interface AuthDeps {
-  /** Returns the principal with this hash of a token; null when the token is unknown or expired. */
+  /** Returns the principal whose token has this hash; null when the token is unknown or expired. */
   readonly principalByTokenHash: (hash: string) => Principal | null;
   /** Returns the principal of the session with this hash; null when the session is unknown or expired. */
   readonly principalBySessionHash: (hash: string) => Principal | null;
@@ -116,9 +116,9 @@ function createMachineAuth({
   knowsJoinToken,
 }: Pick<AuthDeps, 'workerByTokenHash' | 'knowsJoinToken'>) {
   const asWorker = (request: IncomingMessage): Outcome<Caller> => {
-    const shown = machineToken(request, 'worker', 'This call is for workers');
-    if (!shown.ok) return shown;
-    const { token, hash } = shown.value;
+    const presented = machineToken(request, 'worker', 'This call is for workers');
+    if (!presented.ok) return presented;
+    const { token, hash } = presented.value;
     const id = hash === null ? null : workerByTokenHash(hash);
     if (id !== null) return accept({ kind: 'worker', id });
     return refuse(
@@ -130,9 +130,9 @@ function createMachineAuth({
   };
 
   const asJoiner = (request: IncomingMessage): Outcome<Caller> => {
-    const shown = machineToken(request, 'join', 'This call is for machines that join as workers');
-    if (!shown.ok) return shown;
-    const { hash } = shown.value;
+    const presented = machineToken(request, 'join', 'This call is for machines that join as workers');
+    if (!presented.ok) return presented;
+    const { hash } = presented.value;
     if (hash !== null && knowsJoinToken(hash)) return accept({ kind: 'joiner', hash });
     return hash !== null && workerByTokenHash(hash) !== null
       ? refuse('wrong_token_kind', 'This call is for join tokens: this worker has already joined')
@@ -153,14 +153,14 @@ function machineToken(
   kind: 'worker' | 'join',
   purpose: string,
 ): Outcome<MachineToken> {
-  const shown = request.headers['x-worker-token'];
-  if (shown === undefined) {
+  const header = request.headers['x-worker-token'];
+  if (header === undefined) {
     return bearerOf(request) === null
       ? refuse('token_missing', `Send the ${kind} token in the header X-Worker-Token`)
       : refuse('wrong_token_kind', `${purpose}: send a ${kind} token in the header X-Worker-Token`);
   }
-  const token = String(shown);
-  const isValid = typeof shown === 'string' && isWellFormed(token);
+  const token = String(header);
+  const isValid = typeof header === 'string' && isWellFormed(token);
   return accept({ token, hash: isValid ? hashOf(token).toString('hex') : null });
 }
 
@@ -196,7 +196,7 @@ export function principalBehind(caller: Caller): Principal {
   return caller.principal;
 }
 
-/** Returns true if an answer may name workers, as the list of workers does. */
+/** Returns true if a response to this caller may name workers. */
 export const maySeeWorkers = (caller: Caller): boolean =>
   principalBehind(caller).permissions.includes('admin.workers');
 
@@ -211,7 +211,7 @@ function permitted(principal: Principal, row: Pick<Call, 'authority' | 'own'>): 
   );
 }
 
-/** Uses a single call, because a hash object per request would stay in memory until the next garbage collection. */
+/** Returns the SHA-256 of a token. A `Hash` object per request would stay in memory until the next garbage collection. */
 export const hashOf = (token: string): Buffer => digestOf('sha256', token, 'buffer');
 
 /** Returns the owner of a job, which is the name of a token; null when the job does not exist. */
@@ -246,5 +246,5 @@ export const onlyUserOf = (caller: Caller): string | null =>
 
 const JobParams = z.object({ id: JobId });
 
-/** Returns the job of a call with the rule `job`. Such a call has the job's id in the parameter `id`, which a test checks. */
+/** Returns the job id of a call whose `own` rule is `job`. A test checks that each such call has the parameter `id`. */
 const jobIn = (params: unknown): JobId => JobParams.parse(params).id;

@@ -6,10 +6,10 @@ import type { Orchestrator } from '../../orchestrator/index.ts';
 import { type Caller, hashOf } from './auth.ts';
 import { addressOf, secretOf } from './sender.ts';
 
-/** Returns the refusal to send: the given one, or "too many failures". `caller` is given if it was authenticated. */
+/** Returns the refusal to send: the given one, or "too many failures". `caller` is set if the request was authenticated. */
 export type OnRefused = (request: Request, refusal: Refusal, caller?: Caller) => Refusal;
 
-const ofUnknownCallers: ReadonlySet<ProblemCode> = new Set([
+const unauthenticatedCodes: ReadonlySet<ProblemCode> = new Set([
   'token_missing',
   'token_invalid',
   'code_invalid',
@@ -18,7 +18,7 @@ const ofUnknownCallers: ReadonlySet<ProblemCode> = new Set([
 ]);
 
 /** Number of hex digits of a hash in the audit trail. They distinguish wrong tokens, but are useless to an attacker. */
-const shownOfHash = 8;
+const hashDigits = 8;
 
 const tooMany = refuse(
   'too_many_failures',
@@ -45,14 +45,14 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['access'][
       if (limit.note(jobId) === 'count') note('auth.refused', address, call, { why, job_id: jobId }, jobId);
       return refusal;
     }
-    if (!ofUnknownCallers.has(why)) return refusal;
+    if (!unauthenticatedCodes.has(why)) return refusal;
     const verdict = limit.note(address);
     if (verdict === 'begin') note('auth.limited', address, call, {}, networkOf(address));
     if (verdict !== 'count') return tooMany;
     const secret = secretOf(request);
-    // Without a credential, nobody tried to authenticate: the client is a browser before the sign-in, or a visitor.
+    // A request without a credential is no attempt to authenticate: it comes from a browser before the sign-in, or a visitor.
     if (secret !== null || call.endsWith(` ${sessionApi.signIn.path}`)) {
-      const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, shownOfHash);
+      const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, hashDigits);
       note('auth.refused', address, call, { why, sha256: hash }, networkOf(address));
     }
     return refusal;

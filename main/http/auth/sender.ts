@@ -6,7 +6,7 @@ import { uploadTokenHeaders } from '../../../protocol/storage-api.ts';
 
 /** Reads the origin and the credentials of a request. Nothing is verified here. */
 
-/** Headers in which a browser describes the origin of a request. Scripts do not send the last two. */
+/** Headers in which a browser describes the origin of a request. Scripts do not send `origin` and `site`. */
 export interface Provenance {
   /** The `Host` header of the request. */
   readonly host: string | null;
@@ -18,7 +18,9 @@ export interface Provenance {
 /** `own`: a page of this address. `foreign`: a page of another site. `unknown`: an old browser, or no browser. */
 type OriginClass = 'own' | 'foreign' | 'unknown';
 
-/** Classifies the origin. Browsers send `Origin` with every request that changes state, and `Sec-Fetch-Site` with every request. */
+/**
+ * Classifies the origin. Browsers send `Origin` with every request that changes state, and `Sec-Fetch-Site` with every request.
+ */
 function classifyOrigin({ host, origin, site }: Provenance): OriginClass {
   if (site !== null && site !== 'same-origin' && site !== 'none') return 'foreign';
   if (origin === null) return site === null ? 'unknown' : 'own';
@@ -36,8 +38,8 @@ export function provenanceOf({ headers }: Heads): Provenance {
 export const isForeign = (provenance: Provenance): boolean => classifyOrigin(provenance) === 'foreign';
 
 /**
- * Returns true if a browser request with a cookie comes from a page of this address. A request that changes state must prove
- * that, because browsers attach cookies to requests of any page.
+ * Returns true if a browser request with a cookie comes from a page of this address. A GET request may lack proof of its
+ * origin. A request that changes state must prove its origin, because browsers attach cookies to requests from any page.
  */
 export function isOwnPage(request: Heads & Pick<IncomingMessage, 'method'>): boolean {
   const from = classifyOrigin(provenanceOf(request));
@@ -72,7 +74,7 @@ export function headerValues(
 export type TrustedProxies = number | readonly string[];
 
 /**
- * Returns the client's address: the one that a trusted proxy reports, otherwise that of the socket. Null when the connection is
+ * Returns the address that a trusted proxy reports for the client, or else the address of the socket. Null when the connection is
  * closed.
  */
 export function addressOf(request: Request): string | null {
@@ -110,8 +112,8 @@ function isForwarded({ headers, httpVersion }: IncomingMessage): boolean {
 }
 
 /**
- * Returns true if the client called a loopback or own address. A proxy forwards a public name, which may also be a name of this
- * machine.
+ * Returns true if the `Host` header contains a loopback address or the socket's own address. A proxy forwards a public name,
+ * which may also be a name of this machine.
  */
 function isCalledByOwnAddress({ headers }: IncomingMessage, localAddress: string): boolean {
   const called = (headers.host ?? '')
@@ -149,8 +151,8 @@ export function uploadTokenOf({ headers }: IncomingMessage): string | null {
 }
 
 /**
- * Returns the name of the session cookie. Over HTTPS it has the prefix `__Host-`, which browsers accept only over HTTPS. The two
- * names differ, so that a page over plain HTTP at the same address cannot replace the HTTPS cookie.
+ * Returns the name of the session cookie. Over HTTPS, the name has the prefix `__Host-`, which browsers accept only over HTTPS.
+ * The two names differ, so that a page over plain HTTP at the same address cannot replace the HTTPS cookie.
  */
 export const sessionCookie = (request: IncomingMessage): string =>
   schemeOf(request) === 'https' ? '__Host-trainyard_session' : 'trainyard_session';
@@ -170,8 +172,8 @@ export function secretOf(request: IncomingMessage): string | null {
 }
 
 /**
- * Returns the scheme that the client uses, which may differ behind a proxy. A client can forge this header, but then it only gets
- * a URL or cookie that it cannot use.
+ * Returns the scheme that the client uses, which a proxy reports in `X-Forwarded-Proto`. A client can forge this header, but then
+ * only gets a URL or cookie that it cannot use.
  */
 export const schemeOf = (request: IncomingMessage): 'http' | 'https' =>
   request.socket instanceof TLSSocket || request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';

@@ -48,8 +48,8 @@ export type ApiDocument = z.output<typeof ApiDocument>;
 
 /** Returns the schema and the media type of a request or response body; null when there is no body. */
 export function schemaIn(
-  of: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> } | undefined,
+  body: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> } | undefined,
 ): { readonly type: string; readonly schema: Schema } | null {
-  const [first] = Object.entries(of?.content ?? {});
+  const [first] = Object.entries(body?.content ?? {});
   return first === undefined ? null : { type: first[0], schema: first[1].schema };
 }

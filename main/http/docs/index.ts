@@ -8,7 +8,7 @@ export interface Page {
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** The page may run no scripts, load nothing, and not be framed. */
+/** The page cannot run scripts, load resources, or be framed. */
 const headers = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,

@@ -5,7 +5,7 @@ import { resources } from './operations.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Converts a zod schema to JSON Schema. Shapes with an `id` become components of the document, to which the result refers. */
+/** Converts a zod schema to JSON Schema. Schemas with an `id` become components of the document; the result refers to them. */
 type Describe = (schema: z.ZodType, io: 'input' | 'output') => Json;
 
 /** Returns the OpenAPI 3.1 document for these calls. */
@@ -72,7 +72,7 @@ const securitySchemes = {
 
 function createDescribe(schemas: Record<string, Json>): Describe {
   return (schema, io) => {
-    // The schema is wrapped in a list, so that a named shape at the top becomes a reference too.
+    // The schema is wrapped in a list, so that a schema with an `id` at the top also becomes a reference.
     const text = JSON.stringify(z.toJSONSchema(z.array(schema), { io, unrepresentable: 'any' }));
     const { items, $defs = {} } = Described.parse(
       JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')),

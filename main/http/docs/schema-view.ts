@@ -30,9 +30,10 @@ const entities: Readonly<Record<string, string>> = {
 
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, char => entities[char] ?? '');
 
-/** Renders a text of the document. Parts between backticks become code. */
+/** Renders text of the document. Parts between backticks become code. */
 export const prose = (text: string): Html =>
   html`${text.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;
+
 const schemas = z.array(Schema).catch([]);
 const names = z.array(z.string()).catch([]);
 const asSchema = (value: unknown): Schema | null => Schema.safeParse(value).data ?? null;

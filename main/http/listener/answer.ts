@@ -6,7 +6,7 @@ import type { Log } from '../../orchestrator/ports/index.ts';
 /** A log that can add the fields of a request to its lines. */
 export interface RequestLog extends Log {
   /**
-   * Adds the fields to every line that `run`, or any code that it starts, logs. Once `fields` returns null, lines get no fields.
+   * Calls `run`. Adds the fields to every line that `run` logs, or that code started by `run` logs, until `fields` returns null.
    */
   within(fields: () => Readonly<Record<string, unknown>> | null, run: () => void): void;
 }
@@ -97,7 +97,7 @@ export function sendProblem(response: Response, refusal: Refusal, errors: FieldE
   response.status(status).type('application/problem+json').send(JSON.stringify(problem));
 }
 
-/** In characters. A longer text is first encoded to a buffer; otherwise Node would copy it again when it prepends the headers. */
+/** Texts of this many characters or more are sent as a buffer, because Node would copy a string again to prepend the headers. */
 const longText = 1_000;
 
 /** Sends JSON in half the time of Express' `json`, which is only used if the response depends on an ETag. */

@@ -42,7 +42,7 @@ interface Connection {
 export interface Connections {
   /** Registers a socket that was just accepted. With `isUndecided`, its first byte will decide between plain HTTP and TLS. */
   accept(raw: Socket, isSecure: boolean, isUndecided?: boolean): void;
-  /** Registers the socket for HTTP of a connection. Returns false when the connection has closed in the meantime. */
+  /** Registers the HTTP socket of an accepted connection. Returns false when the connection has closed since. */
   addHttpSocket(httpSocket: Socket): boolean;
   /** Registers a request. Must be called before the request is answered. */
   addRequest(request: IncomingMessage, response: ServerResponse): void;
@@ -84,7 +84,7 @@ export function createConnections(
     );
   return {
     accept(raw, isSecure, isUndecided = false) {
-      const connection = { ...unused, raw, isSecure };
+      const connection = { ...initialState, raw, isSecure };
       const name = isSecure || isUndecided ? nameOf(raw) : null;
       open.add(connection);
       if (name === null) setHttpSocket(connection, raw);
@@ -146,7 +146,7 @@ export function createConnections(
  * added for the body. Its completeness is only checked when needed.
  */
 function createWaiting(requests: RequestTracker, { maxWaiting, requestMs }: ConnectionLimits) {
-  /** In the order in which they started to wait. Some may be complete by now. */
+  /** Connections in the order in which they started to wait. Some may have sent their whole request since. */
   const waiting = new Set<Connection>();
   const isWhole = ({ awaited }: Connection): boolean =>
     awaited === null || awaited.req.complete || requests.hasNoBodyTimeout(awaited.req);
@@ -160,9 +160,9 @@ function createWaiting(requests: RequestTracker, { maxWaiting, requestMs }: Conn
     }
   };
   return {
-    /** The connection has no request in progress. */
+    /** Adds a connection without a request in progress. */
     markIdle,
-    /** A request has started; its body may be incomplete. */
+    /** Adds a connection whose request has a body, which may be incomplete. Removes a connection whose request has none. */
     startRequest(connection: Connection, response: ServerResponse): void {
       connection.requestCount += 1;
       connection.isUsed = true;
@@ -188,7 +188,7 @@ function createWaiting(requests: RequestTracker, { maxWaiting, requestMs }: Conn
   };
 }
 
-const unused = {
+const initialState = {
   httpSocket: null,
   requestCount: 0,
   awaited: null,

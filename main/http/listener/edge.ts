@@ -17,18 +17,19 @@ export interface EdgeCall extends Omit<Provenance, 'host'> {
   readonly method: string;
   /** All `Host` headers of the request. */
   readonly hosts: readonly string[];
-  /** True when a header contains a token, because pages of other sites cannot send such a header. Cookies do not count. */
+  /** Whether a header contains a token. Pages of other sites cannot send such a header. Cookies do not count. */
   readonly hasToken: boolean;
 }
 
 /** Returns true if the name or address belongs to this orchestrator. `hostname` is in lower case, without port and brackets. */
 export type IsOurs = (hostname: string) => boolean;
 
-const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Returns null when the request may continue (docs/internals/faults.md, S1 and S2). An unknown host name may be a DNS rebinding
- * attack, in which a foreign page points its own name at this server. A foreign page can also make a browser send forms.
+ * Checks the host name and the origin (docs/internals/faults.md, S1 and S2). Returns null when the request may continue. An
+ * unknown host name may be a DNS rebinding attack, in which a foreign page points its own name at this server. A foreign page
+ * can also make a browser send forms.
  *
  * @internal
  */
@@ -40,7 +41,8 @@ export function judgeEdge(call: EdgeCall, isOurs: IsOurs, nameIn = hostnameOf): 
   if (!isOurs(hostname))
     return refuse('wrong_host', `This orchestrator does not answer to ${hostname}. ${remedyFor(hostname)}`)
       .refusal;
-  if (safe.has(call.method) || call.hasToken || !isForeign({ ...call, host: host ?? null })) return null;
+  if (safeMethods.has(call.method) || call.hasToken || !isForeign({ ...call, host: host ?? null }))
+    return null;
   return refuse('cross_site', 'This call comes from a page of another site: open the panel itself').refusal;
 }
 

@@ -23,7 +23,7 @@ export interface SocketLimits {
  * Headers are one or two packets; 20 s allow for a bad connection, and for a handshake on a busy machine. A whole body may take
  * five minutes, which is 5 MB at 140 kbit/s.
  * A router may forget an idle connection, and a request on that connection is then lost. With an idle limit of 5 s, the server
- * closes the connection before, so a heartbeat after 30 s opens a new one.
+ * closes the connection first, so a heartbeat after 30 s opens a new connection.
  * There is no limit per address, because many rigs may share an address.
  */
 export const socketLimits: SocketLimits = {
@@ -35,8 +35,8 @@ export const socketLimits: SocketLimits = {
 };
 
 /**
- * Length of the accept queue, if the system allows it (Linux: `net.core.somaxconn`). A whole fleet may reconnect in one moment.
- * Clients that find the queue full retry after 1, 2, 4, ... seconds; the last ones then need half a minute.
+ * Length of the accept queue, if the system allows it (Linux: `net.core.somaxconn`). A whole fleet may reconnect at the same
+ * time. Clients that find the queue full retry after 1, 2, 4, ... seconds; the last ones then need half a minute.
  */
 const maxUnaccepted = 16_384;
 
@@ -91,10 +91,10 @@ export async function openHttpListener(
 ): Promise<HttpListener> {
   let isSecure = isSecureAtFirst;
   let hasIdentity = identity !== null;
-  const isForAll = host === '0.0.0.0' || host === '::';
+  const isWildcard = host === '0.0.0.0' || host === '::';
   // A socket caches its address when the address is first read, so read it before the socket closes.
   const expectsTls = (socket: Pick<Socket, 'localAddress'>): boolean =>
-    isSecure && !(isForAll && isLoopbackAddress(socket.localAddress ?? ''));
+    isSecure && !(isWildcard && isLoopbackAddress(socket.localAddress ?? ''));
   const connections = createConnections({ streams, requests }, limits);
   const http = createHttp(optionsOf(limits), handler);
   http.maxHeadersCount = maxHeaderCount;
@@ -133,14 +133,14 @@ export async function openHttpListener(
     setTls(now) {
       isSecure = now;
     },
-    closeOtherProtocol: () => connections.close((raw, was) => was !== expectsTls(raw)),
+    closeOtherProtocol: () => connections.close((raw, wasSecure) => wasSecure !== expectsTls(raw)),
     setCertificate(next) {
       hasIdentity = true;
       tls.setSecureContext(contextOf(next));
     },
     async close() {
       const closed = new Promise<void>(resolve => acceptor.close(() => resolve()));
-      // Only stops Node's check for slow clients.
+      // This server does not listen, so this only stops Node's check for slow clients.
       http.close();
       clearInterval(slowClientTimer);
       await connections.close(() => true);

@@ -43,9 +43,9 @@ export async function discardBody(request: IncomingMessage, response: ServerResp
 }
 
 /**
- * Returns true if the body is sent as JSON. A page of another site can make a browser send forms and plain text without a CORS
- * preflight, but not JSON or a bearer header. So other types are refused. curl's default type, a form, is accepted together with
- * a bearer header, because the commands in SimpleTuner's guide use it.
+ * Returns true if the request has a JSON body, or no body. Other types are refused: a page of another site can make a browser
+ * send forms and plain text without a CORS preflight, but not JSON or a bearer header. curl's default type, a form, is accepted
+ * together with a bearer header, because the commands in SimpleTuner's guide use this type.
  */
 export function isJson(request: Request): boolean {
   const { headers } = request;

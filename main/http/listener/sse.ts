@@ -49,6 +49,7 @@ export function createUnreadBudget(maxBytes: number): UnreadBudget {
     forget: stream => set(stream, 0),
   };
 }
+
 /**
  * Stored events are sent in parts of this size, so that hundreds of clients can resume at the same time within the shared limit.
  */
@@ -81,7 +82,7 @@ export function openEventStream(response: Response, budget: UnreadBudget): Event
   response.writeHead(200, [...head]);
   response.socket?.setNoDelay(true);
   response.socket?.setKeepAlive(true, 5_000);
-  // The headers are sent separately. Node keeps them as long as the stream, and together with the first frame they would stay in
+  // The headers are sent separately. Node keeps them as long as the stream. Together with the first frame, they would stay in
   // memory as many small strings.
   response.flushHeaders();
   response.on('close', () => budget.forget(response));
@@ -133,6 +134,7 @@ class ResponseStream implements EventStream {
   }
 }
 
+/** Encodes an event as a frame for `sendFrame`. */
 export const encodeFrame = (data: unknown, id: number): Uint8Array =>
   Buffer.from(`id: ${id}\ndata: ${asciiJson(data)}\n\n`, 'latin1');
 

@@ -85,11 +85,11 @@ const nothing = Object.freeze({});
  * Releases the data of routing and authentication, which Express would keep as long as the stream, for hours. The headers are
  * kept if `isAllowed` authenticates the client again.
  */
-function releaseRequestData(response: Response, isAskedAgain: boolean): void {
+function releaseRequestData(response: Response, isRechecked: boolean): void {
   const { req } = response;
   req.next = undefined;
   req.params = nothing;
-  if (isAskedAgain) return;
+  if (isRechecked) return;
   req.rawHeaders = [];
   req.headers = nothing;
 }

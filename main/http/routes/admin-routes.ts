@@ -66,8 +66,8 @@ export function mountWorkerAdminRoutes(router: Router, deps: WorkerAdminDeps): v
   );
   router.answer(workersApi.drain, ({ params, body, caller, request }) => {
     const { reason = null, deadline_s: deadlineS = null } = body;
-    const wish = { reason, deadlineMs: deadlineS === null ? null : deadlineS * 1000 };
-    return orchestrator.workers.drain(params.id, wish, actorOf(caller, request));
+    const options = { reason, deadlineMs: deadlineS === null ? null : deadlineS * 1000 };
+    return orchestrator.workers.drain(params.id, options, actorOf(caller, request));
   });
   router.answer(workersApi.undrain, ({ params, caller, request }) =>
     orchestrator.workers.undrain(params.id, actorOf(caller, request)),
@@ -104,8 +104,8 @@ function mountUpdateRoutes(
 ): void {
   router.answer(workerUpdatesApi.request, async ({ body, caller, request }) => {
     await refreshPrograms();
-    const wish = { workers: body.workers ?? null, when: body.when, atOnce: body.at_once };
-    const workers = await orchestrator.workers.requestUpdates(wish, actorOf(caller, request));
+    const options = { workers: body.workers ?? null, when: body.when, atOnce: body.at_once };
+    const workers = await orchestrator.workers.requestUpdates(options, actorOf(caller, request));
     const sums = await sumsHash();
     return accept({
       workers: [...workers],
@@ -118,7 +118,7 @@ function mountUpdateRoutes(
   );
 }
 
-/** Returns the URL under which the client has called this server; `URL` when its name is malformed. */
+/** Returns the URL under which the client has called this server; the placeholder `URL` when the host name is malformed. */
 export function calledUrl(request: Request): string {
   const host = request.headers.host ?? '';
   return /^[\w.:[\]-]+$/.test(host) ? `${schemeOf(request)}://${host}` : 'URL';
@@ -134,13 +134,16 @@ const replyFor = (issued: IssuedToken, at: ReturnType<JoinAddress>) => ({
 type Startable = Pick<IssuedToken, 'token' | 'name' | 'persistent'>;
 
 /**
- * The token is an environment variable and not an argument, because every user of the machine can read the arguments of a
- * process.
+ * Returns the command that starts a worker. The token is an environment variable, because every user of the machine can read the
+ * arguments of a process.
  */
 const commandFor = ({ token, name, persistent }: Startable, at: ReturnType<JoinAddress>): string =>
   `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker ${workerArguments({ ...at, name, persistent })}`;
 
-/** Tokens of people and scripts. `recheck` ends the streams of clients that have lost the permission to read them. */
+/**
+ * Mounts the calls for tokens of people and scripts. `recheck` ends the streams of clients that have lost the permission to
+ * read them.
+ */
 export function mountTokenRoutes(router: Router, orchestrator: Orchestrator, recheck: () => void): void {
   router.answer(tokensApi.list, () => accept({ tokens: [...orchestrator.access.listTokens()] }));
   router.answer(tokensApi.create, ({ body, caller, request }) =>

@@ -29,7 +29,7 @@ export interface ProgramDeps {
 }
 
 export interface AgentDeps extends ProgramDeps {
-  /** Returns the address and the pin for the join script. `called` is the URL under which the client has requested it. */
+  /** Returns the address and the pin for the join script. `called` is the URL under which the client requested the script. */
   readonly scriptAddress: (called: string) => { readonly url: string; readonly pin: string | null };
   readonly downloadLimits?: DownloadLimits | undefined;
 }
@@ -126,8 +126,8 @@ function createSend({ programs, downloadLimits: limits = downloadLimits }: Agent
       return tooMany;
     }
     response.set({ ...headersFor(program.sha256), 'Content-Type': 'application/octet-stream' });
-    // Only the file name is passed: `sendFile` rejects paths that contain a folder with a leading dot, and the folder of the
-    // programs may be in one.
+    // Only the file name is passed: `sendFile` rejects paths that contain a folder with a leading dot, and the programs may be
+    // in such a folder.
     response.sendFile(name, { root: dirname(program.path), cacheControl: false }, cause => {
       if (cause instanceof Error) response.destroy();
     });

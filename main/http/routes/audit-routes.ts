@@ -31,18 +31,18 @@ export interface AuditReader {
 
 export function mountAuditRoutes(router: Router, audit: AuditReader): void {
   router.answer(auditApi.list, ({ query }) => {
-    const { limit, offset, ...asked } = query;
-    return accept(audit.list({ ...filterOf(asked), limit, offset }));
+    const { limit, offset, ...conditions } = query;
+    return accept(audit.list({ ...filterOf(conditions), limit, offset }));
   });
   router.answer(auditApi.user, ({ params: { id }, query }) => {
-    const { limit, offset, ...asked } = query;
+    const { limit, offset, ...conditions } = query;
     if (audit.list({ ...filterOf({ actor_id: id }), limit: 1, offset: 0 }).total === 0)
       return refuse('actor_not_found', 'The audit trail has no row of this user or worker: check the name');
-    return accept(audit.list({ ...filterOf({ ...asked, actor_id: id }), limit, offset }));
+    return accept(audit.list({ ...filterOf({ ...conditions, actor_id: id }), limit, offset }));
   });
   router.answer(auditApi.security, ({ query }) => {
-    const { limit, offset, ...asked } = query;
-    const filter = filterOf(asked);
+    const { limit, offset, ...conditions } = query;
+    const filter = filterOf(conditions);
     return accept(audit.list({ ...filter, types: securityTypesAmong(filter.types), limit, offset }));
   });
   router.answer(auditApi.stats, ({ query }) => accept(audit.figures(filterOf(query))));
@@ -67,7 +67,7 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
   });
 }
 
-/** Serves the audit rows of one job to callers who may read jobs. Addresses are left out, and so are rows of other targets. */
+/** Serves the audit rows of one job to callers who may read jobs. Leaves out addresses and rows of other targets. */
 export function mountJobEvents(
   router: Router,
   orchestrator: { readonly jobs: Pick<Orchestrator['jobs'], 'get'> },
@@ -95,10 +95,10 @@ export function mountJobEvents(
  * Writes one JSON object per line. Characters that a reader could treat as the end of a line are escaped. The next batch is only
  * read after the response has accepted this one.
  */
-async function writeLines(response: Response, portions: Iterable<readonly unknown[]>): Promise<void> {
+async function writeLines(response: Response, batches: Iterable<readonly unknown[]>): Promise<void> {
   const gone = once(response, 'close');
   try {
-    for (const batch of portions) {
+    for (const batch of batches) {
       if (response.destroyed) return;
       const text = batch.map(entry => `${escapeInvisible(JSON.stringify(entry))}\n`).join('');
       if (response.write(text)) await new Promise(resolve => setImmediate(resolve));
@@ -111,11 +111,11 @@ async function writeLines(response: Response, portions: Iterable<readonly unknow
   }
 }
 
-const filterOf = (asked: AuditQuery): AuditFilter => ({
-  ...typeFilter(asked.event_type ?? null),
-  actorId: asked.actor_id ?? null,
-  targetType: asked.target_type ?? null,
-  targetId: asked.target_id ?? null,
-  since: asked.since === undefined ? null : Date.parse(asked.since),
-  until: asked.until === undefined ? null : Date.parse(asked.until),
+const filterOf = (conditions: AuditQuery): AuditFilter => ({
+  ...typeFilter(conditions.event_type ?? null),
+  actorId: conditions.actor_id ?? null,
+  targetType: conditions.target_type ?? null,
+  targetId: conditions.target_id ?? null,
+  since: conditions.since === undefined ? null : Date.parse(conditions.since),
+  until: conditions.until === undefined ? null : Date.parse(conditions.until),
 });

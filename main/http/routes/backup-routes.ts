@@ -7,7 +7,7 @@ import { actorOf } from './admin-routes.ts';
 import type { Router } from './route.ts';
 import { requestIdOf } from '../listener/answer.ts';
 
-interface Made {
+interface MadeBackup {
   readonly name: string;
   readonly kind: string;
   readonly at: number;
@@ -17,16 +17,16 @@ interface Made {
 /** Lists, creates and restores backups of this orchestrator. */
 export interface BackupHandler {
   readonly path: string;
-  list(): readonly Made[];
-  make(kind: 'manual'): Promise<Made>;
+  list(): readonly MadeBackup[];
+  make(kind: 'manual'): Promise<MadeBackup>;
   /** Returns true when the last attempt to create a backup failed. */
   hasFailed(): boolean;
-  /** Resolves once the server runs on the restored database. Only `request` still gets its response. */
+  /** Resolves once the server runs on the restored database. Other requests end, but `request` gets its response. */
   restore(
     name: string,
     by: Actor,
     request: IncomingMessage,
-  ): Promise<Outcome<{ readonly restored: Made; readonly saved: Made }>>;
+  ): Promise<Outcome<{ readonly restored: MadeBackup; readonly saved: MadeBackup }>>;
 }
 
 export interface BackupDeps {
@@ -63,7 +63,7 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
   });
 }
 
-const viewOf = ({ name, kind, at, bytes }: Made): BackupView => ({
+const viewOf = ({ name, kind, at, bytes }: MadeBackup): BackupView => ({
   name,
   kind: kindOf(kind),
   at: new Date(at).toISOString(),

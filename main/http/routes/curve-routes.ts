@@ -7,7 +7,7 @@ import { accept, refuse } from '../../../protocol/problem.ts';
 import type { JobCurves, Orchestrator } from '../../orchestrator/index.ts';
 import type { Router } from './route.ts';
 
-/** Maximum number of points per response. More curves in one response are therefore less detailed. */
+/** Maximum number of points per response, divided among its curves. More curves are therefore less detailed. */
 const maxPoints = 100_000;
 const everything = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
@@ -35,16 +35,16 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
       toMs: range.to_ms ?? null,
     };
     const attempts: Read['attempts'] = [];
-    for (const { attempt: of, startedAt, endedAt, offsetMs, keys: keysOfAttempt } of requested) {
+    for (const { attempt: record, startedAt, endedAt, offsetMs, keys: keysOfAttempt } of requested) {
       const series: Read['attempts'][number]['series'] = [];
       for (const key of keysOfAttempt) {
-        series.push({ key, points: orchestrator.files.curve(of.id, key, filter, maxPerCurve) });
+        series.push({ key, points: orchestrator.files.curve(record.id, key, filter, maxPerCurve) });
         await yieldToOtherRequests();
       }
       attempts.push({
-        attempt: of.n,
-        attempt_id: of.id,
-        worker_id: of.workerId,
+        attempt: record.n,
+        attempt_id: record.id,
+        worker_id: record.workerId,
         started_at: startedAt,
         ended_at: endedAt,
         offset_ms: offsetMs,
@@ -110,10 +110,10 @@ function* csvOf(
 /** Formats a key as a CSV cell (RFC 4180). A leading apostrophe prevents spreadsheets from interpreting the key as a formula. */
 const cell = (key: string): string => `"${(/^[=+@-]/.test(key) ? `'${key}` : key).replaceAll('"', '""')}"`;
 
-async function writeCsv(response: Response, portions: Iterable<string>): Promise<void> {
+async function writeCsv(response: Response, batches: Iterable<string>): Promise<void> {
   const gone = once(response, 'close');
   try {
-    for (const batch of portions) {
+    for (const batch of batches) {
       if (response.destroyed) return;
       if (response.write(batch)) await yieldToOtherRequests();
       else await Promise.race([once(response, 'drain'), gone]);

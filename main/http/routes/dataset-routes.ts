@@ -91,8 +91,8 @@ export function mountDatasetRoutes(
     return outcome.ok ? accept({ ...outcome.value, success: true as const }) : outcome;
   });
   router.answer(datasetsApi.prune, async ({ body, caller, request }) => {
-    const wish = { which: choiceOf(body), isDryRun: body.dry_run, owner: onlyUserOf(caller) };
-    const { removed, freedBytes } = await orchestrator.files.pruneDatasets(wish, actorOf(caller, request));
+    const options = { which: choiceOf(body), isDryRun: body.dry_run, owner: onlyUserOf(caller) };
+    const { removed, freedBytes } = await orchestrator.files.pruneDatasets(options, actorOf(caller, request));
     return accept({ success: true as const, removed: [...removed], freed_bytes: freedBytes });
   });
 }

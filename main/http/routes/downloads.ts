@@ -13,7 +13,7 @@ export interface DownloadLimits {
 }
 
 /**
- * A site that starts 32 machines behind one address gets all downloads at the same time; further ones retry. The time span is
+ * A site that starts 32 machines behind one address gets all downloads at the same time. Further machines retry. The time span is
  * long, because a system with large send buffers reports progress in steps of a megabyte.
  */
 export const downloadLimits: DownloadLimits = {

@@ -15,7 +15,7 @@ export function keyOf(
   return accept(key.value === null ? null : { key: key.value, fingerprint: fingerprintOf(body) });
 }
 
-/** Reads the key from the body or the header. Refuses a request with different keys in the two. */
+/** Reads the key from the body or the header. Refuses a request whose body and header have different keys. */
 function readKey(inBody: string | undefined, request: Request): Outcome<string | null> {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return accept(inBody ?? null);
@@ -26,7 +26,7 @@ function readKey(inBody: string | undefined, request: Request): Outcome<string |
   return refuse('invalid_request', 'Idempotency-Key: the header and the body name different keys');
 }
 
-/** Hashes the whole body of a submit. The order of its keys does not matter. */
+/** Hashes the whole body of a submission, except `dry_run`. The order of its keys does not matter. */
 const fingerprintOf = (body: object): string =>
   createHash('sha256')
     .update(JSON.stringify({ ...body, dry_run: undefined }, sortedKeys))

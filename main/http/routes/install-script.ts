@@ -18,7 +18,7 @@ export const installScript = (version: string, programs: readonly Pinned[]): str
 
 /**
  * Returns the same script with the address and the pin of the server, unless the command line names another address. Without a
- * token, it asks for one. A script over plain HTTP could be replaced on its way, so it only explains that.
+ * token, it asks for one. Over plain HTTP, an attacker could replace the script, so it only explains this.
  */
 export const joinScript = (
   version: string,

@@ -15,6 +15,7 @@ export const cursorOf = ({ value, order }: JobPosition, sort: JobSort): string =
     ? String(order)
     : Buffer.from(JSON.stringify([value, order, sort])).toString('base64url');
 
+/** Parses a cursor. Refuses the cursor of a list with another sort order. */
 export function positionOf(cursor: string, sort: JobSort): Outcome<JobPosition> {
   const refusal = refuse('invalid_request', 'cursor: use the next_cursor of a page with the same sort');
   if (sort === 'submitted') {

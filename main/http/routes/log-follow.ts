@@ -22,7 +22,7 @@ const maxShown = 16_384;
 const minMs = 250;
 /** Maximum time between two reads. A read is needed without a change of the files, because an attempt can end by a timeout. */
 const maxMs = 5_000;
-/** Limits per event. In JSON, one character may need six. */
+/** Limits per event. In JSON, one escaped character takes six. */
 const maxInEvent = { lines: 500, characters: 32_768 };
 
 /**

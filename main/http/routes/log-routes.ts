@@ -138,9 +138,9 @@ function mountSearch(router: Router, deps: LogDeps): void {
 async function findLog(
   { orchestrator, files }: LogDeps,
   id: JobId,
-  asked: number | undefined,
+  requestedAttempt: number | undefined,
 ): Promise<Outcome<Found>> {
-  const ref = await orchestrator.files.findLog(id, asked ?? null);
+  const ref = await orchestrator.files.findLog(id, requestedAttempt ?? null);
   if (!ref.ok) return ref;
   const facts = await files.facts(id, ref.value.attempt);
   // The log was removed in the meantime, or contains no complete segment yet.

@@ -15,7 +15,7 @@ export interface MetricsDeps {
   readonly figures: () => FleetFigures;
 }
 
-/** Limits of the histogram's buckets, in seconds, from responses out of memory to responses that wait for a slow disk. */
+/** Limits of the histogram's buckets, in seconds: from responses without disk access to responses that wait for a slow disk. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 /**
@@ -25,14 +25,14 @@ const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export function createMetrics({ version, figures }: MetricsDeps): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  let isAsked = false;
+  let isWatching = false;
   /**
    * Starts to collect metrics of the process. Measuring the event loop delay wakes the process a hundred times a second. It
    * starts with the first request for metrics, so that a server without Prometheus can idle.
    */
   const watchProcess = (): void => {
-    if (isAsked) return;
-    isAsked = true;
+    if (isWatching) return;
+    isWatching = true;
     collectDefaultMetrics({ register: registry });
   };
   const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>

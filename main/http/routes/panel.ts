@@ -50,8 +50,8 @@ export function servePanel(app: Express, folder: string): void {
       response.setHeader('Content-Security-Policy', policy);
       response.setHeader('Referrer-Policy', 'no-referrer');
       response.setHeader('Cache-Control', 'no-cache');
-      // Only the file name is passed: `sendFile` rejects paths that contain a folder with a leading dot, and the panel's folder may
-      // be in one.
+      // Only the file name is passed: `sendFile` rejects paths that contain a folder with a leading dot, and the panel may be in
+      // such a folder.
       response.sendFile('index.html', { root: folder });
     },
   );

@@ -50,8 +50,9 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
     withSuccess(await orchestrator.jobs.cancel(params.id, actorOf(caller, request))),
   );
   router.answer(queueApi.ask, async ({ params, body, caller, request }) => {
-    const asked = await orchestrator.jobs.requestAction(params.id, body.what, actorOf(caller, request));
-    return asked.ok ? accept({ ...asked.value.job, success: true, duplicate: asked.value.duplicate }) : asked;
+    const action = await orchestrator.jobs.requestAction(params.id, body.what, actorOf(caller, request));
+    if (!action.ok) return action;
+    return accept({ ...action.value.job, success: true, duplicate: action.value.duplicate });
   });
   router.answer(queueApi.release, async ({ params, caller, request }) =>
     withSuccess(await orchestrator.jobs.release(params.id, actorOf(caller, request))),
@@ -84,7 +85,7 @@ function mountList(router: Router, orchestrator: Orchestrator): void {
     if (!after.ok) return after;
     const filter = {
       statuses: status ?? [],
-      user: userAmong(user, onlyUserOf(caller)),
+      user: userForFilter(user, onlyUserOf(caller)),
       workerId: worker_id ?? null,
       search: searchOf(query),
       blocked: blocked ?? false,
@@ -108,7 +109,7 @@ function mountList(router: Router, orchestrator: Orchestrator): void {
   });
 }
 
-/** `tag` and `group` of the query are filters like those in its text. */
+/** Parses the search text, and adds the query parameters `tag` and `group` to its filters. */
 function searchOf({ q = '', tag, group }: QueryOf<typeof queueApi.list>): JobSearch {
   const search = parseSearch(q);
   return {
@@ -122,9 +123,9 @@ function searchOf({ q = '', tag, group }: QueryOf<typeof queueApi.list>): JobSea
  * Returns the user for the filter. A caller who may not see other users' jobs gets an empty list for another user, because no
  * user has an empty name.
  */
-function userAmong(asked: string | null, only: string | null): string | null {
-  if (only === null || asked === only) return asked;
-  return asked === null ? only : '';
+function userForFilter(requested: string | null, only: string | null): string | null {
+  if (only === null || requested === only) return requested;
+  return requested === null ? only : '';
 }
 
 function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
@@ -134,10 +135,10 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.stats, ({ caller }) => accept(statsReply(orchestrator, onlyUserOf(caller))));
   router.answer(queueApi.line, ({ caller }) => {
     const only = onlyUserOf(caller);
-    const line = orchestrator.queue.order();
+    const pendingIds = orchestrator.queue.order();
     const as_of_seq = orchestrator.lifecycle.lastSeq();
-    if (only === null) return accept({ job_ids: [...line], as_of_seq });
-    const jobs = line
+    if (only === null) return accept({ job_ids: [...pendingIds], as_of_seq });
+    const jobs = pendingIds
       .map((id, index) => ({ id, position: index + 1 }))
       .filter(({ id }) => orchestrator.jobs.ownerOf(id) === only);
     return accept({ job_ids: jobs.map(job => job.id), places: jobs.map(job => job.position), as_of_seq });
@@ -208,7 +209,7 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
   });
 }
 
-/** Calls that read facts about many jobs. */
+/** Mounts the calls that read facts about many jobs. */
 function mountJobReads(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.waiting, ({ caller }) => accept(waitingReply(orchestrator, onlyUserOf(caller))));
   router.answer(queueApi.configValues, ({ query: { jobs, keys = null }, caller, request }) => {

@@ -11,7 +11,7 @@ import type { Page } from '../docs/index.ts';
 import type { OnRefused } from '../auth/failures.ts';
 
 export interface Input<C extends Call> {
-  /** The call that answers: that of the path, or its call for lists. */
+  /** The call that handles the request: the call of the path, or its variant for lists. */
   readonly row: Call;
   readonly params: ParamsOf<C>;
   readonly query: QueryOf<C>;
@@ -125,13 +125,14 @@ export function createRouter(app: Express, deps: RouterDeps): Router {
   };
 }
 
-/** Authenticates a request and validates its input. Returns null if it was refused; the refusal has then been sent. */
+/** Authenticates a request and validates its input. Returns null after sending a refusal. */
 function createAdmission({ authenticate, ownerOf, onRefused }: RouterDeps) {
   return async (row: Call, request: Request, response: Response): Promise<Input<Call> | null> => {
     const caller = authenticate(request, row);
-    const spare = (): Promise<void> => (row.takesBytes ? discardBody(request, response) : Promise.resolve());
+    const discardUpload = (): Promise<void> =>
+      row.takesBytes ? discardBody(request, response) : Promise.resolve();
     if (!caller.ok) {
-      await spare();
+      await discardUpload();
       sendProblem(response, onRefused(request, caller.refusal));
       return null;
     }
@@ -145,13 +146,13 @@ function createAdmission({ authenticate, ownerOf, onRefused }: RouterDeps) {
     }
     const parsed = parseInput(rowFor(row, request), request, caller.value);
     if (!parsed.ok) {
-      await spare();
+      await discardUpload();
       sendProblem(response, parsed.refusal, parsed.errors);
       return null;
     }
     const foreign = refuseForeignJob(row, parsed.input.params, caller.value, ownerOf);
     if (foreign === null) return parsed.input;
-    await spare();
+    await discardUpload();
     sendProblem(response, onRefused(request, foreign, caller.value));
     return null;
   };
@@ -174,7 +175,9 @@ interface FieldError {
   readonly message: string;
 }
 
-/** Wraps a list in the body of the call for lists. It needs the same permission. */
+/**
+ * If the body is a list, wraps it for the call's variant for lists, and returns that variant, which needs the same permission.
+ */
 function rowFor(row: Call, request: Request): Call {
   if (row.list === undefined || !Array.isArray(request.body)) return row;
   request.body = { [row.list.field]: request.body as unknown };

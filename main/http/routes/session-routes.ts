@@ -56,7 +56,7 @@ export function mountSessionRoutes(router: Router, deps: SessionDeps): void {
   };
 
   router.answer(sessionApi.get, ({ request }) => {
-    // As in every other call, a bearer token takes precedence over the cookie. It belongs to no session, so there is no
+    // As in every other call, a bearer token takes precedence over the cookie. The token belongs to no session, so there is no
     // `expires_at`.
     const token = bearerOf(request);
     if (token !== null) {
@@ -123,7 +123,7 @@ function setCookie(request: Request, value: string, expires: Date): void {
   });
 }
 
-/** The first match counts: Edge and Opera also contain the name of Chrome, and Chrome that of Safari. */
+/** The first match counts: Edge and Opera also send the name of Chrome, and Chrome also sends the name of Safari. */
 const browsers = [
   ['Edge', /\bEdg(?:e|A|iOS)?\/(\d+)/],
   ['Opera', /\bOPR\/(\d+)/],
@@ -133,7 +133,7 @@ const browsers = [
   ['Safari', /\bVersion\/(\d+)[.\d]* (?:Mobile\/\w+ )?Safari\//],
 ] as const;
 
-/** The first match counts: iPhones also contain the name of Mac OS X, and Android that of Linux. */
+/** The first match counts: iPhones also send the name of Mac OS X, and Android also sends the name of Linux. */
 const systems = [
   ['iOS', /\b(?:iPhone|iPad)\b/],
   ['Android', /\bAndroid\b/],
@@ -142,7 +142,7 @@ const systems = [
   ['Linux', /\bLinux\b/],
 ] as const;
 
-/** In characters. The header may be longer. */
+/** Number of characters of `User-Agent` that are read. The header may be longer. */
 const maxRead = 400;
 
 /** Returns a readable name such as `Firefox 140 on Linux`; null when the `User-Agent` contains no known program. */

@@ -174,8 +174,8 @@ const ownBucket = (bucket: string, { jobId }: Uploader): Outcome<unknown> =>
       );
 
 /**
- * Returns the key of a file in the job. SimpleTuner's trainers put the job id before their keys when they use the bucket of all
- * jobs.
+ * Returns the key of a file in the job. Removes the job id that SimpleTuner's trainers put before their keys in the common
+ * bucket.
  */
 function keyIn(bucket: string, key: string, uploader: Uploader): Outcome<string> {
   const checked = ownBucket(bucket, uploader);

@@ -23,7 +23,7 @@ import { isFromHere } from '../auth/sender.ts';
 type View = ReplyOf<typeof settingsApi.get>;
 
 /** The user who changes settings. `isHere` is true if the request comes from the orchestrator's own machine. */
-interface Asker {
+interface SettingsCaller {
   readonly actor: Actor;
   readonly isHere: boolean;
 }
@@ -31,7 +31,7 @@ interface Asker {
 /** The settings, as the routes need them. */
 export interface SettingsHandler {
   view(isHere: boolean): View;
-  change(settings: SettingsChange, by: Asker): Promise<Outcome<View>>;
+  change(settings: SettingsChange, by: SettingsCaller): Promise<Outcome<View>>;
   readonly joinAddress: JoinAddress;
   /** The address that a join script contains. */
   readonly scriptAddress: JoinAddress;

@@ -36,13 +36,13 @@ export function mountTemplateRoutes(router: Router, { jobs }: Pick<Orchestrator,
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
   });
   router.answer(templatesApi.sweep, async ({ params: { template: name }, body, caller, request }) => {
-    const { idempotency_key: inBody, ...wanted } = body;
-    const key = keyOf(inBody, request, { ...wanted, template: name });
+    const { idempotency_key: inBody, ...sweep } = body;
+    const key = keyOf(inBody, request, { ...sweep, template: name });
     if (!key.ok) return key;
     const by = actorOf(caller, request);
-    const outcome = wanted.dry_run
-      ? await jobs.dryTemplateSweep(name, wanted, by)
-      : await jobs.sweepTemplate(name, wanted, by, key.value);
-    return outcome.ok ? accept(sweepReply(outcome.value, wanted.dry_run)) : outcome;
+    const outcome = sweep.dry_run
+      ? await jobs.dryTemplateSweep(name, sweep, by)
+      : await jobs.sweepTemplate(name, sweep, by, key.value);
+    return outcome.ok ? accept(sweepReply(outcome.value, sweep.dry_run)) : outcome;
   });
 }

@@ -17,7 +17,9 @@ interface WorkerDeps {
   readonly idleMs: number;
 }
 
-/** Mounts the calls of workers. The token identifies the worker. If the request also contains a worker id, it must be the same. */
+/**
+ * Mounts the calls of workers. The token identifies the worker. If the request also contains a worker id, it must be the same.
+ */
 export function mountWorkerRoutes(
   router: Router,
   { orchestrator, streams, uploaderOf, idleMs }: WorkerDeps,
@@ -60,7 +62,7 @@ export function mountWorkerRoutes(
     forWorker(caller, null, id => orchestrator.workers.reportUpdate(id, body)),
   );
   router.stream(workerApi.stream, ({ caller, query }, response) =>
-    ownId(caller, query.worker_id, id => {
+    withOwnId(caller, query.worker_id, id => {
       const stream = streams.open(response, {
         pingMs: orchestrator.lifecycle.times.pingMs,
         ping: { type: 'ping' },
@@ -76,10 +78,10 @@ async function forWorker<T>(
   claimed: WorkerId | null | undefined,
   act: (id: WorkerId) => Outcome<T> | Promise<Outcome<T>>,
 ): Promise<Outcome<T>> {
-  return ownId(caller, claimed, act);
+  return withOwnId(caller, claimed, act);
 }
 
-function ownId<R>(
+function withOwnId<R>(
   caller: Caller,
   claimed: WorkerId | null | undefined,
   act: (id: WorkerId) => R,

@@ -38,13 +38,13 @@ export interface ContentHandler {
   receive(delivery: ContentDelivery): Promise<Outcome<number | null>>;
   /** Returns the number of stored bytes, and whether the content is complete. */
   progressOf(sha256: string): Promise<{ readonly bytes: number; readonly isComplete: boolean }>;
-  /** Returns those contents that are not on the disk. The database is not asked, because it may list lost files. */
+  /** Returns the contents that are not stored. Also checks the disk, because the database may list lost files. */
   missing(sha256s: readonly string[]): Promise<readonly string[]>;
 }
 
 const maxConcurrent = { perUser: 16, total: 64 };
 
-interface UnderWay {
+interface ActiveUpload {
   readonly sha256: string;
   readonly user: string;
   /** Size of the whole content. */
@@ -63,7 +63,7 @@ const noRoom = refuse(
 /** Receives the contents of datasets. A content counts as stored once all of it is on the disk and has the announced SHA-256. */
 export function createContentHandler(deps: ContentDeps): ContentHandler {
   const { files, locks } = deps;
-  const underWay = new Set<UnderWay>();
+  const activeUploads = new Set<ActiveUpload>();
   const unfinished = createUnfinishedUploads(files);
 
   /**
@@ -71,7 +71,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
    * if the server has not noticed that.
    */
   const takeLock = async ({ sha256, user }: ContentDelivery): Promise<(() => void) | null> => {
-    const earlierUpload = [...underWay].find(each => each.sha256 === sha256 && each.user === user);
+    const earlierUpload = [...activeUploads].find(each => each.sha256 === sha256 && each.user === user);
     earlierUpload?.request.destroy();
     await earlierUpload?.done;
     return locks.acquire(sha256);
@@ -84,7 +84,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
       if (release === null)
         return refuse('too_many_uploads', 'Another upload of this file is in progress: try again soon');
       const finished = Promise.withResolvers<undefined>();
-      const entry: UnderWay = {
+      const entry: ActiveUpload = {
         sha256,
         user,
         bytes: bytesOf(plan),
@@ -92,8 +92,8 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
         request,
         done: finished.promise,
       };
-      const others = [...underWay];
-      underWay.add(entry);
+      const others = [...activeUploads];
+      activeUploads.add(entry);
       try {
         const admitted = await admit(deps, delivery, others, unfinished);
         return admitted.ok ? await receiveContent(deps, delivery, entry) : admitted;
@@ -102,7 +102,7 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
         deps.log.warn('content.disk_full', { sha256, cause });
         return noRoom;
       } finally {
-        underWay.delete(entry);
+        activeUploads.delete(entry);
         unfinished.changed(sha256);
         release();
         finished.resolve(undefined);
@@ -129,7 +129,7 @@ const sumOf = (numbers: IteratorObject<number>): number => numbers.reduce((sum, 
 async function admit(
   { orchestrator, folder, reserveBytes }: ContentDeps,
   { sha256, user, plan }: ContentDelivery,
-  others: readonly UnderWay[],
+  others: readonly ActiveUpload[],
   unfinished: UnfinishedUploads,
 ): Promise<Outcome<null>> {
   const uploadsOfUser = others.filter(each => each.user === user).length;
@@ -151,7 +151,7 @@ async function admit(
 async function receiveContent(
   { orchestrator, files, ...deps }: ContentDeps,
   { sha256, plan, request, onAccepted }: ContentDelivery,
-  entry: UnderWay,
+  entry: ActiveUpload,
 ): Promise<Outcome<number | null>> {
   const { first, total } = plan.part ?? { first: 0, total: plan.length };
   const stored = await files.partBytes(sha256);
@@ -184,7 +184,7 @@ async function receiveContent(
 
 type Part = Awaited<ReturnType<ContentFiles['openPart']>>;
 
-const counting = (part: Part, entry: UnderWay): Pick<FileEnd, 'write'> => ({
+const counting = (part: Part, entry: ActiveUpload): Pick<FileEnd, 'write'> => ({
   async write(bytes) {
     await part.write(bytes);
     entry.rest -= bytes.length;

@@ -49,6 +49,7 @@ export interface Scope extends UploadDeps {
   readonly hashes: RunningHashes;
 }
 
+/** Receives a whole file in one request. */
 export async function takeWhole(
   scope: Scope,
   { uploader, key, plan, request, onAccepted }: Delivery,
@@ -68,7 +69,7 @@ export async function takeWhole(
   try {
     onAccepted();
     const growing = { uploader, file, first: 0, last: plan.length, reserved };
-    const sha256 = await writing(scope, growing, async end => {
+    const sha256 = await withOpenFile(scope, growing, async end => {
       const hash = createHash('sha256');
       const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, hash });
       if (arrived.kind === 'broken') return accept(null);
@@ -123,7 +124,7 @@ async function writePart(
   const hash = hashes.take(file, first);
   const offset = first + plan.length;
   onAccepted();
-  const taken = await writing(scope, growing, async end => {
+  const taken = await withOpenFile(scope, growing, async end => {
     const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, hash });
     if (arrived.kind === 'broken') return accept(null);
     const wrong = findMismatch(plan.ofBody, arrived.digests);
@@ -148,7 +149,7 @@ async function writePart(
     return checksumRefusal(wrong);
   }
   const outcome = await finish(scope, uploader, { file, key }, { bytes: total, sha256 });
-  // The row of the upload was removed. A client that starts again must not resume here.
+  // If the upload was refused, its file is removed, so that no client resumes the upload.
   if (!outcome.ok) await drop(scope, { file, jobId: uploader.jobId });
   return outcome;
 }
@@ -176,7 +177,9 @@ async function finish(
   );
 }
 
-/** Returns the upload of this part. The first part starts a new upload. A later part must start at the end of the stored bytes. */
+/**
+ * Returns the upload of this part. The first part starts a new upload. A later part must start at the end of the stored bytes.
+ */
 async function uploadAt(
   { orchestrator, files }: UploadDeps,
   uploader: Uploader,
@@ -204,7 +207,7 @@ async function uploadAt(
   return may.ok ? accept(stored) : may;
 }
 
-async function writing<T>(
+async function withOpenFile<T>(
   { files, room, claim }: Scope,
   growing: Growing,
   act: (end: FileEnd) => Promise<T>,

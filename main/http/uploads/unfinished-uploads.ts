@@ -4,13 +4,13 @@ import type { ContentFiles } from '../../../datasets/content-files.ts';
 export interface UnfinishedUploads {
   /** Returns the total bytes of all incomplete uploads, without those of the given contents. */
   bytesExcept(sha256s: ReadonlySet<string>): Promise<number>;
-  /** Must be called after more of this content has arrived, or it was completed. */
+  /** Call it after more of this content has arrived, or the content was completed. */
   changed(sha256: string): void;
-  /** Makes the next `bytesExcept` read the whole disk again. Called after abandoned uploads were removed. */
+  /** Makes the next `bytesExcept` read the whole disk again, because abandoned uploads may have been removed. */
   recount(): void;
 }
 
-/** Reads the whole disk once, and after that only changes, because a full read for each file would slow down a large push. */
+/** Reads all incomplete uploads once, and then only the changed ones. A full read for each file would slow down a large push. */
 export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'partBytes'>): UnfinishedUploads {
   type Parts = Map<string, number>;
   let counted: Promise<Parts> | null = null;

@@ -13,10 +13,9 @@ export interface UploadHandler {
   ): Promise<{ readonly offset: number; readonly total: number } | null>;
 }
 
-/** Maximum number of concurrent uploads. */
-const maxAtOnce = { ofAttempt: 16, inAll: 256 };
+const maxConcurrent = { perAttempt: 16, total: 256 };
 
-interface UnderWay {
+interface ActiveUpload {
   readonly attemptId: string;
   cut(): void;
   readonly done: Promise<unknown>;
@@ -29,13 +28,13 @@ interface UnderWay {
  */
 export function createUploadHandler(deps: UploadDeps): UploadHandler {
   const { orchestrator, files } = deps;
-  const underWay = new Set<UnderWay>();
+  const activeUploads = new Set<ActiveUpload>();
   /** Resumable uploads in progress, by attempt and key. Two requests for the same upload would overwrite each other. */
-  const resumed = new Map<string, UnderWay>();
+  const resumed = new Map<string, ActiveUpload>();
 
-  const crowded = ({ attemptId }: Uploader): boolean =>
-    underWay.size >= maxAtOnce.inAll ||
-    [...underWay].filter(each => each.attemptId === attemptId).length >= maxAtOnce.ofAttempt;
+  const isCrowded = ({ attemptId }: Uploader): boolean =>
+    activeUploads.size >= maxConcurrent.total ||
+    [...activeUploads].filter(each => each.attemptId === attemptId).length >= maxConcurrent.perAttempt;
 
   const room = createUploadRoom(deps);
   const hashes = createRunningHashes();
@@ -55,7 +54,7 @@ export function createUploadHandler(deps: UploadDeps): UploadHandler {
   return {
     async receive(delivery) {
       const { uploader, key, plan, request } = delivery;
-      if (crowded(uploader))
+      if (isCrowded(uploader))
         return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
       const name = `${uploader.attemptId} ${key}`;
       if (plan.part !== null) {
@@ -66,12 +65,12 @@ export function createUploadHandler(deps: UploadDeps): UploadHandler {
         }
       }
       const finished = Promise.withResolvers<undefined>();
-      const entry: UnderWay = {
+      const entry: ActiveUpload = {
         attemptId: uploader.attemptId,
         cut: () => void request.destroy(),
         done: finished.promise,
       };
-      underWay.add(entry);
+      activeUploads.add(entry);
       if (plan.part !== null) resumed.set(name, entry);
       try {
         return await run(delivery);
@@ -84,7 +83,7 @@ export function createUploadHandler(deps: UploadDeps): UploadHandler {
         deps.log.warn('artifact.disk_full', { job_id: uploader.jobId, cause });
         return noRoom;
       } finally {
-        underWay.delete(entry);
+        activeUploads.delete(entry);
         if (resumed.get(name) === entry) resumed.delete(name);
         finished.resolve(undefined);
       }

@@ -3,7 +3,7 @@ import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 
 export type Digests = Readonly<Partial<Record<'sha256' | 'md5' | 'crc32', string>>>;
 
-/** The statements of the request headers about the body. Digests are in lower-case hex. */
+/** Facts about the body from the request headers. Digests are in lower-case hex. */
 export interface UploadPlan {
   /** Length of the body in bytes. */
   readonly length: number;
@@ -16,17 +16,17 @@ export interface UploadPlan {
 }
 
 /** Encoding of a digest in a header. */
-type Spelling = 'hex' | 'base64' | 'any';
+type DigestEncoding = 'hex' | 'base64' | 'any';
 
 const byteCount = { sha256: 32, md5: 16, crc32: 4 } as const;
 type Algorithm = keyof typeof byteCount;
 const algorithms = ['sha256', 'md5', 'crc32'] as const satisfies readonly Algorithm[];
 
-/** Headers of Trainyard, of S3 clients, and of RFC 9530. `of` says whether the digest is that of the body or of the whole file. */
+/** Headers of Trainyard, of S3 clients, and of RFC 9530. `of` tells whether the digest covers the body or the file. */
 const checksums: readonly (readonly [
   header: string,
   algorithm: Algorithm,
-  spelling: Spelling,
+  encoding: DigestEncoding,
   of: 'body' | 'file',
 ])[] = [
   ['x-checksum-sha256', 'sha256', 'any', 'file'],
@@ -58,7 +58,7 @@ export function planUpload(headers: IncomingHttpHeaders): Outcome<UploadPlan> {
   return accept({ length, part: part.value, ofBody, ofFile });
 }
 
-/** Returns null when the length is unknown. Without both headers, the body is empty. */
+/** Returns the length of the body; null when it is unknown. Without both headers, the body is empty. */
 function lengthOf({
   'content-length': length,
   'transfer-encoding': coding,
@@ -84,12 +84,12 @@ type Mutable = Partial<Record<Algorithm, string>>;
 
 function digestsOf(headers: IncomingHttpHeaders): Outcome<Pick<UploadPlan, 'ofBody' | 'ofFile'>> {
   const digests: { readonly body: Mutable; readonly file: Mutable } = { body: {}, file: {} };
-  for (const [header, algorithm, spelling, of] of checksums) {
+  for (const [header, algorithm, encoding, of] of checksums) {
     const text = headers[header];
     if (text === undefined) continue;
-    const digest = digestOf(String(text), algorithm, spelling);
+    const digest = digestOf(String(text), algorithm, encoding);
     if (digest === null)
-      return bad(`${header}: expected ${wording[spelling]} of ${byteCount[algorithm]} bytes`);
+      return bad(`${header}: expected ${wording[encoding]} of ${byteCount[algorithm]} bytes`);
     digests[of][algorithm] = digest;
   }
   for (const [header, of] of [
@@ -109,18 +109,18 @@ function digestsOf(headers: IncomingHttpHeaders): Outcome<Pick<UploadPlan, 'ofBo
   return accept({ ofBody: digests.body, ofFile: digests.file });
 }
 
-const wording: Readonly<Record<Spelling, string>> = {
+const wording: Readonly<Record<DigestEncoding, string>> = {
   hex: 'the hexadecimal digits',
   base64: 'the base64',
   any: 'the hexadecimal digits, or the base64,',
 };
 
 /** Returns the digest in lower-case hex; null when the text does not have this encoding. */
-function digestOf(text: string, algorithm: Algorithm, spelling: Spelling): string | null {
+function digestOf(text: string, algorithm: Algorithm, encoding: DigestEncoding): string | null {
   const bytes = byteCount[algorithm];
   const isHex = text.length === bytes * 2 && /^[0-9a-f]*$/i.test(text);
-  if (spelling !== 'base64' && isHex) return text.toLowerCase();
-  if (spelling === 'hex') return null;
+  if (encoding !== 'base64' && isHex) return text.toLowerCase();
+  if (encoding === 'hex') return null;
   const decoded = Buffer.from(text, 'base64');
   return decoded.length === bytes && decoded.toString('base64') === text ? decoded.toString('hex') : null;
 }

@@ -9,8 +9,8 @@ import { syncFolder } from '../db/sync.ts';
 const chunkBytes = 1_048_576;
 
 /**
- * Stores files as `<folder>/<job>/<file>`, accessible only to their owner. Only the database knows the names that trainers use;
- * they never appear on disk (docs/adr/0016). Reads, writes and syncs run on the libuv thread pool.
+ * Stores files as `<folder>/<job>/<file>`, accessible only to their owner. The names on disk are random; only the database has
+ * the names that trainers use (docs/adr/0016). Reads, writes and syncs run on the libuv thread pool.
  */
 export function createArtifactFiles(folder: string): ArtifactFiles {
   const earlySync = createEarlySync();
@@ -46,7 +46,7 @@ export function createArtifactFiles(folder: string): ArtifactFiles {
     },
     async remove(job, file) {
       await rm(pathOf(job, file), { force: true });
-      // Succeeds only after the last file: a folder with others stays.
+      // Fails while the folder has other files, as intended.
       await rmdir(folderOf(job)).catch(() => undefined);
     },
     async freeBytes() {
@@ -57,7 +57,7 @@ export function createArtifactFiles(folder: string): ArtifactFiles {
   };
 }
 
-/** Retries, because a concurrent removal of a folder's last file also removes the folder. */
+/** Creates the folder and opens the file. Retries, because a concurrent removal of the folder's last file removes the folder. */
 async function openIn(folder: string, path: string, triesLeft = 5): Promise<FileHandle> {
   const { O_CREAT, O_WRONLY } = constants;
   try {
@@ -70,8 +70,8 @@ async function openIn(folder: string, path: string, triesLeft = 5): Promise<File
 }
 
 /**
- * Starts syncing a file before its upload ends. One at a time, because libuv has few threads. Resolves when the file may be
- * closed.
+ * Starts syncing a file before its upload ends. Does nothing while another file is syncing, because libuv has few threads.
+ * Resolves when the file may be closed.
  */
 type EarlySync = (handle: FileHandle) => Promise<void>;
 
@@ -80,7 +80,7 @@ function createEarlySync(): EarlySync {
   return async handle => {
     if (isBusy) return;
     isBusy = true;
-    // The later sync of the whole file reports any failure.
+    // The sync at the end of the upload reports any failure.
     await handle.datasync().catch(() => undefined);
     isBusy = false;
   };

@@ -7,9 +7,9 @@ const everyMs = 600_000;
 const batchSize = 200;
 
 export interface ArtifactSweep {
-  /** Call it after files were dropped. */
+  /** Starts a sweep. Call it after files were dropped. */
   soon(): void;
-  /** Stops after the current step. */
+  /** Stops the sweep. Resolves after the current step. */
   stop(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface SweepDeps {
 }
 
 /**
- * Removes the files of deleted, replaced and abandoned uploads. A file that cannot be removed does not block the others.
+ * Starts to remove the files of deleted, replaced and abandoned uploads. A file that cannot be removed does not block the others.
  */
 export function startArtifactSweep({
   store,
@@ -67,7 +67,7 @@ export function startArtifactSweep({
         let hasMore = true;
         while (hasMore && !isOver) hasMore = await removeSome();
       } catch (cause) {
-        // The disk rejects writes; the next round retries.
+        // The database may be rejecting writes. The next round retries.
         log.warn('artifact.sweep_failed', { cause });
       }
     }
@@ -83,8 +83,8 @@ export function startArtifactSweep({
     dropOldUploads().then(soon, (cause: unknown) => log.warn('artifact.sweep_failed', { cause }));
   };
   /**
-   * Requests of the previous process are gone. Removes uploads that cannot be resumed, and reserves for the others what has
-   * arrived.
+   * Cleans up after the requests of the previous process. Removes uploads that cannot be resumed. Sets the reserved space of the
+   * other uploads to the bytes that have arrived.
    */
   const recountReserved = async (): Promise<void> => {
     if (!store.acceptsWrites()) return;
@@ -92,7 +92,7 @@ export function startArtifactSweep({
     for (const { jobId, attemptId, key, file, reserved } of store.uploads()) {
       const bytes = await files.sizeOf(jobId, file);
       if (bytes === reserved) continue;
-      // A request that has resumed the upload meanwhile reserves more and adjusts this itself.
+      // If a request has resumed the upload since, `reserved` differs, and that request will adjust it.
       await store.write(tx => {
         if (tx.upload(attemptId, key)?.reserved === reserved) tx.reserveUpload(file, bytes);
       });

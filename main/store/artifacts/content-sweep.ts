@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { ContentFiles, Locks } from '../../../datasets/content-files.ts';
 import type { Clock, Log, Store, StoredContent, TrustedTime } from '../../orchestrator/ports/index.ts';
 
-/** Minimum age at removal of contents that no dataset lists, and of partial uploads without progress. */
+/** Contents that no dataset lists, and partial uploads without progress, are kept for this long. */
 const unlistedForMs = 24 * 3_600_000;
 /** A version that is still incomplete after this long is abandoned. */
 const incompleteForMs = 3_600_000;
@@ -10,18 +10,18 @@ const everyMs = 600_000;
 const batchSize = 500;
 
 export interface ContentSweep {
-  /** Call it after versions of datasets were removed. */
+  /** Starts a sweep. Call it after dataset versions were removed. */
   soon(): void;
-  /** Stops after the current step. */
+  /** Stops the sweep. Resolves after the current step. */
   stop(): Promise<void>;
 }
 
 export interface ContentSweepDeps {
   readonly store: Pick<Store, 'write' | 'droppedContents' | 'storedContents' | 'acceptsWrites'>;
   readonly files: ContentFiles;
-  /** Shared with the code that stores contents. */
+  /** The locks that the code that stores contents uses, too. */
   readonly locks: Locks;
-  /** Removes versions of datasets that nothing needs. */
+  /** Removes dataset versions that are no longer needed. */
   readonly collect: () => Promise<unknown>;
   readonly clock: Pick<Clock, 'after'>;
   readonly time: Pick<TrustedTime, 'earliest' | 'latest'>;
@@ -29,7 +29,8 @@ export interface ContentSweepDeps {
 }
 
 /**
- * Removes contents that no dataset lists. Files that the database does not know are first registered, and removed a day later.
+ * Starts to remove contents that no dataset lists. Registers files that are missing in the database, so that they are removed a
+ * day later.
  */
 export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
   const { store, files, collect, clock, time, log } = deps;
@@ -60,7 +61,7 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
     });
   };
 
-  /** Registers files that the database does not know, left by a restored backup or a crash. */
+  /** Registers files that are missing in the database after a crash or the restore of a backup. */
   const registerUnknown = async (): Promise<void> => {
     let some: string[] = [];
     const registerSome = async (): Promise<void> => {
@@ -82,7 +83,7 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
     await registerSome();
   };
 
-  // Runs one task at a time.
+  /** Runs tasks one at a time. */
   let queue: Promise<void> = Promise.resolve();
   const enqueue = (act: () => Promise<void>): void => {
     queue = queue

@@ -4,7 +4,7 @@ import type { BackupFolder } from './backups.ts';
 import type { SqliteStore } from '../sqlite-store.ts';
 
 export interface BackupLoop {
-  /** Makes an additional backup once the current one has finished. Resolves with its path. */
+  /** Makes an additional backup after the current one has finished. Resolves with the path of the new backup. */
   now(kind: 'manual' | 'before-restore'): Promise<string>;
   /** Whether the last backup failed. Aborted backups do not count. */
   hasFailed(): boolean;
@@ -37,7 +37,7 @@ export function startBackups({ store, folder, clock, log }: BackupLoopDeps): Bac
         hasFailed = false;
       },
       () => {
-        // After an abort, the result of the previous backup remains.
+        // An aborted backup does not change the result.
         hasFailed ||= !signal.aborted;
       },
     );
@@ -75,7 +75,7 @@ function firstInMs({ store, folder, clock }: Omit<BackupLoopDeps, 'log'>): numbe
   try {
     return nextBackupInMs(folder.list(), clock.wall());
   } catch {
-    // The folder is unreadable. A backup now fails too, and its failure is logged.
+    // The folder is unreadable. A backup now will also fail, and the loop logs that failure.
     return 0;
   }
 }

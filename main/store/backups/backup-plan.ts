@@ -8,7 +8,7 @@ export type BackupKind = 'hourly' | 'manual' | 'before-restore' | `before-schema
 export interface Backup {
   readonly name: string;
   readonly kind: BackupKind;
-  /** Increases across all backups of a folder, so it orders them even if the clock was changed. */
+  /** Increases with each backup in the folder. Orders backups correctly even if the clock was changed. */
   readonly number: number;
   readonly at: WallMs;
 }
@@ -25,8 +25,8 @@ const keptDays = 7;
 const keptPerSchema = 3;
 const keptOfOthers = 10;
 /**
- * Restores are refused while this many databases were replaced within a day: disk space is limited, and none of them may be
- * dropped.
+ * Maximum number of restores within a day. Each restore keeps the replaced database as a backup, which must not be deleted that
+ * early, and disk space is limited.
  */
 const maxRestoresADay = 20;
 
@@ -44,15 +44,17 @@ export function backupName(kind: BackupKind, number: number, at: WallMs): string
   return `${kind}-${String(number).padStart(6, '0')}-${fileTime(at)}.db`;
 }
 
-/** UTC time to the second, in a form that every file system accepts. */
+/** Formats a UTC time to the second, in a form that every file system accepts. */
 export const fileTime = (at: WallMs): string =>
   `${new Date(at).toISOString().slice(0, -5).replaceAll(':', '-')}Z`;
 
 /**
- * Returns the backups to delete. Keeps the newest 24 hourly ones, and the last of each of the newest 7 days that have any. Keeps
- * the newest 3 per schema, because a failing migration retries at every start. Keeps the newest 10 of the kinds `manual` and
- * `before-restore`. Hourly ones of the last day always stay, as do `before-restore` ones of the last week. Repeated restores
- * therefore drop nothing that was made before them.
+ * Returns the backups to delete. Keeps these backups of each kind:
+ * - `hourly`: the newest 24, all of the last day, and the last backup of each of the newest 7 days that have any.
+ * - `manual`: the newest 10.
+ * - `before-restore`: the newest 10, and all of the last week.
+ * - `before-schema-N`: the newest 3 per schema, because a failing migration retries at every start.
+ * The limits by time ensure that repeated restores do not delete the backups made before them.
  */
 export function planRetention(backups: readonly Backup[], now: WallMs): readonly Backup[] {
   const newestFirst = backups.toSorted((a, b) => b.number - a.number);
@@ -66,7 +68,7 @@ export function planRetention(backups: readonly Backup[], now: WallMs): readonly
   });
 }
 
-/** A backup dated in the future was made while the clock was wrong. Its age is unknown, so only its number counts. */
+/** Whether a backup is newer than `ms`. False for a backup dated in the future, because the clock was wrong when it was made. */
 const isWithin = ({ at }: Backup, ms: number, now: WallMs): boolean => at <= now && now - at < ms;
 
 /** Whether another restore must wait because the database was replaced too often within a day. */
@@ -85,8 +87,8 @@ function oldHourly(newestFirst: readonly Backup[]): readonly Backup[] {
 }
 
 /**
- * Milliseconds until the next hourly backup. A backup dated in the future was made while the clock was wrong, so one is due now.
- * After a restore one is also due now: otherwise recovery from damage would bring back the state before the restore.
+ * Returns the milliseconds until the next hourly backup. Returns 0 when the newest backup is dated in the future, because the
+ * clock was wrong when it was made. Also returns 0 after a restore: otherwise, recovery from damage would undo the restore.
  */
 export function nextBackupInMs(backups: readonly Backup[], now: WallMs): number {
   const newest = backups.reduce<Backup | null>(

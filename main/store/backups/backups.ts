@@ -26,27 +26,27 @@ import { syncedWhile, syncFile, syncNames } from '../db/sync.ts';
 
 export interface BackupFolder {
   readonly path: string;
-  /** Newest first. */
+  /** Lists the backups, newest first. */
   list(): readonly Backup[];
   /** Whether another restore must wait until an earlier one is more than a day old. */
   hasRestoredTooOften(): boolean;
   /** Copies and checks the database synchronously and drops old backups. Throws on failure. */
   addNow(kind: BackupKind, db: Database.Database): void;
   /**
-   * Copies the database, checks the copy one table per turn of the event loop, and drops old backups. Resolves with the path;
-   * rejects on failure or abort.
+   * Like `addNow`, but copies and checks the database without blocking the event loop. Resolves with the path of the backup.
+   * Rejects on failure or abort.
    */
   add(kind: BackupKind, copyTo: (file: string) => Promise<void>, signal: AbortSignal): Promise<string>;
 }
 
 /**
- * Each backup is a complete database in one file, accessible only to its owner. It gets its final name after the check. Names
- * contain the wall clock time; `present` is used to compute ages.
+ * Opens the folder `backups` beside the database. Each backup is a complete database in one file, accessible only to its owner. A
+ * backup gets its final name after its check. Names contain the wall-clock time, but ages are relative to `now`.
  */
 export function openBackupFolder(
   databaseFile: string,
   clock: Clock,
-  present: Clock['wall'] = clock.wall,
+  now: Clock['wall'] = clock.wall,
 ): BackupFolder {
   const path = join(dirname(databaseFile), 'backups');
   const unfinished = join(path, 'unfinished');
@@ -74,7 +74,7 @@ export function openBackupFolder(
   };
 
   const dropOld = (): void => {
-    for (const { name } of planRetention(list(), present())) rmSync(join(path, name));
+    for (const { name } of planRetention(list(), now())) rmSync(join(path, name));
   };
 
   const dropUnfinished = (): void => {
@@ -84,7 +84,7 @@ export function openBackupFolder(
   return {
     path,
     list,
-    hasRestoredTooOften: () => hasRestoredTooOften(list(), present()),
+    hasRestoredTooOften: () => hasRestoredTooOften(list(), now()),
     addNow(kind, db) {
       begin();
       try {
@@ -111,7 +111,7 @@ export function openBackupFolder(
   };
 }
 
-/** Leaves at least as much free space as the backup takes, because a backup is not worth a full disk. */
+/** Throws unless the free space is twice the size of the database, so that a backup cannot fill the disk. */
 function refuseWithoutRoom(path: string, databaseFile: string): void {
   const { bavail, bsize } = statfsSync(path);
   const needed = 2 * ((sizeOf(databaseFile) ?? 0) + (sizeOf(`${databaseFile}-wal`) ?? 0));

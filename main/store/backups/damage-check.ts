@@ -4,8 +4,8 @@ import { sizeOf } from '../db/file-check.ts';
 import { minThreadBytes, runInThread, type ThreadResult } from '../db/sqlite-thread.ts';
 
 /**
- * Returns SQLite's description of the damage to a copy; null when it is intact. Throws SQLite's error when the file cannot be
- * opened. A thread of its own checks a large file, because the check of one table takes seconds.
+ * Returns SQLite's description of the damage in a copy of the database; null when the copy is intact. Throws SQLite's error when
+ * the file cannot be opened. Checks a large file in a separate thread, because one of its tables can take seconds.
  */
 export async function findDamageInCopy(file: string, signal: AbortSignal): Promise<string | null> {
   if ((sizeOf(file) ?? 0) < minThreadBytes) return findDamageInSlices(file, signal);
@@ -13,11 +13,11 @@ export async function findDamageInCopy(file: string, signal: AbortSignal): Promi
   return found === 'unavailable' ? findDamageInSlices(file, signal) : found.value;
 }
 
-/** Lets other work run between tables. */
+/** Checks one table per turn of the event loop. */
 async function findDamageInSlices(file: string, signal: AbortSignal): Promise<string | null> {
   const db = new Database(file);
   try {
-    // The copy of a database in WAL mode is marked as WAL, too.
+    // The copy of a database in WAL mode is in WAL mode, too. A backup must be a single file without a log.
     db.pragma('journal_mode = DELETE');
     const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck();
     for (const table of tables.all()) {

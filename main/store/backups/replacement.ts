@@ -17,17 +17,18 @@ import { skipEventNumbers } from '../rows/history-rows.ts';
 
 type AuditPosition = Pick<AuditRow, 'seq' | 'hash'>;
 
-/** A copy of a backup, ready beside the database: checked, migrated, and read as at startup. */
+/** A copy of a backup that can replace the database: beside the database, checked, migrated, and read as at startup. */
 export interface Replacement {
   readonly backup: KeptBackup;
   /**
-   * Copies the database's audit trail into the copy and appends the row that records the restore. `describe` receives the newest
-   * row of the backup itself. Close the database's store first. Both happen before the copy is used, so a crash cannot separate
-   * them.
+   * Copies the database's audit trail into the copy and appends a row that records the restore. `describe` gets the newest row of
+   * the backup's own trail, and returns the row to append. Close the database's store first. Call it before `replaceDatabase`, so
+   * that a crash cannot leave a restored database without this row.
    */
   sign(describe: (before: AuditPosition | null) => AuditFact): Promise<void>;
-  /** Replaces the database, whose store must be closed. Throws without any change on failure. */
+  /** Replaces the database, whose store must be closed. Throws on failure, and then leaves the database in place. */
   replaceDatabase(): void;
+  /** Removes the copy. */
   drop(): void;
 }
 
@@ -35,9 +36,9 @@ export interface ReplacementDeps {
   readonly file: string;
   readonly folder: BackupFolder;
   readonly store: Omit<StoreDeps, 'onFatal' | 'log' | 'beforeMigration'>;
-  /** Only the log contains paths of this machine; responses do not. */
+  /** Gets the errors with paths of this machine, which responses must not contain. */
   readonly log: Log;
-  /** Number of the newest event that readers may have seen. */
+  /** Number of the newest event that clients may have seen. */
   readonly lastEvent: number;
 }
 
@@ -46,7 +47,7 @@ export function dropReplacement(file: string): void {
   for (const suffix of companions) rmSync(readyFile(file) + suffix, { force: true });
 }
 
-/** Prepares a backup. Refuses a missing or unusable one without any change. */
+/** Copies the backup `name` and checks the copy. Refuses a missing or unusable backup. Does not change the database. */
 export async function prepareReplacement(deps: ReplacementDeps, name: string): Promise<Outcome<Replacement>> {
   const { file, folder, log } = deps;
   const listed = folder.list().find(each => each.name === name);
@@ -100,7 +101,8 @@ export async function prepareReplacement(deps: ReplacementDeps, name: string): P
 const readyFile = (file: string): string => `${file}.restoring`;
 
 /**
- * Checks the copy. Returns why it is damaged or not a Trainyard database, without naming a file; null when it is fine.
+ * Returns why the copy cannot be used, without the path of a file; null when it can be used. Also makes the copy's event numbers
+ * continue after `lastEvent`.
  */
 async function examine(ready: string, lastEvent: number): Promise<string | null> {
   const damage = await findDamageInCopy(ready, new AbortController().signal).catch(messageOfSqlite);
@@ -112,7 +114,7 @@ async function examine(ready: string, lastEvent: number): Promise<string | null>
     if (schema > knownSchema)
       return `a newer version of Trainyard has made it (schema ${schema}; this version knows ${knownSchema})`;
     skipEventNumbers(db, lastEvent);
-    // Otherwise the store would skip its event numbers a second time.
+    // Opening a database in another journal mode would skip event numbers a second time.
     db.pragma('journal_mode = WAL');
     return null;
   } finally {
@@ -127,7 +129,7 @@ function messageOfSqlite(cause: unknown): string {
 }
 
 /**
- * Reads everything that startup reads, so that an unreadable backup fails here, where the old database is still in place.
+ * Reads everything that startup reads. An unreadable backup then fails here, while the old database is still in place.
  */
 function readAll(store: Store): void {
   store.workers();
@@ -141,7 +143,7 @@ function readAll(store: Store): void {
   store.audit.row(store.audit.lastSeq());
 }
 
-/** Failures here concern only the copy and are reported to the client, so they must not stop the process. */
+/** Runs `act` with the store of the copy. A fault of the copy is reported to the client and must not stop the process. */
 async function withStore<T>(
   { file, store: deps }: ReplacementDeps,
   act: (store: Store) => T | Promise<T>,
@@ -160,8 +162,8 @@ const silent: Log = { info: () => undefined, warn: () => undefined, error: () =>
 const waitForLockMs = 1_000;
 
 /**
- * Replaces the database by one rename, so after a crash the next start finds either the old or the new one intact. The old log
- * must be removed first, because a log does not identify its database.
+ * Replaces the database with one rename, so that after a crash the next start finds the old or the new database intact. Merges
+ * the old write-ahead log first: a log does not identify its database, so SQLite would apply it to the new one.
  */
 function swap(file: string): void {
   const ready = readyFile(file);
@@ -177,7 +179,7 @@ function swap(file: string): void {
   }
 }
 
-/** Merges the log into the database. Throws when another program uses it. */
+/** Merges the write-ahead log into the database and removes the log. Throws when another program uses the database. */
 function mergeLog(file: string): void {
   const db = new Database(file, { timeout: waitForLockMs });
   try {

@@ -32,8 +32,8 @@ export interface RestoreDeps {
 }
 
 /**
- * Checks the database before it is opened. A damaged one is set aside, never deleted, and the newest intact backup replaces it.
- * Returns null when nothing was wrong. Throws without any change when there is no such backup.
+ * Checks the database before the store opens it. Renames a damaged database, and puts the newest intact backup in its place. Also
+ * replaces a lost database. Returns null when the database is intact. Throws, without any change, when no backup is intact.
  */
 export function restoreIfDamaged(deps: RestoreDeps): Restored | null {
   const { file, isUnchanged, folder, clock, log, seal } = deps;
@@ -53,7 +53,7 @@ export function restoreIfDamaged(deps: RestoreDeps): Restored | null {
   return restored;
 }
 
-/** An unreadable trail must not prevent the start. */
+/** Returns the number of salvaged audit rows. Logs a failure, because an unreadable trail must not prevent the start. */
 function salvage(damaged: string, ready: string, seal: AuditSeal, log: Log): number {
   try {
     return salvageTrail(damaged, ready, seal);
@@ -63,7 +63,7 @@ function salvage(damaged: string, ready: string, seal: AuditSeal, log: Log): num
   }
 }
 
-/** Backups exist, so a missing or empty database has been lost; only a new one has no backups. */
+/** A missing or empty database was lost if backups exist; without backups, it is new. Returns null unless it was lost. */
 function findLoss(file: string, folder: BackupFolder): string | null {
   const size = sizeOf(file);
   if (size !== null && size > 0) return null;
@@ -87,8 +87,8 @@ function newestIntact(folder: BackupFolder, log: Log): Backup | null {
 }
 
 /**
- * Syncs the copy before it moves anything, and moves the database before its log. After a crash, the next start finds either the
- * old state or a missing database, and repeats the restore.
+ * Syncs the copy before it renames any file, and renames the database before its log. After a crash, the next start finds either
+ * the old state or a missing database, and repeats the restore.
  */
 function replace(
   file: string,

@@ -12,8 +12,9 @@ const columns = 'seq, at, type, actor_type, actor_id, address, target_type, targ
 type Position = Pick<AuditRow, 'seq' | 'hash'>;
 
 /**
- * Replaces the trail in `to`, the copy of a backup, by that in `from`, the closed database that the copy will replace. A restore
- * therefore never removes a row. Returns the newest row that `to` had before, or null. On failure `to` keeps its own trail.
+ * Replaces the audit trail in `to` with the trail in `from`, so that a restore never removes an audit row. `to` is the copy of a
+ * backup, and `from` is the closed database that the copy will replace. Returns the newest row that `to` had before, or null. On
+ * failure, `to` keeps its own trail.
  */
 export async function copyTrail(from: string, to: string): Promise<Position | null> {
   const db = new Database(to);
@@ -65,8 +66,8 @@ const newestRow = (db: Database.Database): Position | null =>
   db.prepare<[], Position>('SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1').get() ?? null;
 
 /**
- * Appends rows of a damaged database to the backup that replaces it. Takes the readable rows that continue the backup's trail and
- * have a valid seal, up to the first gap or mismatch. Returns their number. Does not change `damaged`.
+ * Appends audit rows of a damaged database to `file`, the copy of a backup that will replace it. Takes the readable rows that
+ * continue the backup's trail, up to the first gap or invalid seal. Returns the number of rows. Does not change `damaged`.
  */
 export function salvageTrail(damaged: string, file: string, seal: AuditSeal): number {
   const db = new Database(file);
@@ -88,9 +89,9 @@ export function salvageTrail(damaged: string, file: string, seal: AuditSeal): nu
   }
 }
 
-/** Stops at the first row that cannot be read. */
+/** Yields audit rows up to the first row that cannot be read. */
 function* readableRows(damaged: string, after: number): Generator<AuditRow> {
-  const untouched = companions.map(suffix => damaged + suffix).filter(name => !existsSync(name));
+  const absent = companions.map(suffix => damaged + suffix).filter(name => !existsSync(name));
   let db: Database.Database | null = null;
   try {
     db = new Database(damaged, { readonly: true });
@@ -101,6 +102,7 @@ function* readableRows(damaged: string, after: number): Generator<AuditRow> {
     if (!(cause instanceof Database.SqliteError)) throw cause;
   } finally {
     db?.close();
-    for (const name of untouched) rmSync(name, { force: true });
+    // Removes the -wal and -shm files that a reader of a WAL database creates.
+    for (const name of absent) rmSync(name, { force: true });
   }
 }

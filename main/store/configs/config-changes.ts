@@ -15,7 +15,7 @@ import { configText, type Companion, companionsOf } from './config-text.ts';
 import { syncNames } from '../db/sync.ts';
 import { resolved } from './config-tree.ts';
 
-/** The file of a config name, with its current state. */
+/** The file for a config name, and the file's current state. */
 interface ConfigLocation {
   readonly root: string;
   readonly name: string;
@@ -24,18 +24,18 @@ interface ConfigLocation {
   /** Null when the file does not exist. */
   readonly now: { readonly tag: string | null; readonly bytes: number; readonly mode: number } | null;
   /**
-   * Another config whose name differs only by case, which some file systems treat as the same; null for none, or when both files
-   * exist.
+   * Another config whose name differs only by case, because some file systems treat such names as the same. Null when there is
+   * none, or when files with both names exist.
    */
   readonly conflictingName: string | null;
 }
 
 /**
- * Writes atomically: a file gets its name once it is complete and synced, so neither readers nor a crash see a partial one. Never
- * replaces or removes a link, because only its creator knows its target.
+ * Stores and removes configs. A file gets its name once it is complete and synced, so no reader sees a partial file, even after a
+ * crash. Never replaces or removes a link, because only its creator knows why it is there.
  */
 export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 'remove'> {
-  // Runs changes one at a time, so the state that a change was checked against still holds when it applies.
+  // Runs changes one at a time, so that the state cannot change between the check and the write.
   let last: Promise<unknown> = Promise.resolve();
   const inSequence = <T>(act: () => Promise<T>): Promise<T> => {
     const mine = last.then(act);
@@ -92,7 +92,7 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
 
 type Refused = ReturnType<typeof refuse>;
 
-/** Existing files keep their names. */
+/** Checks only the names of new configs. Existing files keep their names. */
 function refusalOfNewName({ name, now, conflictingName }: ConfigLocation): Refused | null {
   if (now !== null) return null;
   if (conflictingName !== null)
@@ -109,7 +109,7 @@ const ownFile = (name: string): string => `${name}/config.json`;
 const toOwnFolder = (location: ConfigLocation): ConfigLocation =>
   location.now === null ? { ...location, file: ownFile(location.name) } : location;
 
-/** Replaces only regular files, and only in the config's own folder. */
+/** Companions may replace only regular files, and only in the config's own folder. Returns null when this is the case. */
 async function refusalOfCompanions(
   { root, name, file }: ConfigLocation,
   companions: readonly Companion[],
@@ -233,7 +233,7 @@ async function write(
     tag: tagOf(content),
     bytes: content.length,
   };
-  // The config is renamed last, so that its readers find its files.
+  // The config is renamed last, so that readers of the config also find its companions.
   const parts = [
     ...companions.map(({ name: own, text }) => ({ to: join(folder, own), content: Buffer.from(text) })),
     { to: path, content, mode: now?.mode },
@@ -241,7 +241,7 @@ async function write(
   const unfinished: Unfinished[] = [];
   const rollBack = async (): Promise<void> => {
     for (const { from } of unfinished) await discard(from);
-    // Fails for a folder with content, as intended.
+    // Fails for a folder that is not empty, as intended.
     if (now === null && folder !== root) await rmdir(folder).catch(() => undefined);
   };
   try {
@@ -269,7 +269,7 @@ async function write(
   return done;
 }
 
-/** Changes run one at a time, so a file that a crash left behind can be overwritten. */
+/** Replaces an unfinished file that a crash left behind. No other change can be using it, because changes run one at a time. */
 async function writeUnfinished(
   path: string,
   { content, mode }: { readonly content: Buffer; readonly mode?: number | undefined },
@@ -299,7 +299,7 @@ const discard = (file: string): Promise<void> => rm(file, { force: true }).catch
 const codeOf = (cause: unknown): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
 
-/** Keyed by system error code. */
+/** Reasons for users, by system error code. */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOSPC: 'its disk is full',

@@ -52,7 +52,7 @@ export const filesOf = (name: string): readonly string[] => [
   ...(formatOf(name) === null ? [] : [name]),
 ];
 
-/** Returns the config name for a file: its folder when the file is named `config`. */
+/** Returns the config name of a file: its path without the extension, or its folder when the file is named `config`. */
 export function nameOfFile(file: string): string {
   const bare = file.slice(0, file.length - extname(file).length);
   return basename(bare) === 'config' && dirname(bare) !== '.' ? dirname(bare) : bare;
@@ -61,7 +61,7 @@ export function nameOfFile(file: string): string {
 /** Accepts letters of any script, but only names that every file system supports. */
 const portableName = /^[\p{L}\p{N}_]([\p{L}\p{M}\p{N}_. +-]{0,126}[\p{L}\p{M}\p{N}_+-])?$/u;
 
-/** Stricter than `checkName`; applies to new files only. */
+/** Checks the name of a new config. Stricter than `checkName`, because the file must be valid on every system. */
 export function checkNewName(name: string): Outcome<string> {
   if (Buffer.byteLength(`${name}.json`) > maxSegmentBytes)
     return refuse(
@@ -78,7 +78,7 @@ export function checkNewName(name: string): Outcome<string> {
       );
 }
 
-/** A companion file must not be mistaken for the config itself. */
+/** Checks the name of a new companion file, which must not be mistaken for the config itself. */
 export function checkNewFile(name: string): Outcome<string> {
   const isConfig = formatOf(name) !== null && /^config\./i.test(name);
   return isPlainFile(name) && portableName.test(name) && !deviceName.test(name) && !isConfig

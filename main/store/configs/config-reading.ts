@@ -21,7 +21,7 @@ import { type ConfigTree, resolved } from './config-tree.ts';
 
 /** Maximum size of a config or dataloader, in characters. */
 export const maxConfigChars = 1_000_000;
-const maxBytesOfChar = 3;
+const maxBytesPerChar = 3;
 
 /** A file in the configs folder. */
 interface ConfigFile {
@@ -42,7 +42,7 @@ export async function readInside(root: string, path: string): Promise<ConfigFile
   try {
     const facts = await handle.stat();
     if (!facts.isFile()) return null;
-    const isTooLarge = facts.size > maxConfigChars * maxBytesOfChar;
+    const isTooLarge = facts.size > maxConfigChars * maxBytesPerChar;
     const content = isTooLarge ? null : await handle.readFile();
     return { changedAt: limitTime(facts.mtimeMs), bytes: facts.size, mode: facts.mode & 0o777, content };
   } catch {
@@ -62,7 +62,7 @@ export const tagOf = (content: Buffer | null): string | null =>
 
 /** A config with the content of its file. */
 export interface ReadConfig extends FoundConfig {
-  /** Not meant as a config: a dataloader, or another file that configs refer to. */
+  /** Whether the file is not a config, but a dataloader or another file that configs refer to. */
   readonly isCompanion: boolean;
 }
 
@@ -75,7 +75,7 @@ export async function readConfig(tree: ConfigTree, name: string): Promise<ReadCo
   return null;
 }
 
-/** Returns null when the path is not a file inside the folder. */
+/** Reads and parses one file. Returns null when the path is not a file inside the folder. */
 export async function readConfigFile(
   tree: ConfigTree,
   { name, file }: Candidate,
@@ -100,12 +100,15 @@ export async function readConfigFile(
   };
 }
 
-/** Objects of an unknown kind count as configs only at the top of the folder, or as the config of their own folder. */
+/**
+ * Whether a file is a companion, not a config. Lists always are. Objects that no trainer recognises are configs only at the top
+ * of the folder, or in a file named `config`.
+ */
 function isNoConfig(file: string, value: unknown, trainer: Trainer | null): boolean {
   if (Array.isArray(value)) return true;
   if (trainer === null || trainer.name !== 'command') return false;
-  const isDeep = file.includes('/') && basename(nameOfFile(file)) === basename(file, extname(file));
-  return isDeep || (isObject(value) && isCompanion(value));
+  const isNestedFile = file.includes('/') && basename(nameOfFile(file)) === basename(file, extname(file));
+  return isNestedFile || (isObject(value) && isCompanion(value));
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -155,7 +158,7 @@ async function findFor(tree: ConfigTree, configFile: string, path: string): Prom
   );
 }
 
-/** Returns the folder of a file and all parent folders up to the root. */
+/** Returns the folder of a file and all parent folders up to the root, deepest first. */
 function foldersAbove(file: string): readonly string[] {
   const parts = file.split('/').slice(0, -1);
   return Array.from({ length: parts.length + 1 }, (_, up) => parts.slice(0, parts.length - up).join('/'));

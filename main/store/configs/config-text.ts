@@ -12,8 +12,8 @@ export interface Companion {
 }
 
 /**
- * Returns the files of a config as stored beside it. Each is named by the last part of its path, where the config finds it
- * (config-reading). Refuses files that the config does not name, so that nothing else is ever written.
+ * Returns the files to store beside a config. Each file's name is the last part of its path, so that `config-reading` finds it.
+ * Refuses a file that the config does not name, so that clients cannot write other files.
  */
 export function companionsOf(
   config: TrainerConfig,

@@ -27,7 +27,7 @@ export function openTree(root: string): ConfigTree {
 export const candidatesIn = async (tree: ConfigTree): Promise<readonly Candidate[]> =>
   nameCandidates((await tree.files()).filter(file => formatOf(file) !== null));
 
-/** Follows links only within the folder. */
+/** Lists the files below a folder. Follows links only within the folder. */
 async function filesBelow(root: string): Promise<readonly string[]> {
   const files: string[] = [];
   const visited = new Set([root]);
@@ -59,7 +59,8 @@ async function mayEnter(root: string, path: string, entry: Dirent, visited: Set<
 }
 
 /**
- * When two files have the same name, the one that a lookup finds first keeps it; the other is listed by its whole path.
+ * Names each config file, sorted by name. When two files have the same config name, the file that a lookup finds first gets it.
+ * The other file is listed under its path with the extension.
  */
 function nameCandidates(files: readonly string[]): readonly Candidate[] {
   const existing = new Set(files);

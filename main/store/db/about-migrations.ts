@@ -12,7 +12,7 @@ export const aboutMigrations: readonly string[] = [
   `,
 ];
 
-/** Finds earlier jobs whose configs need about the same memory and time. */
+/** Adds a key that is equal for jobs whose configs need about the same memory and time, and an index to find these jobs. */
 export const likenessMigrations: readonly string[] = [
   `
   ALTER TABLE jobs ADD COLUMN likeness TEXT;
@@ -20,10 +20,10 @@ export const likenessMigrations: readonly string[] = [
   `,
 ];
 
-/** Adds links to the run at experiment trackers, as JSON; null for none. */
+/** Adds an attempt's links to experiment trackers, as JSON; null for none. */
 export const linkMigrations: readonly string[] = ['ALTER TABLE attempts ADD COLUMN links TEXT;'];
 
-/** Adds job templates, and the template of each job. Lists of templates do not read the submissions, which may be large. */
+/** Adds job templates, and the template of each job. Submissions may be large, so lists of templates do not read that column. */
 export const templateMigrations: readonly string[] = [
   `
   CREATE TABLE templates (
@@ -36,8 +36,8 @@ export const templateMigrations: readonly string[] = [
 ];
 
 /**
- * Contains everything that lists of ended jobs filter and sort by. Jobs enter it once, when they end. Its expressions are those of
- * `store/rows/job-search`: SQLite then reads their values from the index.
+ * Adds an index of everything that lists of ended jobs filter and sort by. A job enters the index once, when it ends. Its
+ * expressions must equal those in `store/rows/job-search`, so that SQLite reads their values from the index.
  */
 export const listMigrations: readonly string[] = [
   `

@@ -5,8 +5,8 @@ import { minThreadBytes, runInThread, type ThreadResult } from './sqlite-thread.
 const pagesPerTurn = 100;
 
 /**
- * Copies a database to an empty file. A thread copies a large one, because SQLite writes the last 16 MB of a copy in one step,
- * which takes 70 to 100 ms. Rejects with SQLite's error, or when `signal` aborts it.
+ * Copies a database to an empty file. Copies a large database in a thread, because SQLite writes the last 16 MB of a copy in one
+ * step, which takes 70 to 100 ms. Rejects with SQLite's error, or when `signal` aborts the copy.
  */
 export async function copyDatabase(db: Database, target: string, signal: AbortSignal): Promise<void> {
   if (!db.memory && (sizeOf(db.name) ?? 0) >= minThreadBytes) {
@@ -21,8 +21,8 @@ export async function copyDatabase(db: Database, target: string, signal: AbortSi
 }
 
 /**
- * The read transaction keeps the state of its start. Otherwise, SQLite would copy everything again after each change by the
- * connection of the server. Larger steps than `pagesPerTurn` are faster, but an abort must wait for one.
+ * The read transaction fixes the state to copy. Otherwise, SQLite would start again after each change by the server's connection.
+ * Larger steps than `pagesPerTurn` are faster, but an abort must wait for the current step.
  */
 const copyProgram = `
   const db = new Database(input.source, { readonly: true, fileMustExist: true });

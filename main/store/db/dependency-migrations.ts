@@ -1,4 +1,4 @@
-/** Adds jobs that wait for other jobs. */
+/** Adds dependencies: a job can wait for other jobs. */
 export const dependencyMigrations: readonly string[] = [
   `
   ALTER TABLE jobs ADD COLUMN dependencies TEXT;
@@ -41,7 +41,7 @@ export const dependencyMigrations: readonly string[] = [
   `,
 ];
 
-/** Adds the order within a level, which users can change. Jobs that have ended keep 0: they have no order. */
+/** Adds the order of jobs within a level, which users can change. Ended jobs have no order and keep 0. */
 export const turnMigrations: readonly string[] = [
   `
   ALTER TABLE jobs ADD COLUMN turn REAL NOT NULL DEFAULT 0;
@@ -58,5 +58,5 @@ export const turnMigrations: readonly string[] = [
   `,
 ];
 
-/** Adds the files that an attempt gets from other jobs, as JSON. `dependencies` has the files that the job asked for. */
+/** Adds the files that an attempt gets from other jobs, as JSON. `jobs.dependencies` has the files that the job requested. */
 export const inputMigrations: readonly string[] = ['ALTER TABLE attempts ADD COLUMN inputs TEXT;'];

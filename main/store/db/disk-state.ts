@@ -11,8 +11,8 @@ const fatal = /^SQLITE_(IOERR_(FSYNC|DIR_FSYNC|CORRUPTFS|DATA)$|READONLY_DBMOVED
 const refusing = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/;
 
 /**
- * The file was removed while the database was open, so later changes are lost when the process exits. SQLite does not detect
- * this.
+ * Returns the error for a file that was removed or replaced while the database was open. Later changes would be lost when the
+ * process exits. SQLite does not detect this.
  */
 export const movedAway = (file: string): Error =>
   new Database.SqliteError(`${file} was deleted, moved or replaced while in use`, 'SQLITE_READONLY_DBMOVED');
@@ -32,12 +32,12 @@ export const isDiskFull = (cause: unknown): boolean => fullDisk.test(codeOf(caus
 const codeOf = (cause: unknown): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : '';
 
-/** Describes why a file could not be opened, and what to do. */
+/** Returns an error that explains why a file could not be opened, and what to do. Returns an unknown error unchanged. */
 export function openFailure(cause: unknown, file: string): Error {
   const code = codeOf(cause);
-  const because = reasons.find(([pattern]) => pattern.test(code));
-  if (because === undefined) return cause instanceof Error ? cause : new Error(String(cause));
-  return new Error(`${file} ${because[1]}`, { cause });
+  const reason = reasons.find(([pattern]) => pattern.test(code));
+  if (reason === undefined) return cause instanceof Error ? cause : new Error(String(cause));
+  return new Error(`${file} ${reason[1]}`, { cause });
 }
 
 const reasons: readonly (readonly [RegExp, string])[] = [
@@ -70,8 +70,9 @@ export interface DiskState {
   readonly now: () => 'working' | 'refusing' | 'dead';
   /** The error that caused the switch to `refusing`. */
   readonly cause: () => unknown;
-  /** Records an error and returns its class. */
+  /** Changes the state if the error is a disk fault. Returns the kind of fault, or null. */
   note(cause: unknown): DiskFault | null;
+  /** Registers a function that runs on each switch from `refusing` to `working`. */
   onRecovery(run: () => void): void;
   /** Stops probing. */
   stop(): void;
@@ -82,7 +83,7 @@ export interface DiskStateDeps {
   readonly log: Log;
   /** Writes and syncs like a change; throws when that fails. */
   readonly probe: () => void;
-  /** Called once when the process has to exit without answering any request. */
+  /** Called once. The process must then exit without responding to any request. */
   readonly onFatal: (cause: unknown) => void;
 }
 

@@ -19,9 +19,9 @@ export const companions = ['', '-wal', '-shm'] as const;
 const magic = 'SQLite format 3\0';
 
 /**
- * Describes the damage to a database, as a phrase that continues "it"; null when it is intact or missing. Changes nothing. For a
- * database left unchanged since an orderly stop, it skips the check of all pages, which takes a second per million jobs. Throws
- * when the file cannot be read or a newer program wrote it.
+ * Returns the damage to a database, as a phrase that continues "the database"; null when it is intact or missing. Changes
+ * nothing. Skips the check of all pages when `isUnchanged` since an orderly stop, because that check takes a second per million
+ * jobs. Throws when the file cannot be read, or when a newer program wrote it.
  */
 export function findDamage(file: string, isUnchanged = false): string | null {
   const size = sizeOf(file);
@@ -33,34 +33,34 @@ export function findDamage(file: string, isUnchanged = false): string | null {
   if (!isDatabase) return 'is not a database';
   const wal = walSize > 0 ? checkWal(`${file}-wal`) : { damage: null, pages: new Set<number>() };
   if (wal.damage !== null) return `is damaged: ${wal.damage}`;
-  // SQLite would mix the two, because a log does not identify the database of its pages.
+  // A log does not identify its database, so SQLite would write these pages to the wrong database.
   if (!hasLog && wal.pages.size > 0) throw new Error(foreignLog(file));
-  // SQLite pads a truncated page with zeros; only the log may contain the rest of it.
+  // SQLite pads a truncated page with zeros. No data is lost if the log has the whole page.
   const lastPage = Math.ceil(size / pageBytes);
   if (size % pageBytes !== 0 && !wal.pages.has(lastPage)) return 'was cut off in the middle of a page';
   return isUnchanged ? null : quickCheck(file);
 }
 
 /**
- * Runs SQLite's structure check of every page on a read-only connection. A writable one would copy the log into a damaged file on
- * closing. Throws like `findDamage`.
+ * Runs SQLite's structure check of every page. Returns and throws like `findDamage`. Uses a read-only connection, because a
+ * writable one would copy the log into a damaged file on closing.
  */
 export function quickCheck(file: string): string | null {
-  const untouched = companions.map(suffix => file + suffix).filter(name => sizeOf(name) === null);
+  const absent = companions.map(suffix => file + suffix).filter(name => sizeOf(name) === null);
   const db = openToRead(file);
   try {
     schemaOf(db);
     const [result] = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().all();
     return result === 'ok' ? null : `is damaged: ${String(result).split('\n').at(-1)}`;
   } catch (cause) {
-    // The very first write was interrupted; rolling it back requires write access.
+    // The first write to a new file was interrupted. Only a writable connection can roll it back.
     if (cause instanceof Database.SqliteError && cause.code === 'SQLITE_READONLY_ROLLBACK') return null;
     if (diskFault(cause) !== 'fatal') throw openFailure(cause, file);
     return `is damaged: ${cause instanceof Error ? cause.message : String(cause)}`;
   } finally {
     db.close();
     // Removes the -wal and -shm files that a reader of a WAL database creates.
-    for (const name of untouched) rmSync(name, { force: true });
+    for (const name of absent) rmSync(name, { force: true });
   }
 }
 
@@ -76,7 +76,7 @@ function openToRead(file: string): Database.Database {
 export const sizeOf = (file: string): number | null =>
   statSync(file, { throwIfNoEntry: false })?.size ?? null;
 
-/** A database in use has a log; a backup has none until it is first opened. */
+/** A database in use is in WAL mode, and a backup is not until it is first opened. So this file is a backup. */
 const foreignLog = (file: string): string =>
   `the log ${file}-wal belongs to another database than ${file}, which is a backup. Nothing was changed: move ${file}-wal ` +
   `and ${file}-shm away, and start again`;
@@ -118,7 +118,7 @@ function open(file: string): number {
  * is unnecessary (docs/adr/0023).
  */
 interface StopMark {
-  /** Returns whether the file is unchanged, and removes the mark. */
+  /** Removes the mark. Returns whether the database is unchanged since the mark was written. */
   take(): boolean;
   /**
    * Writes the mark. Call it after closing the database. Does nothing when the log still exists, because the database was then
@@ -160,7 +160,7 @@ function roundModifiedTime(file: string): void {
   utimesSync(file, atime, Math.floor(mtimeMs / 1_000));
 }
 
-/** Any change to a file also changes one of these: programs cannot set ctime. */
+/** Any change to a file also changes one of these values, because programs cannot set ctime. */
 function fingerprintOf(file: string): string {
   const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
   return [ino, size, mtimeNs, ctimeNs].join(' ');

@@ -1,4 +1,4 @@
-/** Adds versions of datasets and their contents. */
+/** Adds dataset versions and their contents. */
 export const datasetMigrations: readonly string[] = [
   `
   CREATE TABLE dataset_versions (
@@ -60,7 +60,7 @@ export const datasetMigrations: readonly string[] = [
   `,
 ];
 
-/** Storage limits and tokens of uploads, and files that share their content. A later step follows in migrations.ts. */
+/** Adds storage limits and token generations for uploads, and lets the artifacts of a job with the same content share a file. */
 export const uploadMigrations: readonly string[] = [
   `
   -- An announced size counts for its own job alone: for all jobs, an upload counts with what it reserves. Each start sets

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isDiskFull, openFailure } from './disk-state.ts';
 
-/** Maximum wait for a process that is about to exit or that starts at the same moment. */
+/** Maximum wait for another process that is about to exit or starts at the same time. */
 const waitMs = 500;
 
 export interface FolderLock {
@@ -100,7 +100,7 @@ function inUse(folder: string, holderFile: string): string {
   return `The data folder ${folder} is in use by another orchestrator, ${who}: use or stop that one, or give this one another --data-dir`;
 }
 
-/** Describes the process that claims a folder; null when there is none or it has ended. */
+/** Describes the process named in the folder's lock.json. Returns null when there is none, or when that process has ended. */
 export function holderOf(folder: string): string | null {
   const holder = readHolder(join(folder, 'lock.json'));
   return holder === null ? null : describe(holder);

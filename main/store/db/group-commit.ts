@@ -4,7 +4,7 @@ import type { Log } from '../../orchestrator/ports/index.ts';
 import { type DiskState, diskFault } from './disk-state.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';
 
-/** Runs a function in the async context of the client whose command it is, for the log. */
+/** Runs a function in the async context of the request that issued the command, so that its log lines identify the request. */
 type Scope = (run: () => void) => void;
 
 interface Queued {
@@ -22,10 +22,11 @@ interface Done {
 }
 
 export interface Writer {
-  /** Never settles when the disk failed so that it is unknown whether the change is stored. */
+  /** Resolves once the change is on disk. Never settles after a fatal disk fault, because the change may or may not be stored. */
   write<T>(run: () => T): Promise<T>;
+  /** Runs `effect` after the commit of the current command. */
   afterCommit(effect: () => void): void;
-  /** Runs when the current command is rolled back. */
+  /** Runs `effect` when the current command is rolled back. */
   afterRollback(effect: () => void): void;
   /** Commits the queue; later writes are rejected. */
   close(): void;
@@ -36,12 +37,12 @@ interface WriterDeps {
   readonly wal: WriteAheadLog;
   readonly disk: DiskState;
   readonly log: Log;
-  /** Throws a fatal disk fault when the commit went to a file that no later start will find. */
+  /** Throws a fatal disk fault when the commit went to a file that the next start will not find. */
   readonly checkFile: () => void;
 }
 
 /**
- * Rejects writers when the whole transaction could not be stored; nothing of it is on disk.
+ * Rejects the writes of a transaction that could not be stored. None of its changes is on disk.
  * @internal
  */
 export class StorageError extends Error {
@@ -50,8 +51,8 @@ export class StorageError extends Error {
 
 /**
  * Single writer with group commit. Commands queue up during a turn of the event loop and run in order inside one transaction.
- * They are answered once it is on disk. A burst costs one fdatasync, and no client sees a change that could still be lost. Each
- * command has its own savepoint, so one that throws rolls back only itself.
+ * Their promises settle once the transaction is on disk, so no client sees a change that could still be lost. A burst of commands
+ * costs one fdatasync. Each command has its own savepoint, so a command that throws rolls back only itself.
  */
 export function createWriter(deps: WriterDeps): Writer {
   const { db, wal, disk, log } = deps;
@@ -73,7 +74,7 @@ export function createWriter(deps: WriterDeps): Writer {
       if (result.ok) command.resolve(result.value as never);
       else command.reject(result.cause);
     }
-    // In a separate turn, so that responses, which leave at the end of this one, do not wait for a checkpoint.
+    // Checkpoint in the next turn, so that the responses of this turn do not wait for it.
     setImmediate(() => {
       maintain(() => {
         if (wal.isLong()) wal.checkpoint();
@@ -147,7 +148,7 @@ function createEffects(log: Log, scopes: Scopes): Effects {
     },
     run(count = 0) {
       const due = effects.splice(count);
-      // Runs those of one command together: entering a scope takes longer than most callbacks.
+      // Runs all callbacks of one command together, because entering a scope takes longer than most callbacks.
       for (let at = 0; at < due.length; ) {
         const scope = due[at]?.scope ?? runHere;
         let end = at;
@@ -162,20 +163,20 @@ function createEffects(log: Log, scopes: Scopes): Effects {
   };
 }
 
-interface Ledger {
+interface CommitHooks {
   readonly effects: Effects;
   readonly rollbackHooks: Effects;
   readonly scopes: Scopes;
 }
 
-/** Runs one transaction. Returns null when no client may be answered. */
+/** Returns a function that runs a batch in one transaction. It returns null when the state on disk is unknown. */
 function createCommit(
   { db, disk, log, checkFile }: WriterDeps,
-  { effects, rollbackHooks, scopes }: Ledger,
+  { effects, rollbackHooks, scopes }: CommitHooks,
 ): (batch: readonly Queued[]) => readonly Done[] | null {
   const save = db.prepare('SAVEPOINT command');
   const release = db.prepare('RELEASE command');
-  /** A disk fault affects the whole batch; it has usually ended the transaction, including the savepoint. */
+  /** Whether only this command failed. A disk fault fails the whole batch, and has usually ended the transaction. */
   const isOwnFault = (cause: unknown): boolean => db.inTransaction && diskFault(cause) === null;
   const runOne = (command: Queued): Done => {
     const effectCount = effects.count();

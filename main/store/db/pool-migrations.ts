@@ -1,4 +1,4 @@
-/** Adds pools and their launches, and the id by which engines tell fleets apart. */
+/** Adds pools and their launches, and the id that engines use to distinguish fleets. */
 export const poolMigrations: readonly string[] = [
   `
   CREATE TABLE fleet (id TEXT NOT NULL) STRICT;
@@ -26,7 +26,7 @@ export const poolMigrations: readonly string[] = [
   `,
 ];
 
-/** Adds the workers of attempts on several workers. */
+/** Adds the nodes of attempts that run on several workers. */
 export const nodeMigrations: readonly string[] = [
   `
   CREATE TABLE attempt_nodes (
@@ -43,7 +43,7 @@ export const nodeMigrations: readonly string[] = [
   `,
 ];
 
-/** Adds the columns to the indexes by which the timeline finds the attempts within a range. */
+/** Extends the indexes that the timeline uses to find the attempts within a time range. */
 export const timelineMigrations: readonly string[] = [
   `
   DROP INDEX attempts_ended;

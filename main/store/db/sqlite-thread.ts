@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 
-/** Work on smaller files takes less time than a thread needs to start. In bytes. */
+/** Minimum size of a file that is worth a thread, in bytes. A thread takes longer to start than the work on a smaller file. */
 export const minThreadBytes = 64 * 1_048_576;
 
-/** The program of the thread. A text, because a bundled server has no file for it. */
+/** Source code of the thread. It is a string, because a bundled server has no separate file for the thread. */
 const programOf = (body: string): string => `
   const { parentPort, workerData } = require('node:worker_threads');
   const Database = require(workerData.module);
@@ -26,7 +26,7 @@ export type ThreadResult<T> = 'unavailable' | { readonly value: T };
 /**
  * Runs the body of an async function in a thread, where SQLite does not block the event loop. The body uses `Database` and
  * `input`, which must be cloneable. Resolves to `unavailable` when the thread cannot load SQLite. Rejects with SQLite's error,
- * or when `signal` aborts it.
+ * or when `signal` aborts the thread.
  */
 export function runInThread<T>(body: string, input: object, signal: AbortSignal): Promise<ThreadResult<T>> {
   const module = createRequire(import.meta.url).resolve('better-sqlite3');

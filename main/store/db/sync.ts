@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
 
-/** Syncs the file, and its name in the folder. */
+/** Syncs the file and its folder. */
 export function syncFile(file: string): void {
   syncPath(file, 'r+');
   syncNames(file);
@@ -39,8 +39,8 @@ function syncPath(path: string, flags: string): void {
 const everyMs = 200;
 
 /**
- * Syncs a file again and again in another thread while `act` writes it. SQLite syncs the file at the end, and blocks until
- * everything that is not on disk by then has been written.
+ * Syncs a file repeatedly in another thread while `act` writes it. This shortens SQLite's own sync at the end, which blocks the
+ * event loop.
  */
 export async function syncedWhile<T>(file: string, act: () => Promise<T>): Promise<T> {
   const over = new AbortController();

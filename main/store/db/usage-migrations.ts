@@ -1,4 +1,4 @@
-/** Adds the energy of workers by day and of attempts. Both are updated every few minutes, so they have their own tables. */
+/** Adds the energy per worker and day, and per attempt. Both have their own tables, because they change every few minutes. */
 export const usageMigrations: readonly string[] = [
   `
   CREATE TABLE worker_energy (

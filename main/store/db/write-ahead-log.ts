@@ -2,18 +2,19 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 
 /**
- * Checkpoint after this many pages, three times SQLite's default: most pages are rewritten often but copied only once. The pages
- * nearly fill `maxBytes`.
+ * A checkpoint is due after this many pages, three times SQLite's default. Most pages are rewritten often, and a checkpoint
+ * copies each page only once. The pages nearly fill `maxBytes`.
  */
 const maxPages = 3_000;
-/** A log that grew beyond this is truncated to it. */
+/** SQLite truncates a larger log to this size. */
 const maxBytes = 16 * 1_048_576;
-/** A probe needs this much space, so that the next change does not fail with a full disk again. */
+/** A probe writes this much, so that the next change does not fail with a full disk again. */
 const probeBytes = 262_144;
 
 export interface WriteAheadLog {
+  /** Whether a checkpoint is due. */
   isLong(): boolean;
-  /** Copies the log into the database, as far as no reader needs it. Throws when the disk fails. */
+  /** Copies the log into the database, except pages that a reader still needs. Throws when the disk fails. */
   checkpoint(): void;
   /** Writes and syncs like a change, then reverts it. Throws on failure. */
   probe(): void;
@@ -25,8 +26,8 @@ interface Checkpointed {
 }
 
 /**
- * SQLite's automatic checkpoints ignore errors, including a failed fsync, after which the database would silently lack pages.
- * They are disabled and run here instead, where errors are reported.
+ * Replaces SQLite's automatic checkpoints, because they ignore errors. After a failed fsync, for example, the database would
+ * silently lack pages.
  */
 export function createWriteAheadLog(db: Database): WriteAheadLog {
   db.pragma('wal_autocheckpoint = 0');
@@ -41,7 +42,7 @@ export function createWriteAheadLog(db: Database): WriteAheadLog {
     },
     checkpoint,
     probe() {
-      // First, because a copied log is overwritten from its start and needs no new space.
+      // Checkpoint first: SQLite then overwrites the log from its start, which needs no new space.
       checkpoint();
       db.exec('DROP TABLE IF EXISTS storage_probe');
       db.transaction(() => {
@@ -66,9 +67,10 @@ interface WalCheck {
 }
 
 /**
- * Detects lost commits. SQLite reads its log up to the first invalid frame and treats the rest as an uncommitted transaction.
- * That is right after a power failure. But each commit is on disk before the next one starts. So more than one commit after the
- * first invalid frame, or an invalid header, means that acknowledged changes are lost. SQLite would ignore that.
+ * Detects lost commits, which SQLite ignores. SQLite reads the log up to the first invalid frame, and treats the rest as one
+ * uncommitted transaction. A power failure can only damage the last commit, because each commit is on disk before the next one
+ * starts. So more than one commit after the first invalid frame means that acknowledged changes are lost. An invalid header means
+ * the same.
  */
 export function checkWal(file: string): WalCheck {
   const handle = openSync(file, 'r');
@@ -87,7 +89,7 @@ function checkFrames(handle: number, size: number): WalCheck {
   const sum = createChecksum(header.readUInt32BE(0) === magic).add(header.subarray(0, 24));
   const hasMagic = header.readUInt32BE(0) === magic || header.readUInt32BE(0) === magic + 1;
   if (!hasMagic || !sum.is(header, 24)) {
-    // Too short for a commit: the process ended before it wrote one.
+    // A log too short for a commit is not damaged: the process ended before its first commit.
     const damage = size > headerBytes + frameHeaderBytes ? 'its log (-wal) has no valid header' : null;
     return { damage, pages };
   }
@@ -98,7 +100,7 @@ function checkFrames(handle: number, size: number): WalCheck {
   let written: number[] = [];
   for (let at = headerBytes; at + frame.length <= size; at += frame.length) {
     readSync(handle, frame, 0, frame.length, at);
-    // Other frames are left from before the last restart of the log.
+    // Frames with another salt are older than the last restart of the log.
     const isOfThisLog = frame.compare(header, 16, 24, 8, 16) === 0;
     const isCommit = isOfThisLog && frame.readUInt32BE(4) !== 0;
     // A checksum covers all frames before its own, so no frame after the first invalid one can be valid.

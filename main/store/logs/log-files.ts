@@ -17,8 +17,8 @@ import { createOpenLogCache } from './open-log-cache.ts';
 import type { LogBounds, OpenLog } from './log-writing.ts';
 
 /**
- * Stores the mark in a file beside the log. File times are unsuitable: they follow the wall clock, which may have been wrong when
- * the log was written.
+ * Stores the time at which a job's logs became orphans in a file beside the logs. File times are unsuitable, because the wall
+ * clock may have been wrong when the log was written.
  */
 function createOrphanMarks(folder: string): OrphanMarks {
   const fileOf = (job: JobId): string => join(folder, job, 'orphaned-at');
@@ -56,7 +56,7 @@ export interface LogFilesDeps {
 }
 
 export interface OpenLogFiles extends LogFiles {
-  /** Resolves once accepted pieces are on disk; later ones are refused. */
+  /** Refuses further pieces. Resolves once the accepted pieces are on disk. */
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ export function createLogFiles(deps: LogFilesDeps): OpenLogFiles {
     const opened = await cache.open(job, attempt);
     const { place, isLast } = opened.head;
     // An agent sends an empty piece to learn where to start.
-    if (isLast || piece.after !== place || isNothing(piece)) return accept(place);
+    if (isLast || piece.after !== place || isEmpty(piece)) return accept(place);
     if (!(await hasRoom(deps, Buffer.byteLength(piece.text)))) return noRoom;
     try {
       await opened.append(piece, clock.wall());
@@ -125,7 +125,7 @@ export function createLogFiles(deps: LogFilesDeps): OpenLogFiles {
   };
 }
 
-const isNothing = ({ after, to, isLast }: LogPiece): boolean => to === after && !isLast;
+const isEmpty = ({ after, to, isLast }: LogPiece): boolean => to === after && !isLast;
 
 /** Copies the current state, because an open log changes with each chunk. */
 const snapshot = (opened: OpenLog | null): Snapshot =>

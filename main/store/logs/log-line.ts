@@ -3,7 +3,7 @@ const carriageReturn = 0x0d;
 
 export interface FoldedLine {
   readonly text: string;
-  /** The line is longer than `text`. */
+  /** Whether the line is longer than `text`. */
   readonly isCut: boolean;
 }
 
@@ -76,7 +76,7 @@ function textOf(bytes: Buffer, isCut: boolean): string {
   return bytes.toString('utf8', 0, start + length > bytes.length ? start : bytes.length);
 }
 
-/** Returns the number of bytes of a UTF-8 character by its first byte. */
+/** Returns the number of bytes of a UTF-8 character, given its first byte. */
 function lengthOfCharacter(first: number): number {
   if (first >= 0xf0) return 4;
   if (first >= 0xe0) return 3;

@@ -12,7 +12,7 @@ import {
   markBytes,
 } from './log-segments.ts';
 
-/** A log at one moment; it does not include later appends. */
+/** The state of a log at one moment, without later appends. */
 export interface Snapshot {
   readonly folder: string;
   readonly segments: readonly Segment[];
@@ -30,13 +30,13 @@ export interface Block {
 const blockBytes = 262_144;
 const marksPerRead = 512;
 
-/** Returns the first line that is stored from its beginning. */
+/** Returns the number of the first line whose beginning is still stored. */
 export function firstLineOf({ segments: [first] }: Snapshot): number {
   if (first === undefined) return 0;
   return first.base.lines + (first.base.isOpen ? 1 : 0);
 }
 
-/** Yields blocks from the start of a line. Ends early when a segment was removed to make space. */
+/** Yields the blocks of a log from the start of `line` on. Ends early when a segment was removed to make space. */
 export async function* blocksFrom({ folder, segments }: Snapshot, line: number): AsyncGenerator<Block, void> {
   const firstSegment = Math.max(
     0,
@@ -73,7 +73,7 @@ async function openFiles(folder: string, number: number): Promise<Files | null> 
   }
 }
 
-/** Finds the mark before the start of a line, and the number of bytes between the two. */
+/** Finds the mark before the start of a line, and the number of bytes from the mark to the line. */
 async function findLine(
   { index, text }: Files,
   { base, count, end }: Segment,
@@ -142,7 +142,7 @@ async function readAt(
   return buffer.subarray(0, done);
 }
 
-/** Splits consecutive blocks into lines. */
+/** Splits consecutive blocks into lines. `first` is the number of the line at the start of the first block. */
 export function createLineSplitter(first: number, maxBytes: number) {
   const fold = createLineFold(maxBytes);
   let line = first;
@@ -176,7 +176,7 @@ export function createLineSplitter(first: number, maxBytes: number) {
       }
       return lines;
     },
-    /** Skips a block without looking at its text. */
+    /** Skips a block without splitting it into lines. */
     skip({ text, marks }: Block): void {
       line = marks.at(-1)?.lines ?? line;
       fold.clear();
@@ -187,7 +187,7 @@ export function createLineSplitter(first: number, maxBytes: number) {
   };
 }
 
-/** Yields complete lines in batches. */
+/** Yields the complete lines from `from` on, in batches. Cuts lines to `maxBytes`. */
 export async function* linesFrom(
   snapshot: Snapshot,
   from: number,

@@ -4,11 +4,14 @@ import { blocksFrom, createLineSplitter, firstLineOf, type Snapshot } from './lo
 const escape = '\u001b';
 const colours = new RegExp(`${escape}\\[[\\d;:]*m`, 'g');
 
-/** Ignores case and color codes. Converts to upper case, because some letters have several lower-case forms. */
+/** Removes color codes and case from text. Uses upper case, because some letters have several lower-case forms. */
 const searchable = (text: string): string =>
   (text.includes(escape) ? text.replaceAll(colours, '') : text).toUpperCase();
 
-/** Returns null when the search was aborted. Other work runs after each block. */
+/**
+ * Returns the first `limit` matches from line `from` on, and the number of matches in the whole log. Returns null when the search
+ * was aborted. Yields to the event loop after each block.
+ */
 export async function searchLines(
   snapshot: Snapshot,
   { text, from, limit, isOver }: LogSearch,

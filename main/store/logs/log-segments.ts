@@ -6,23 +6,23 @@ import { crc32 } from 'node:zlib';
 export interface Mark {
   /** Position in the trainer's output, in bytes. */
   readonly place: number;
-  /** Position in the stored text since its beginning, in bytes. */
+  /** Offset in the stored text, in bytes. Text that was removed to make space counts, too. */
   readonly byte: number;
-  /** Number of line feeds in that text. */
+  /** Number of line feeds before that offset. */
   readonly lines: number;
   /** Wall clock time of arrival, in milliseconds. */
   readonly at: number;
-  /** The text ends in the middle of a line. */
+  /** Whether the text ends in the middle of a line. */
   readonly isOpen: boolean;
-  /** The last line is a notice about lost output. */
+  /** Whether the last line is a notice about lost output. */
   readonly isLost: boolean;
-  /** The log is complete. */
+  /** Whether the log is complete. */
   readonly isLast: boolean;
   /** CRC-32 of the text since the previous mark. */
   readonly sum: number;
 }
 
-/** Size of a mark. All have the same size, so that a line's mark is found without reading the others. */
+/** Size of an encoded mark. All marks have this size, so that a mark can be read by its number. */
 export const markBytes = 44;
 
 export const beginning: Mark = {
@@ -65,7 +65,7 @@ export function decodeMark(records: Buffer, n = 0): Mark | null {
   };
 }
 
-/** A part of a log: a text file, and an index file with one mark for the state before it and one per chunk. */
+/** A part of a log: a text file, and an index file with one mark for the state before the segment and one per chunk. */
 export interface Segment {
   readonly number: number;
   readonly base: Mark;
@@ -78,14 +78,14 @@ export const textFile = (folder: string, number: number): string => join(folder,
 export const indexFile = (folder: string, number: number): string => join(folder, `${nameOf(number)}.index`);
 const nameOf = (number: number): string => String(number).padStart(6, '0');
 
-/** Bytes on disk. */
+/** Returns the size on disk, in bytes. */
 export const sizeOf = ({ base, end, count }: Segment): number =>
   end.byte - base.byte + (count + 1) * markBytes;
 
 /**
- * Reads the segments of a log, oldest first, as far as they are contiguous. The index is authoritative. For the newest segment,
- * it truncates a torn mark, marks whose text does not match, and text without a mark. Older segments were synced before a newer
- * one was started.
+ * Returns the segments of a log, oldest first. Leaves out segments that are older than a gap. Repairs the newest
+ * segment: cuts off a torn mark, marks whose text does not match, and text without a mark. Older segments need no repair,
+ * because they were synced before a newer one was started.
  */
 export async function readSegments(folder: string): Promise<readonly Segment[]> {
   const names = await readdir(folder).catch(noneIfMissing);
@@ -108,7 +108,7 @@ export async function readSegments(folder: string): Promise<readonly Segment[]> 
 }
 
 export async function removeSegment(folder: string, number: number): Promise<void> {
-  // A segment without an index does not count, in case of a crash between the two removals.
+  // The index goes first: after a crash between the two removals, the text alone does not count as a segment.
   await rm(indexFile(folder, number), { force: true });
   await rm(textFile(folder, number), { force: true });
 }
@@ -122,7 +122,7 @@ async function repairSegment(folder: string, number: number): Promise<Segment | 
   let [end, count] = [base, 0];
   for (;;) {
     const next = decodeMark(index, count + 1);
-    if (next === null || !isText(text.subarray(end.byte - base.byte, next.byte - base.byte), end, next))
+    if (next === null || !matchesMark(text.subarray(end.byte - base.byte, next.byte - base.byte), end, next))
       break;
     [end, count] = [next, count + 1];
   }
@@ -132,7 +132,7 @@ async function repairSegment(folder: string, number: number): Promise<Segment | 
   return { number, base, count, end };
 }
 
-const isText = (text: Buffer, before: Mark, after: Mark): boolean =>
+const matchesMark = (text: Buffer, before: Mark, after: Mark): boolean =>
   text.length === after.byte - before.byte && crc32(text) === after.sum;
 
 /** Reads a finished segment; null when it is incomplete. */

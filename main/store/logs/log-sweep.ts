@@ -7,7 +7,7 @@ const everyMs = 3_600_000;
 const orphanedForMs = dayMs;
 
 export interface LogSweep {
-  /** Stops after the current step. */
+  /** Stops the sweep. Resolves after the current step. */
   stop(): Promise<void>;
 }
 
@@ -22,13 +22,13 @@ export interface LogSweepDeps {
   readonly days: number | null;
 }
 
-/** Removes expired logs and those of deleted jobs, at startup and every hour. */
+/** Removes expired logs and orphaned logs, at startup and every hour. */
 export function startLogSweep({ store, files, clock, time, log, days }: LogSweepDeps): LogSweep {
-  let underWay: Promise<void> | null = null;
+  let running: Promise<void> | null = null;
   let isStopped = false;
   let cancel = (): void => {};
 
-  /** Age in trusted time since the first sweep that missed the job, across restarts. */
+  /** Measures age in trusted time since the first sweep that found no job for the log. The time survives restarts. */
   const isOrphanTooOld = async (id: JobId): Promise<boolean> => {
     const orphanedAt = await files.orphans.at(id);
     if (orphanedAt === null) await files.orphans.set(id, time.latest());
@@ -53,10 +53,10 @@ export function startLogSweep({ store, files, clock, time, log, days }: LogSweep
     }
   };
   const round = (): void => {
-    underWay = sweep()
+    running = sweep()
       .catch((cause: unknown) => log.warn('log.sweep_failed', { cause }))
       .then(() => {
-        underWay = null;
+        running = null;
         if (!isStopped) cancel = clock.after(everyMs, round);
       });
   };
@@ -65,7 +65,7 @@ export function startLogSweep({ store, files, clock, time, log, days }: LogSweep
     async stop() {
       isStopped = true;
       cancel();
-      await underWay;
+      await running;
     },
   };
 }

@@ -27,11 +27,12 @@ export interface LogBounds {
   readonly ofLine: number;
 }
 
-/** A log whose files were checked. The holder is the only writer. */
+/** A log whose files were checked when it was opened. Open each log only once, because it must be the only writer. */
 export interface OpenLog extends Snapshot {
   readonly head: Mark;
+  /** Returns the unfinished last line, or null. */
   openLine(): FoldedLine | null;
-  /** Appends the piece that follows. After a failure the state on disk is unknown, so the log must be reopened. */
+  /** Appends the next piece. After a failure, the state on disk is unknown, so the log must be reopened. */
   append(piece: LogPiece, at: number): Promise<void>;
   /** Syncs what was appended and closes the files until the next append. */
   sync(): Promise<void>;
@@ -43,7 +44,7 @@ interface Files {
   readonly text: FileHandle;
 }
 
-/** Text written together, with one mark. */
+/** Text that is written together and gets one mark. */
 interface Chunk {
   readonly text: Buffer;
   readonly place: number;
@@ -54,18 +55,18 @@ interface Chunk {
 export async function openLog(folder: string, bounds: LogBounds): Promise<OpenLog> {
   let segments = await readSegments(folder);
   let head = segments.at(-1)?.end ?? beginning;
-  const end = createEnd(folder);
+  const writer = createSegmentWriter(folder);
   const fold = createLineFold(bounds.ofLine);
   await readOpenLine({ folder, segments }, head, fold.add);
 
   const write = async (chunk: Chunk, at: number): Promise<void> => {
     const last = segments.at(-1);
     if (last === undefined || sizeOf(last) >= bounds.ofSegment)
-      segments = [...segments, await end.begin(last ?? null, head)];
+      segments = [...segments, await writer.begin(last ?? null, head)];
     const segment = segments.at(-1);
     if (segment === undefined) throw new Error('a log without a segment was written to');
     const next = markAfter(head, chunk, at);
-    await end.write(segment, chunk.text, next);
+    await writer.write(segment, chunk.text, next);
     segments = [...segments.slice(0, -1), { ...segment, count: segment.count + 1, end: next }];
     head = next;
     const feed = lastFeed(chunk.text);
@@ -92,19 +93,19 @@ export async function openLog(folder: string, bounds: LogBounds): Promise<OpenLo
     },
     openLine: () => (head.isOpen ? fold.line() : null),
     async append(piece, at) {
-      if (piece.from > head.place) await write(noteOf(head, piece), at);
+      if (piece.from > head.place) await write(lossNotice(head, piece), at);
       await write(chunkOf(head, piece), at);
       await makeRoom();
     },
-    sync: end.sync,
-    close: end.close,
+    sync: writer.sync,
+    close: writer.close,
   };
 }
 
 /** Manages the open files of the newest segment. */
-function createEnd(folder: string) {
+function createSegmentWriter(folder: string) {
   let files: Files | null = null;
-  let hasNewNames = false;
+  let hasNewFiles = false;
   const close = async (): Promise<void> => {
     const closing = files;
     files = null;
@@ -117,8 +118,8 @@ function createEnd(folder: string) {
     await files.text.datasync();
     await files.index.datasync();
     await close();
-    if (!hasNewNames) return;
-    hasNewNames = false;
+    if (!hasNewFiles) return;
+    hasNewFiles = false;
     for (const each of [folder, join(folder, '..'), join(folder, '../..')]) await syncFolder(each);
   };
   return {
@@ -133,7 +134,7 @@ function createEnd(folder: string) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const segment: Segment = { number: (last?.number ?? -1) + 1, base, count: 0, end: base };
       files = await openFiles(folder, segment.number, O_TRUNC);
-      hasNewNames = true;
+      hasNewFiles = true;
       await writeAll(files.index, encodeMark(base), 0);
       return segment;
     },
@@ -145,8 +146,8 @@ function createEnd(folder: string) {
   };
 }
 
-/** Puts a notice in a line of its own in place of lost output. */
-function noteOf({ place, isOpen }: Mark, { from }: LogPiece): Chunk {
+/** Returns a notice, on a separate line, that replaces lost output. */
+function lossNotice({ place, isOpen }: Mark, { from }: LogPiece): Chunk {
   const note = `[trainyard] ${from - place} bytes of the output are lost: they were gone from the rig before they could be sent\n`;
   return { text: Buffer.from(isOpen ? `\n${note}` : note), place: from, isLost: true, isLast: false };
 }

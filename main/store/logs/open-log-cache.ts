@@ -5,7 +5,7 @@ import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 import { type LogBounds, type OpenLog, openLog } from './log-writing.ts';
 
 /**
- * Sync interval. A power failure may lose acknowledged output of this period; the rig still has it and sends it again.
+ * Sync interval. A power failure may lose the acknowledged output of this period. The rig still has that output and resends it.
  */
 const syncAfterMs = 3_000;
 /** A log without reads and writes for this long is closed. */
@@ -23,7 +23,7 @@ interface CachedLog {
   readonly log: OpenLog;
   usedAt: number;
   isDirty: boolean;
-  /** A sync or close is already queued. */
+  /** Whether a sync or close is already queued. */
   isDue: boolean;
 }
 
@@ -33,13 +33,13 @@ export function createOpenLogCache(deps: OpenLogCacheDeps) {
   const cached = new Map<string, CachedLog>();
   const jobLocks = createJobLocks();
   const listeners = createListeners();
-  const { open: take, drop, sync } = createCachedLogs(deps, cached);
+  const { open: openCached, drop, sync } = createCachedLogs(deps, cached);
   let isClosed = false;
   let cancelTimer: (() => void) | null = null;
 
-  /** Runs inside a turn of the job. The log may be empty. */
+  /** Opens a log, which may be empty. Call it only inside `inTurn` for the job. */
   const open = async (job: JobId, attempt: number): Promise<OpenLog> => {
-    const opened = await take(job, nameOf(job, attempt));
+    const opened = await openCached(job, nameOf(job, attempt));
     schedule();
     return opened;
   };

@@ -65,7 +65,7 @@ function artifactReads(db: Database) {
   const models = db.prepare<[string, number], Artifact>(
     `SELECT ${columns} FROM artifacts WHERE job_id = ? AND kind IN ('checkpoint', 'final_model') LIMIT ?`,
   );
-  // "0" follows "/", so this range contains all keys that begin with the folder and a slash.
+  // "0" is the character after "/", so this range contains all keys that begin with the folder and a slash.
   const below = db.prepare<[string, string, string, number], Artifact>(
     `SELECT ${columns} FROM artifacts WHERE job_id = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
   );

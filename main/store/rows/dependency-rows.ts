@@ -4,8 +4,9 @@ import type { DependencyReads, Job, OpenLink, PendingJob } from '../../orchestra
 type Id = Job['id'];
 
 /**
- * Whether a pending job still waits for this ended one: it named it, or it waits for the completion of any of its retries and was not
- * released by this one. `j`: the alias of the ended job's row.
+ * Returns the SQL condition that a pending job still waits for the ended job whose row has the alias `j`. The condition is true
+ * if the pending job names the ended job as its parent. It is also true if the ended job has completed, and the pending job
+ * needs the success of any job in the same chain of retries.
  */
 export const isAwaited = (j: string): string => `EXISTS (
   SELECT 1 FROM job_parents INDEXED BY job_parents_open
@@ -14,7 +15,7 @@ export const isAwaited = (j: string): string => `EXISTS (
 
 const isOpen = 'job_parents INDEXED BY job_parents_open WHERE is_open = 1';
 
-/** In the order of the index, because a parent can have many thousands of children. @internal */
+/** Pages of waiting children, in the order of the index, because a parent can have many thousands of children. @internal */
 export const openQueries = {
   ofRoot: `SELECT parent_id AS parent, job_id AS child FROM ${isOpen} AND root_id = @root AND needs = @on
     AND (parent_id, job_id) > (@afterParent, @afterChild) ORDER BY parent_id, job_id LIMIT @limit`,
@@ -22,12 +23,12 @@ export const openQueries = {
     AND parent_id = @parent AND job_id > @afterChild ORDER BY job_id LIMIT @limit`,
 } as const;
 
-/** Finds the children of a job. */
+/** Reads the links between parents and children. */
 export function createDependencyRows(db: Database): DependencyReads {
   const ofRoot = db.prepare<[Record<string, unknown>], OpenLink>(openQueries.ofRoot);
   const ofParent = db.prepare<[Record<string, unknown>], OpenLink>(openQueries.ofParent);
   const roots = db.prepare<[], Id>(`SELECT DISTINCT root_id FROM ${isOpen}`).pluck();
-  // With the bound value itself, SQLite prepares the statement again for each parent, because of STAT4.
+  // `(SELECT ?)` instead of `?`: because of STAT4, SQLite would prepare the statement again for each bound value.
   const children = db
     .prepare<[string, number], Id>(
       `SELECT j.id FROM job_parents p INDEXED BY job_parents_parent CROSS JOIN jobs j ON j.id = p.job_id
@@ -53,10 +54,10 @@ export function createDependencyRows(db: Database): DependencyReads {
     .pluck();
   return {
     openChildren({ root, on, parent, after = null }, limit) {
-      const behind = { afterParent: after?.parent ?? '', afterChild: after?.child ?? '' };
+      const cursor = { afterParent: after?.parent ?? '', afterChild: after?.child ?? '' };
       return parent === null
-        ? ofRoot.all({ root, on, limit, ...behind })
-        : ofParent.all({ root, on, parent, limit, ...behind });
+        ? ofRoot.all({ root, on, limit, ...cursor })
+        : ofParent.all({ root, on, parent, limit, ...cursor });
     },
     openRoots: () => roots.all(),
     children: (parent, limit) => children.all(parent, limit),
@@ -66,7 +67,7 @@ export function createDependencyRows(db: Database): DependencyReads {
   };
 }
 
-/** Keeps the index of parents equal to the dependencies in the rows of the jobs. */
+/** Keeps the table `job_parents` equal to the dependencies in the rows of the jobs. */
 export function createParentWrites(db: Database) {
   const put = db.prepare(
     'INSERT INTO job_parents (job_id, parent_id, root_id, needs, is_open) VALUES (?, ?, ?, ?, ?)',
@@ -79,7 +80,7 @@ export function createParentWrites(db: Database) {
       const { on, parents } = dependencies;
       for (const parent of parents) put.run(id, parent.id, parent.root, on, parent.isDone ? 0 : 1);
     },
-    /** A job that has ended waits for nothing. */
+    /** Closes the links to parents that are done. Closes all links of a job that has ended. */
     update(was: Job, next: Job): void {
       if (next.dependencies === null) return;
       if ('endedAt' in next) {

@@ -15,7 +15,7 @@ import type {
 
 type EventStatements = Pick<Tx, 'appendEvent' | 'eventsAfter' | 'eventRange'>;
 
-/** Number of events to keep; readers that missed more must reload everything. */
+/** Number of events to keep. Clients that missed more events must reload everything. */
 const keptEvents = 100_000;
 const pruneEvery = 1_000;
 
@@ -48,13 +48,13 @@ export function createEventRows(db: Database): EventStatements {
   };
 }
 
-/** Larger than any possible number of events between a backup and the end of the database that it replaces. */
+/** Larger than any possible number of events between a backup and its restore. */
 const skippedNumbers = 1_000_000_000;
 
 /**
- * Skips event numbers in a backup that replaces the database. Readers may have seen events that the backup lacks. None of those
- * numbers is reused, and readers that resume from one of them reload everything. `highestIssued` is the highest number known to have been
- * issued, if any.
+ * Skips event numbers in a backup that replaces the database, because clients may have seen events that the backup lacks. No
+ * event number is reused, and clients that resume from a lost event reload everything. `highestIssued` is the highest number
+ * that is known to be in use.
  */
 export function skipEventNumbers(db: Database, highestIssued = 0): void {
   const isNew = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'events'").get() === undefined;
@@ -78,7 +78,7 @@ const toEvent = ({ seq, at, fact }: EventRow): StoredEvent => ({
   at,
 });
 
-/** A clock kept by a time server deviates by less. */
+/** Smaller differences between the clocks are not recorded: a clock that uses a time server deviates by less. */
 const minOffsetMs = 1_000;
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
@@ -108,7 +108,7 @@ export function createAuditAppend(
     const { hash = null, at = Number.NEGATIVE_INFINITY } = newest.get() ?? {};
     return { seq: lastSeq(), hash, at };
   };
-  /** Dates never decrease from row to row. `at` plus `clock_offset_ms` is the wall clock time. */
+  /** Returns the time of a row, which never decreases from row to row. `at` plus `offset` is the wall-clock time. */
   const dateOf = (wall: number, minAt: number) => {
     const at = Math.max(time?.now() ?? wall, minAt);
     return { at, offset: Math.abs(wall - at) < minOffsetMs ? null : wall - at };
@@ -174,14 +174,14 @@ const filtered = `(@type IS NULL OR type = @type OR substr(type, 1, length(@pref
   AND (@targetId IS NULL OR target_id = @targetId)
   AND (@since IS NULL OR at >= @since) AND (@until IS NULL OR at < @until)`;
 
-/** Queries for one target use its index, so their cost does not grow with the trail. */
+/** Prepares two statements, and selects one by filter. Queries for one target use the index of targets, so they stay fast. */
 function byFilter<S>(prepare: (condition: string) => S): (filter: AuditFilter) => S {
   const all = prepare(filtered);
   const ofTarget = prepare(`target_id = @targetId AND ${filtered}`);
   return ({ targetId }) => (targetId === null ? all : ofTarget);
 }
 
-/** Maximum number of distinct names in statistics, because targets and tokens are unbounded. */
+/** Maximum number of names in a statistic, because the number of actors is unbounded. */
 const maxCounted = 100;
 
 export function createAuditTrail(db: Database): AuditTrail {

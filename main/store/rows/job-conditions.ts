@@ -2,7 +2,7 @@ import type { JobFilter } from '../../orchestrator/ports/index.ts';
 
 export type Value = string | number;
 
-/** The filters of a list, except statuses, states and the place of its page. */
+/** The filters of a job list, except statuses, states and page. */
 export type ContentFilter = Pick<JobFilter, 'user' | 'workerId' | 'search'>;
 
 /** A condition on `jobs j`, and the values to bind. */
@@ -11,7 +11,7 @@ export interface Condition {
   readonly values: readonly Value[];
 }
 
-/** Whether a filter matches all jobs of any content. */
+/** Whether a filter matches every job. */
 export function isUnfiltered({ user, workerId, search }: ContentFilter): boolean {
   const { users, workers, tags, groups, words } = search;
   return (
@@ -21,13 +21,13 @@ export function isUnfiltered({ user, workerId, search }: ContentFilter): boolean
   );
 }
 
-/** The jobs of which an attempt is or was on a worker. Uses indexes only. */
+/** Selects the jobs that have or had an attempt on a worker. Uses indexes only. */
 const jobsOn = `
   SELECT job_id FROM attempts INDEXED BY one_live_attempt_per_worker WHERE ended_at IS NULL AND worker_id = ?
   UNION ALL SELECT job_id FROM attempts INDEXED BY attempts_ended WHERE ended_at IS NOT NULL AND worker_id = ?
   UNION ALL SELECT job_id FROM attempt_nodes WHERE worker_id = ?`;
 
-/** Conditions of which all must hold. */
+/** Conditions that must all hold. */
 interface Conditions {
   readonly texts: string[];
   readonly values: Value[];
@@ -64,10 +64,12 @@ export function conditionsOf({ user, workerId, search }: ContentFilter): Conditi
   return found;
 }
 
-/** Drops words contained in others: every word costs time per row, and the longer word implies the shorter one. */
+/** Drops words that are part of another word: the longer word implies the shorter one, and every word costs time per row. */
 const withoutContained = (words: readonly string[]): readonly string[] =>
   words.filter((word, at) =>
-    words.every((other, place) => place === at || !other.includes(word) || (other === word && place > at)),
+    words.every(
+      (other, otherAt) => otherAt === at || !other.includes(word) || (other === word && otherAt > at),
+    ),
   );
 
 function addAny(found: Conditions, conditions: readonly Condition[]): void {
@@ -85,13 +87,13 @@ function hasOnlyAsciiCase(text: string): boolean {
   return others.toUpperCase() === others.toLowerCase();
 }
 
-/** Uses SQLite's comparison, which ignores the case of ASCII letters, where possible; otherwise converts each value first. */
+/** Ignores case. SQLite's LIKE does this only for ASCII letters, so other patterns use `in_one_case`, which is slower. */
 const like = (column: string, pattern: string): Condition =>
   hasOnlyAsciiCase(pattern)
     ? { text: `${column} LIKE ? ESCAPE '\\'`, values: [pattern] }
     : { text: `in_one_case(${column}) LIKE ? ESCAPE '\\'`, values: [pattern] };
 
-/** Compares the JSON first: most jobs have no tags, and to parse the list takes longer. */
+/** Compares the JSON text first, because most jobs have no tags and parsing the list takes longer. */
 function hasTag(tag: string): Condition {
   const isTag = like('value', escaped(tag));
   return {
@@ -100,7 +102,7 @@ function hasTag(tag: string): Condition {
   };
 }
 
-/** Matches jobs whose newest attempt is on such a worker, including deleted workers. */
+/** Matches jobs whose newest attempt is on a worker with a matching name or id. Deleted workers match, too. */
 function ofWorkers(pattern: string, id: string | null): Condition {
   const names = [like('name', pattern), ...(id === null ? [] : [like(id, pattern)])];
   const workers = `SELECT id FROM workers WHERE ${names.map(({ text }) => text).join(' OR ')}`;
@@ -112,5 +114,5 @@ function ofWorkers(pattern: string, id: string | null): Condition {
 }
 
 const escaped = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
-/** Converts `*` to `%`; merges consecutive ones because each costs time. */
+/** Converts `*` to `%`. Merges consecutive `*`, because each `%` costs time. */
 const globOf = (glob: string): string => escaped(glob).replace(/\*+/g, '%');

@@ -69,9 +69,9 @@ export interface JobRow {
   readonly likeness: string | null;
   /** Worker of the newest attempt. */
   readonly worker_id: Attempt['workerId'] | null;
-  /** Time between submission and the start of the last attempt of an ended job; null when that never started. */
+  /** Time between submission and the start of the last attempt of an ended job; null when that attempt never started. */
   readonly waited_ms: number | null;
-  /** Run time of that attempt. */
+  /** Run time of the last attempt of an ended job. */
   readonly ran_ms: number | null;
 }
 
@@ -109,7 +109,7 @@ export function toAttempt(row: AttemptRow): Attempt {
   };
 }
 
-/** Columns of an attempt that are unknown when it is offered. */
+/** Columns of an attempt that are unknown when the attempt is offered to a worker. */
 export const endingColumns = [
   'started_at',
   'ended_at',
@@ -194,7 +194,7 @@ type Spec = Job['spec'];
 export const createRequirementsReader = (): ((text: string) => Spec['requirements']) =>
   memoize(text => ({ ...anyGpu, ...(JSON.parse(text) as Spec['requirements']) }));
 
-/** The columns were written by `jobRow` and `attemptRow`, so the casts are safe. */
+/** Returns a parser for stored jobs. The casts are safe, because `jobRow` and `attemptRow` wrote the columns. */
 export function createJobReader(): (row: JoinedRow) => Job {
   const requirementsIn = createRequirementsReader();
   const retryOnIn = memoize(text => JSON.parse(text) as Spec['retryOn']);
@@ -347,7 +347,7 @@ export const changingRow = (job: Job): Written<(typeof changingColumns)[number]>
   group_name: job.spec.about.group,
 });
 
-/** Stored with the end of the job, so that averages over many jobs need no other table. */
+/** Returns times that are stored when the job ends, so that averages over many jobs need no other table. */
 function timesOf(job: Job): Written<'waited_ms' | 'ran_ms'> {
   const startedAt = job.attempt?.startedAt ?? null;
   if (!('endedAt' in job) || startedAt === null) return { waited_ms: null, ran_ms: null };

@@ -77,7 +77,7 @@ const dependent = `${selectFrom('jobs j INDEXED BY jobs_dependent')} WHERE ${isD
 const unapproved = `${selectFrom('jobs j INDEXED BY jobs_unapproved')} WHERE ${isUnapproved('j.')}`;
 const live = liveStatuses.map(status => `'${status}'`).join(', ');
 
-/** Values are bound by position: binding by name takes longer than many statements. */
+/** Returns values to bind by position. Binding by name takes longer than running many of the statements. */
 const bound = <C extends string>(
   columns: readonly C[],
   row: Written<C>,
@@ -94,8 +94,9 @@ function createInsert<C extends string>(db: Database, table: string, columns: re
 }
 
 /**
- * Writes only the columns whose values differ, because SQLite rewrites the index of every named column even for an equal value.
- * `whereValues` holds the values for `where`. Returns whether a row matched.
+ * Returns a function that updates a row, and returns whether a row matched. It writes only the columns whose values differ,
+ * because SQLite rewrites the index of every named column even for an equal value. `whereValues` are the values to bind in
+ * `where`.
  */
 function createUpdates<C extends string>(db: Database, table: string, columns: readonly C[], where: string) {
   const statements = new Map<string, Statement>();
@@ -121,7 +122,7 @@ export function createJobRows(db: Database): JobStatements {
 const jobById = 'j.rowid = (SELECT rowid FROM jobs WHERE id = ?)';
 const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ? AND ended_at IS NULL)';
 
-/** Reads parts of a job, and the retries of it. */
+/** Reads parts of a job, and its retries. */
 function partReads(db: Database) {
   const toJob = createJobReader();
   const newestRetry = db.prepare<[Record<string, unknown>], JoinedRow>(
@@ -169,7 +170,7 @@ function jobReads(db: Database) {
   const pending = db.prepare<[], JoinedRow>(
     `${queued} UNION ALL ${dependent} UNION ALL ${unapproved} ORDER BY j.level DESC, j.turn, j.ord`,
   );
-  // Two index ranges: a single condition would also scan everything behind the job.
+  // Two index ranges: with a single condition, SQLite would also scan everything behind the job.
   const ahead = ['j.level > @level', 'j.level = @level AND (j.turn, j.ord) < (@turn, @order)'].map(range =>
     db.prepare<[Record<string, unknown>], JoinedRow>(`${queued}
       AND ${range} ORDER BY j.level DESC, j.turn, j.ord LIMIT @limit`),
@@ -190,7 +191,7 @@ function jobReads(db: Database) {
   const payloadOf = db.prepare<[string], PayloadTexts>(
     'SELECT config, dataloader, files, data FROM payloads WHERE job_id = ?',
   );
-  // With the bound value itself, SQLite prepares the statement again for each job, because of STAT4.
+  // `(SELECT ?)` instead of `?`: because of STAT4, SQLite would prepare the statement again for each bound value.
   const attemptsOf = db.prepare<[string], AttemptRow>(
     'SELECT * FROM attempts WHERE job_id = (SELECT ?) ORDER BY n',
   );

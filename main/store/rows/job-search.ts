@@ -12,7 +12,7 @@ import {
 } from './job-sources.ts';
 import { isDependent, isQueued, isUnapproved } from './pending-sets.ts';
 
-/** Uses indexes only: a few milliseconds for 50,000 jobs. */
+/** Counts all jobs by status. Uses indexes only, so 50,000 jobs take a few milliseconds. */
 const allCounts = `
   SELECT status, NULL AS approval, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
     WHERE ended_at IS NOT NULL GROUP BY status
@@ -24,7 +24,7 @@ const allCounts = `
     FROM attempts a INDEXED BY one_live_attempt_per_job CROSS JOIN jobs j ON j.id = a.job_id
     WHERE a.ended_at IS NULL GROUP BY j.status`;
 
-/** Each combination of filters is a separate statement. People use a few; programs could create many. */
+/** Maximum number of cached statements, one per combination of filters. People use a few; programs could create many. */
 const maxStatements = 100;
 
 export interface JobSearchStatements extends Pick<Tx, 'jobPosition' | 'countFound'> {
@@ -79,7 +79,7 @@ function countOf({ includeFinal, user, workerId, search }: Counted): Condition {
   return { text: counts.join(' UNION ALL '), values: sources.flatMap(() => content.values) };
 }
 
-/** Returns a query for the rows of a page, in their order. Its last values are the limit and the offset. @internal */
+/** Returns a sorted query for the rows of a page. The caller appends the limit and the offset to its values. @internal */
 export function pageOf(filter: JobFilter): Condition {
   const { limit, offset } = filter;
   const sources = isFoundByIndex(filter) ? [everyJob] : sourcesOf(filter);
@@ -87,7 +87,7 @@ export function pageOf(filter: JobFilter): Condition {
   const [first, second] = rows;
   if (first === undefined) return { text: 'SELECT 0 AS found WHERE false LIMIT ? OFFSET ?', values: [] };
   if (second === undefined) return first;
-  // Each source returns all rows that may be on the page.
+  // All rows of the page may come from one source, so each source returns its first `offset + limit` rows.
   return {
     text: `${rows.map(({ text }) => `SELECT * FROM (${text})`).join(' UNION ALL ')}
       ORDER BY ${orderOf(filter)} LIMIT ? OFFSET ?`,
@@ -102,7 +102,7 @@ function rowsOf(source: Source, filter: JobFilter): Condition {
   const conditions = [source.where, ...content.texts, ...statusConditions(source, filter)].join(' AND ');
   const jobs = `SELECT j.rowid AS found, j.ord AS ord, ${source.values[sort]} AS value FROM ${source.from}
     WHERE ${conditions}`;
-  // A list by submission reads no further than the end of the page. Others compute the value of each job once.
+  // A list sorted by submission stops at the end of the page. A list with another order computes each job's value once.
   const rows =
     sort === 'submitted'
       ? `${jobs} AND ${position.text}`

@@ -6,17 +6,17 @@ import { isDependent, isQueued, isUnapproved } from './pending-sets.ts';
 
 const percent =
   "coalesce(j.progress ->> '$.percent', 100.0 * (j.progress ->> '$.step') / (j.progress ->> '$.total_steps'))";
-const placesOf = (states: readonly string[]): string =>
+const rankCases = (states: readonly string[]): string =>
   jobStates.map((state, at) => (states.includes(state) ? `WHEN '${state}' THEN ${at}` : '')).join(' ');
 const isBlocked = `(${isUnapproved('j.')})`;
 const liveState = `CASE WHEN j.status = 'pending' AND j.approval = 'wanted' THEN 'blocked'
   WHEN j.status = 'dispatched' THEN 'starting' ELSE j.status END`;
 
-/** The value that each order compares; nulls sort last. The panel computes the same values (`job-order.ts`). */
+/** The value that each sort order compares. Nulls sort last. The panel computes the same values (`job-order.ts`). */
 export const sortValues: Readonly<Record<JobSort, string>> = {
   submitted: 'j.ord',
   name: 'lower(coalesce(j.name, j.config_name))',
-  state: `(CASE ${liveState} ${placesOf(jobStates)} END)`,
+  state: `(CASE ${liveState} ${rankCases(jobStates)} END)`,
   priority: 'j.priority',
   worker: '(SELECT lower(w.name) FROM workers w WHERE w.id = j.worker_id)',
   progress: `iif(j.status = 'completed', 100.0, iif(j.status = 'pending', NULL, ${percent}))`,
@@ -26,7 +26,7 @@ export const sortValues: Readonly<Record<JobSort, string>> = {
   best_loss: `iif(j.status = 'pending', NULL, coalesce(j.progress ->> '$.best_loss', j.progress ->> '$.loss'))`,
 };
 
-/** Matches jobs that have not ended, without scanning those that have. */
+/** Matches jobs that have not ended, without scanning ended jobs. */
 const isUnended = `j.rowid IN (
   SELECT rowid FROM jobs INDEXED BY jobs_pending WHERE ${isQueued()}
   UNION ALL SELECT rowid FROM jobs INDEXED BY jobs_dependent WHERE ${isDependent()}
@@ -35,19 +35,19 @@ const isUnended = `j.rowid IN (
     WHERE a.ended_at IS NULL)`;
 const isEnded = 'j.ended_at IS NOT NULL';
 
-/** Jobs that a list reads, how it finds them, and the terms that differ between them. */
+/** A set of jobs that a list reads: how to find them, and the SQL expressions that depend on the set. */
 export interface Source {
   readonly from: string;
   readonly where: string;
   readonly values: Readonly<Record<JobSort, string>>;
   readonly state: string;
-  /** The order of reading, if it matters. */
+  /** ORDER BY clause for reading the jobs; empty if their order does not matter. */
   readonly order: string;
-  /** NULL if no such job can wait for approval. */
+  /** NULL if no job of this set can wait for approval. */
   readonly approval: 'j.approval' | 'NULL';
 }
 
-/** All jobs, for conditions that have an index of their own. */
+/** All jobs, for filters and sort orders that have their own index. */
 export const everyJob: Source = {
   from: 'jobs j',
   where: 'true',
@@ -57,20 +57,20 @@ export const everyJob: Source = {
   approval: 'j.approval',
 };
 const unendedJobs: Source = { ...everyJob, where: isUnended };
-/** Every condition and value is in the index, so a list reads no other page until it knows its jobs (docs/adr/0039). */
+/** The index has every condition and sort value, so a list reads only the rows of the jobs that it returns (docs/adr/0039). */
 const endedJobs: Source = {
   from: 'jobs j INDEXED BY jobs_list',
   where: isEnded,
-  values: { ...sortValues, state: `(CASE j.status ${placesOf(finalStatuses)} END)`, eta: 'NULL' },
+  values: { ...sortValues, state: `(CASE j.status ${rankCases(finalStatuses)} END)`, eta: 'NULL' },
   state: 'j.status',
-  // Among jobs with the same value, a page has the newest. The sorter reads these first, so it never stores the others.
+  // Among jobs with equal values, the newest sort first. When the sorter reads these first, it does not have to store the others.
   order: 'ORDER BY j.ord DESC',
   approval: 'NULL',
 };
 
 type StatusFilter = Pick<JobFilter, 'includeFinal' | 'statuses' | 'blocked' | 'search'>;
 
-/** A list reads ended jobs apart from the others, because no index has both. */
+/** Returns the sets of jobs that can match. Ended jobs are a separate set, because no index has both ended and other jobs. */
 export function sourcesOf({ includeFinal, statuses, blocked, search }: StatusFilter): readonly Source[] {
   const accepts = (isOne: (name: string) => boolean): boolean =>
     [statuses, search.states].every(names => names.length === 0 || names.some(isOne));
@@ -79,7 +79,7 @@ export function sourcesOf({ includeFinal, statuses, blocked, search }: StatusFil
   return [...(hasEnded ? [endedJobs] : []), ...(hasUnended ? [unendedJobs] : [])];
 }
 
-/** Whether all jobs are in question, and an index finds those of the page. */
+/** Whether the filter includes jobs of every status, and an index finds the jobs of the page. */
 export function isFoundByIndex({
   includeFinal,
   statuses,

@@ -14,10 +14,10 @@ const fields = [
   'last',
   'gaps',
 ] as const;
-const bytesOfBucket = fields.length * 8;
+const bucketBytes = fields.length * 8;
 
-function bytesOf(buckets: readonly Bucket[]): Buffer {
-  const bytes = Buffer.allocUnsafe(buckets.length * bytesOfBucket);
+function encodeBuckets(buckets: readonly Bucket[]): Buffer {
+  const bytes = Buffer.allocUnsafe(buckets.length * bucketBytes);
   let at = 0;
   for (const bucket of buckets) {
     for (const field of fields) at = bytes.writeDoubleLE(bucket[field] ?? Number.NaN, at);
@@ -25,9 +25,9 @@ function bytesOf(buckets: readonly Bucket[]): Buffer {
   return bytes;
 }
 
-function bucketsOf(bytes: Buffer): readonly Bucket[] {
-  return Array.from({ length: Math.floor(bytes.length / bytesOfBucket) }, (_, n) => {
-    const number = (field: number): number => bytes.readDoubleLE(n * bytesOfBucket + field * 8);
+function decodeBuckets(bytes: Buffer): readonly Bucket[] {
+  return Array.from({ length: Math.floor(bytes.length / bucketBytes) }, (_, n) => {
+    const number = (field: number): number => bytes.readDoubleLE(n * bucketBytes + field * 8);
     const step = (field: number): number | null => (Number.isNaN(number(field)) ? null : number(field));
     return {
       firstStep: step(0),
@@ -43,12 +43,13 @@ function bucketsOf(bytes: Buffer): readonly Bucket[] {
     };
   });
 }
+
 type MetricCalls = Pick<
   Tx,
   'metricRun' | 'metricKeys' | 'seriesKeys' | 'seriesTail' | 'series' | 'putMetricRun' | 'putSeries'
 >;
 
-/** A curve is one row plus its pages (docs/adr/0020); a new value rewrites only the last page. */
+/** Stores each curve as one row plus its pages (docs/adr/0020). A new value rewrites only the last page. */
 export const createMetricRows = (db: Database): MetricCalls => ({ ...metricReads(db), ...metricWrites(db) });
 
 function metricReads(db: Database) {
@@ -81,9 +82,9 @@ function metricReads(db: Database) {
     seriesKeys: (attempt: string) => keysOfAttempt.all(attempt),
     seriesTail(attempt: string, key: string) {
       const row = tail.get(attempt, key);
-      return row === undefined ? null : { ...row, buckets: bucketsOf(row.buckets) };
+      return row === undefined ? null : { ...row, buckets: decodeBuckets(row.buckets) };
     },
-    series: (attempt: string, key: string) => pages.all(attempt, key).flatMap(bucketsOf),
+    series: (attempt: string, key: string) => pages.all(attempt, key).flatMap(decodeBuckets),
   };
 }
 
@@ -108,7 +109,7 @@ function metricWrites(db: Database) {
     putMetricRun: run => void putRun.run(run),
     putSeries({ jobId, attemptId }, key, { page, width }, contents) {
       const id = putOne.get(jobId, attemptId, key, width) ?? 0;
-      contents.forEach((buckets, at) => putPage.run(id, page + at, bytesOf(buckets)));
+      contents.forEach((buckets, at) => putPage.run(id, page + at, encodeBuckets(buckets)));
       cut.run(id, page + contents.length);
     },
   };

@@ -1,7 +1,7 @@
 /**
  * The three sets of pending jobs, as conditions on `jobs`. A pending job is in exactly one of them. Each has its own partial
  * index, which SQLite uses only for a query with exactly these conditions. `unmet` is the number of parents that are not done.
- * `j`: the alias of the table with a dot, or nothing.
+ * The parameter `j` is the table's alias with a dot, or empty.
  */
 
 /** Jobs that wait only for a worker and their turn. Use with the index `jobs_pending`. */

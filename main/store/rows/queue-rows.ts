@@ -75,7 +75,7 @@ function queueReads(db: Database) {
        ORDER BY ended_at, ord LIMIT ?`,
     )
     .pluck();
-  // Includes running jobs: if one returns to the queue, it must not overtake a job that was moved to the top meanwhile.
+  // Includes running jobs: a job that returns to the queue must not overtake a job that was moved to the top since.
   const top = db
     .prepare<[], number | null>(
       'SELECT max(top) FROM jobs INDEXED BY jobs_top WHERE ended_at IS NULL AND top > 0',
@@ -112,7 +112,7 @@ function queueReads(db: Database) {
   };
 }
 
-/** The limits keep its cost the same for any number of jobs. @internal */
+/** Finds completed jobs with the same likeness. The limits bound the cost for any number of jobs. @internal */
 export const alikeQuery = `
   SELECT j.id, a.id AS attemptId, j.ran_ms AS ranMs, a.n,
          coalesce(j.progress ->> 'total_steps', j.progress ->> 'step') AS steps
@@ -150,7 +150,7 @@ interface WaitingRow {
   readonly unmet: number;
 }
 
-/** Jobs without an attempt skip the lookup of their last worker. */
+/** For jobs without an attempt, the query skips the lookup of the last worker and cause. */
 const waiting = `SELECT id, requirements, user, team, level, turn AS "order", approval, not_before AS notBefore,
   retries_used AS retriesUsed, unmet,
   iif(attempt_n = 0, NULL, (SELECT worker_id FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS avoid,

@@ -3,7 +3,9 @@ import type { DependencyReads, Job, LiveJob, Tx, Worker } from '../../orchestrat
 import type { JobStatements } from './job-rows.ts';
 import type { WorkerStatements } from './worker-rows.ts';
 
-/** Excludes calls that always read from the database. New calls must be considered here. */
+/**
+ * The calls to cache. Calls that always go to the database are excluded. For each new call, decide whether to exclude it here.
+ */
 type JobRows = Omit<
   JobStatements,
   | 'jobs'
@@ -32,8 +34,8 @@ type WorkerRows = Omit<
 type Forget = (drop: () => void) => void;
 
 /**
- * Answers from memory while a row is unchanged. This works because this process is the only writer and all writes pass through
- * here. A write invalidates the cached row, or replaces it when the whole row is known. A rollback invalidates it again.
+ * Caches the rows of jobs and workers. This is safe because this process is the only writer, and all writes use this cache. A
+ * write invalidates the cached row, or replaces it when the whole row is known. A rollback invalidates the row again.
  */
 export function cacheRows(
   rows: JobRows & WorkerRows & Pick<DependencyReads, 'openRoots'>,
@@ -47,7 +49,7 @@ export function cacheRows(
 }
 
 /**
- * Maximum number of cached jobs: recently used ones, such as those that run, are dispatched, or are shown in a panel.
+ * Maximum number of cached jobs. Jobs that are running, being dispatched, or shown in a panel are used often and stay cached.
  */
 const maxJobs = 5_000;
 
@@ -55,7 +57,7 @@ function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: F
   const jobs = createRowCache<JobId, Job>(maxJobs);
   /** The live job of each worker. */
   const liveJobs = createRowCache<WorkerId, { readonly job: JobId | null }>();
-  /** Null when it must be read. */
+  /** The next job order; null when it must be read. */
   let nextOrder: number | null = null;
   const awaited = createAwaitedRoots(rows.openRoots, forget);
   const job: JobRows['job'] = id => jobs.get(id, () => rows.job(id));
@@ -89,7 +91,7 @@ function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: F
       if (!rows.replaceJob(was, next)) return false;
       // `next` lacks changes that were made after `was` was read, so it must not be cached.
       if (isCurrent) jobs.put(next.id, next);
-      // A unique index ensures that a worker has at most one live job, so one whose job has ended has none.
+      // A unique index ensures that a worker has at most one live job, so a worker whose job has ended has none.
       if (next.attempt !== null && (was.attempt?.id !== next.attempt.id || was.attempt.end === null))
         liveJobs.put(next.attempt.workerId, { job: next.attempt.end === null ? next.id : null });
       return true;
@@ -118,19 +120,19 @@ function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: F
   };
 }
 
-/** Roots are read again when this many more than at the last read are known, because those that nobody waits for stay. */
+/** The roots are read again after they have doubled and grown by this number, because unneeded roots are not removed. */
 const spareRoots = 1_000;
 
 /**
- * The roots of the chains of retries that jobs wait for, and some that they no longer wait for. Each event of a job asks for its
- * chain, and most fleets have none.
+ * Caches the roots of the chains of retries that jobs wait for. May also contain roots that no job waits for any more. Avoids a
+ * query for each event of a job, because jobs rarely wait for other jobs.
  */
 function createAwaitedRoots(read: () => readonly JobId[], forget: Forget) {
   let roots: Set<JobId> | null = null;
   let max = 0;
   const awaitedRoots = (): Set<JobId> => {
     if (roots !== null) return roots;
-    // A rollback may open a link again that is closed at this moment.
+    // A rollback may reopen a link that is closed now.
     forget(() => {
       roots = null;
     });
@@ -152,7 +154,7 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
   const byHash = createRowCache<string, WorkerId>();
   /** Workers without a previous token. */
   const withOneToken = new Set<WorkerId>();
-  /** Ids in order; null when they must be read. */
+  /** Worker ids in list order; null when they must be read. */
   let orderedIds: readonly WorkerId[] | null = null;
   const forgetOrder = (): void =>
     forget(() => {
@@ -185,7 +187,7 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
     },
     updateWorker(updated) {
       const stored = worker(updated.id);
-      // The end of a job rarely changes its worker.
+      // Called at the end of each job, which rarely changes the worker.
       if (stored === null || isSame(stored, updated)) return;
       rows.updateWorker(updated);
       forget(() => workers.drop(updated.id));
@@ -216,7 +218,7 @@ const isSame = (stored: Worker, updated: Worker): boolean =>
   );
 
 interface RowCache<K, V> {
-  /** Does not cache missing rows, because they may be inserted later. */
+  /** Returns the cached value, or reads and caches it. Does not cache missing rows, because they may be inserted later. */
   get(key: K, read: () => V | null): V | null;
   put(key: K, value: V): void;
   /** Whether exactly this object is cached. */
@@ -226,8 +228,8 @@ interface RowCache<K, V> {
 }
 
 /**
- * Cache with two generations: once the young one holds half of `max`, it replaces the old one. Finding the least recently used
- * entry of a Map would take longer than reading a row, because iteration also visits deleted entries.
+ * Creates a cache with two generations: once the young one has `max / 2` entries, it replaces the old one. Finding the least
+ * recently used entry of a Map would take longer than reading a row, because iteration also visits deleted entries.
  */
 function createRowCache<K, V>(max = Number.POSITIVE_INFINITY): RowCache<K, V> {
   let young = new Map<K, V>();

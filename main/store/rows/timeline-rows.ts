@@ -14,12 +14,12 @@ const isWithin = 'a.offered_at < @to AND (a.ended_at IS NULL OR a.ended_at > @fr
 const columns = 'a.*, a.ended_at IS NULL AS is_live';
 const live = `SELECT ${columns} FROM attempts a INDEXED BY one_live_attempt_per_job
   WHERE a.ended_at IS NULL AND a.offered_at < @to AND ${isOwn}`;
-/** Stops at the limit. The index contains all columns of the filters, so it reads no rows that do not match. */
+/** Selects ended attempts. The index contains all columns of the filters, so SQLite reads no rows that do not match. */
 const endedWith = (condition: string): string => `SELECT * FROM (
   SELECT ${columns} FROM attempts a INDEXED BY attempts_ended
   WHERE a.ended_at IS NOT NULL AND a.ended_at > @from AND a.offered_at < @to AND ${condition} AND ${isOwn}
   ORDER BY a.ended_at DESC LIMIT @limit)`;
-/** The attempts on several workers in which this worker is not the first one. CROSS JOIN makes SQLite read the left table first. */
+/** Selects attempts where the worker is a node, but not the first one. CROSS JOIN makes SQLite read the left table first. */
 const asNode = `SELECT ${columns} FROM attempt_nodes n INDEXED BY attempt_nodes_worker
   CROSS JOIN attempts a ON a.id = n.attempt_id
   WHERE n.worker_id = @id AND n.rank > 0 AND ${isWithin} AND ${isOwn}`;
@@ -31,7 +31,7 @@ const withJob = (attempts: string): string => `
     EXISTS (SELECT 1 FROM attempt_nodes WHERE attempt_id = f.id) AS is_shared
   FROM (SELECT * FROM (${attempts}) ${order} LIMIT @limit) f CROSS JOIN jobs j ON j.id = f.job_id ${order}`;
 
-/** The statements by what they filter for. @internal */
+/** The SQL statement for each kind of filter. @internal */
 export const timelineSql = {
   all: withJob(`${live} UNION ALL ${endedWith('true')}`),
   worker: withJob(
@@ -58,7 +58,7 @@ function kindOf(jobId: string | null, workerId: string | null): keyof typeof tim
   return workerId === null ? 'all' : 'worker';
 }
 
-/** Attempts within a range of time. */
+/** Reads attempts within a time range. */
 export function createTimelineRows(db: Database): TimelineReads {
   const statements = {
     all: db.prepare<[Bounds], Row>(timelineSql.all),

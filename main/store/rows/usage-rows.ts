@@ -16,8 +16,8 @@ interface Range {
 const ended = 'attempts INDEXED BY attempts_ended WHERE ended_at > @since AND started_at IS NOT NULL';
 const isWithinDay = 'started_at / 86400000 = ended_at / 86400000';
 /**
- * The index contains all columns, and most attempts end on the day of their start, so the query returns few rows. The
- * sum of a day is a span of one millisecond per GPU-millisecond, cut to that day.
+ * Selects spans of GPU use. Sums attempts that end on the day of their start, which are most attempts, so that the query
+ * returns few rows. The sum of a day is a span of one millisecond, with as many GPUs as the day had GPU-milliseconds.
  */
 const spans = `
   SELECT day * 86400000 AS startedAt, day * 86400000 + 1 AS endedAt, ms AS gpus FROM (
@@ -27,7 +27,7 @@ const spans = `
   UNION ALL SELECT started_at, @now, gpus FROM attempts INDEXED BY one_live_attempt_per_job
     WHERE ended_at IS NULL AND started_at IS NOT NULL`;
 
-/** Energy and GPU time. */
+/** Reads and writes energy, and reads GPU time. */
 export function createUsageRows(db: Database): UsageReads & UsageWrites {
   const byDay = db.prepare<[number], DayEnergy>(
     `SELECT day, sum(joules) AS joules, sum(iif(is_own, joules, 0)) AS own FROM worker_energy

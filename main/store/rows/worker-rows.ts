@@ -3,7 +3,7 @@ import type { Tx, UploadGenerations, Worker, JoinToken } from '../../orchestrato
 
 type JoinTokenCalls = Pick<Tx, 'joinToken' | 'setJoinToken' | 'removeJoinToken'>;
 
-/** Each worker has at most one join token; a new one replaces it. */
+/** Each worker has at most one join token. A new token replaces the previous one. */
 export function createJoinTokenRows(db: Database): JoinTokenCalls {
   const byHash = db.prepare<[string], JoinToken>(
     'SELECT worker_id AS workerId, expires_at AS expiresAt, used_for AS usedFor FROM join_tokens WHERE hash = ?',
@@ -126,7 +126,7 @@ export function createWorkerRows(db: Database): WorkerStatements {
 
 const fromRow = (row: Row | undefined): Worker | null => (row === undefined ? null : toWorker(row));
 
-/** The columns were written by `toRow`, so the casts are safe; older versions wrote fewer fields. */
+/** The casts are safe, because `toRow` wrote the columns. Fields that older versions did not write get defaults. */
 function toWorker(row: Row): Worker {
   return {
     id: row.id,
