@@ -18,13 +18,12 @@ export interface ContentPart {
 }
 
 /**
- * Stores files by their SHA-256: `<folder>/ab/<the other 62 digits>`. Complete files are read-only and never change. An
- * incomplete file ends in `.part`, so that this process or a later one can continue it. A part must not have two writers
- * at the same time.
+ * Stores files by their SHA-256: `<folder>/ab/<the other 62 digits>`. Complete files are read-only and never change. The name of
+ * an incomplete file ends in `.part`. Any process can continue a part, but only one at a time may write to it.
  */
 export interface ContentFiles {
   pathOf(sha256: string): string;
-  /** Whether the content is completely stored, and was not modified since then. */
+  /** Returns true if the content is completely stored, and was not modified later. */
   has(content: Content): Promise<boolean>;
   /** Returns the size of an incomplete file; 0 when the file is complete or there is no part. */
   partBytes(sha256: string): Promise<number>;
@@ -32,7 +31,7 @@ export interface ContentFiles {
   openPart(sha256: string, at: number): Promise<ContentPart>;
   /**
    * Syncs the part, and renames it to a complete file. If its bytes are not this content, removes the part and returns false.
-   * Reads the part to hash it, unless the caller has written all of it and passes its hash in `written`.
+   * Reads the whole part to hash it. A caller that wrote all of it can avoid that by passing its own hash as `written`.
    */
   complete(content: Content, signal: AbortSignal, written?: Content): Promise<boolean>;
   /** Removes the file and its part. */
@@ -49,7 +48,7 @@ export interface ContentFiles {
 
 const chunkBytes = 1_048_576;
 const partEnding = '.part';
-/** The modification time of every complete file. A later write, which is possible for example for root, would change it. */
+/** Modification time of every complete file. Another time reveals a later write, which for example root can make. */
 const stamp = new Date('2000-01-01T00:00:00Z');
 
 export function createContentFiles(folder: string): ContentFiles {
@@ -83,7 +82,7 @@ export function createContentFiles(folder: string): ContentFiles {
         await rm(part, { force: true });
         return false;
       }
-      // Set the time before the rename. If the process were killed in between, a file with another time would look modified.
+      // Set the time before the rename. Otherwise, a crash between the two would leave a complete file that looks modified.
       await utimes(part, stamp, stamp);
       await rename(part, pathOf(sha256));
       await chmod(pathOf(sha256), 0o400);
@@ -172,7 +171,7 @@ async function digestAndSync(path: string, signal: AbortSignal, written: Content
   }
 }
 
-/** Makes new file names in a folder durable. Windows cannot open folders, and does this by itself. */
+/** Makes new file names in a folder durable. Windows needs no sync for that, and cannot open folders. */
 async function syncNames(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
@@ -195,7 +194,7 @@ async function* entriesOf(folder: string): AsyncIterable<readonly [folder: strin
   }
 }
 
-/** Locks by name, so that only one caller at a time works on a content. */
+/** Named locks, so that only one caller at a time works on a content. */
 export interface Locks {
   /** Acquires a lock. Returns a function that releases it; null while another caller has it. */
   acquire(name: string): (() => void) | null;

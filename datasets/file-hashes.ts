@@ -3,17 +3,17 @@ import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BigIntStats } from 'node:fs';
 
-/** Remembers the SHA-256 of a folder's files, so that a push reads only the files that have changed since the last one. */
+/** Stores the SHA-256 of a folder's files, so that a push reads only files that have changed since the last push. */
 export interface HashCache {
   /** Returns the SHA-256; null when the file is unknown or may have changed. */
   find(path: string, stats: BigIntStats): string | null;
-  /** Adds the SHA-256 of a file, unless the file has changed a moment ago. */
+  /** Adds the SHA-256 of a file, unless the file changed within the last two seconds. */
   note(path: string, stats: BigIntStats, sha256: string): void;
   /** Writes the cache with all entries that were found or noted. Ignores errors, because the cache is optional. */
   save(): Promise<void>;
 }
 
-/** A file that has changed within this time is not cached: on some file systems, it can change again without a new time stamp. */
+/** Hashes of files that changed within this time are not stored. Such a file may change again without a new time stamp. */
 const recentNs = 2_000_000_000n;
 
 const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
@@ -22,7 +22,7 @@ const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
 /** The cache file has a line per file: SHA-256, stamp, path. The path is last, because it may contain spaces. */
 const lineForm = /^([0-9a-f]{64}) (\d+ \d+ \d+ \d+) (.+)$/;
 
-/** Opens the cache for the files below `root`. It is stored as a file in `folder`. A missing or damaged cache is empty. */
+/** Opens the cache for the files below `root`, which is a file in `folder`. A missing or damaged cache counts as empty. */
 export async function openHashCache(folder: string, root: string, nowMs: () => number): Promise<HashCache> {
   const file = join(folder, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
   const stored = new Map<string, { readonly stamp: string; readonly sha256: string }>();
@@ -61,7 +61,7 @@ export async function openHashCache(folder: string, root: string, nowMs: () => n
 
 const chunkBytes = 1_048_576;
 
-/** Whether the file is unchanged. Every write changes at least one of these values. */
+/** Returns true if the file is unchanged. Every write changes at least one of these values. */
 const isUnchanged = (a: BigIntStats, b: BigIntStats): boolean =>
   a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.ino === b.ino;
 

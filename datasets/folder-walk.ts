@@ -16,13 +16,13 @@ export interface Walked {
   readonly files: readonly SourceFile[];
   /** Reasons why the folder cannot be pushed, as sentences without their full stop; at most 20. */
   readonly problems: readonly string[];
-  /** The number of files that operating systems and editors leave behind, which are not pushed. */
+  /** Number of skipped entries, such as `.DS_Store`, that operating systems and editors leave behind. */
   readonly skipped: number;
 }
 
 const maxProblems = 20;
 
-/** Files that no trainer reads, and that differ between machines. */
+/** Names of files and folders that no trainer reads, and that differ between machines. */
 const clutter: ReadonlySet<string> = new Set([
   '.DS_Store',
   '.git',
@@ -34,9 +34,9 @@ const clutter: ReadonlySet<string> = new Set([
 const isClutter = (name: string): boolean => clutter.has(name) || name.startsWith('._');
 
 /**
- * Finds the files of a folder; for a single file, returns that file. `given` may be a link. Below it, a link to a file of
- * the same folder counts as that file. Any other link is a problem, so that a push never contains files from elsewhere.
- * Rejects when the folder cannot be read, or when the signal fires.
+ * Finds the files of a folder; for a single file, returns that file. `start` may be a link. A link to a file inside the folder
+ * counts as that file. Any other link is reported as a problem, so that a push never contains files from elsewhere. Rejects when
+ * the folder cannot be read, or when the signal fires.
  */
 export async function walkFolder(start: string, signal: AbortSignal): Promise<Walked> {
   const root = await realpath(start);

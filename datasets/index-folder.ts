@@ -8,7 +8,7 @@ export interface IndexedFolder {
   /** The file to read for each path in the dataset. */
   readonly sources: ReadonlyMap<string, string>;
   readonly bytes: number;
-  /** The number of files that operating systems and editors leave behind, which are not pushed. */
+  /** Number of skipped entries, such as `.DS_Store`, that operating systems and editors leave behind. */
   readonly skipped: number;
 }
 
@@ -32,9 +32,9 @@ export interface IndexOptions {
   readonly onProgress: (progress: IndexProgress) => void;
 }
 
-/** The number of files that are hashed at the same time. With more, a hard disk would become slower. */
+/** Number of files that are hashed at the same time. A higher number would slow down hard disks. */
 const concurrency = 4;
-/** The maximum number of attempts to hash a file that changes meanwhile, for example because it is being copied. */
+/** Maximum number of attempts to hash a file that changes during the read, for example because it is being copied. */
 const maxAttempts = 3;
 
 /** Finds and hashes all files of a folder. Rejects when a file cannot be read, or when the signal fires. */

@@ -20,8 +20,8 @@ export interface LayOutOptions {
 }
 
 /**
- * Recreates the folder of a dataset. Trainers may write into it, but its files are hard links to the read-only contents, or
- * copies if the file system has no hard links. Rejects when the disk cannot be written, or when the signal fires.
+ * Recreates the folder of a dataset. Its files are hard links to the read-only contents, or copies if the file system has no hard
+ * links. Trainers may add files to the folder. Rejects when the disk cannot be written, or when the signal fires.
  */
 export async function layOut({ files, contents, folder, platform, signal }: LayOutOptions): Promise<LaidOut> {
   const refused = platform === 'win32' ? files.find(({ path }) => isImpossibleOnWindows(path)) : undefined;
@@ -50,9 +50,9 @@ async function linkFile(source: string, target: string, bytes: number): Promise<
     if (hasCode(cause, 'EEXIST')) {
       const stats = await lstat(target);
       if (!stats.isFile()) throw cause;
-      // An earlier attempt on this rig created the file. The path never had other content.
+      // The file is from an earlier attempt on this rig. At this path, the content is always the same.
       if (stats.size === bytes) return;
-      // The file is shorter after an interrupted copy.
+      // An interrupted copy has left a shorter file.
       await rm(target);
       return linkFile(source, target, bytes);
     }
@@ -64,7 +64,7 @@ async function linkFile(source: string, target: string, bytes: number): Promise<
 const hasCode = (cause: unknown, ...codes: readonly string[]): boolean =>
   cause instanceof Error && 'code' in cause && codes.includes(String(cause.code));
 
-const reserved = /^(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])(?:\.|$)/i;
+const reservedName = /^(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])(?:\.|$)/i;
 
 const isImpossibleOnWindows = (path: string): boolean =>
-  path.split('/').some(name => /[<>:"|?*]|[. ]$/.test(name) || reserved.test(name));
+  path.split('/').some(name => /[<>:"|?*]|[. ]$/.test(name) || reservedName.test(name));

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const severities = ['info', 'low', 'moderate', 'high', 'critical'] as const;
 const severe: ReadonlySet<string> = new Set(['high', 'critical']);
 
-/** The fields of `npm audit --json` (report version 2) that are used here. */
+/** The parts of the output of `npm audit --json` (report version 2) that are used here. */
 const Report = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(
@@ -34,7 +34,7 @@ export function judgeAudit(text: string): Judgement {
 
 const Failure = z.object({ message: z.string().min(1) });
 
-/** Returns the reason in npm's output why there is no report. */
+/** Returns npm's reason for the missing report. */
 function reasonIn(text: string): string {
   const failure = Failure.safeParse(parseJson(text));
   const reason = failure.success ? failure.data.message : text.replaceAll(/\s+/g, ' ').trim();

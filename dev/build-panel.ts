@@ -1,4 +1,4 @@
-/** Builds only the panel. Without the desktop app, `npm start` needs nothing else. */
+/** Builds only the panel. `npm start` without the desktop app needs no other build. */
 import { join } from 'node:path';
 import { createBuilder } from 'vite';
 

@@ -28,7 +28,7 @@ function run(script: string): Promise<boolean> {
   });
 }
 
-/** Runs the scripts one after the other. Resolves with true if all of them succeeded. */
+/** Runs the scripts in sequence. Resolves with true if all of them succeeded. */
 async function runSequence(scripts: readonly string[]): Promise<boolean> {
   let haveAllSucceeded = true;
   for (const script of scripts) haveAllSucceeded = (await run(script)) && haveAllSucceeded;

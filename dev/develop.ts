@@ -22,8 +22,8 @@ interface Reason {
 }
 
 /**
- * Runs a server, the panel with hot reload and a demo fleet until a signal fires or one of them ends. Then stops them in
- * reverse order, so that the demo's workers can still disconnect from the server. Returns the exit code.
+ * Runs a server, the panel with hot reload and a demo fleet until the signal fires or one of them ends. Then stops all in reverse
+ * order, so that the demo's workers can still sign off from the server. Resolves with the exit code.
  */
 export async function develop(options: DevOptions, context: StartContext): Promise<number> {
   const { outputOf, stopSignal } = context;
@@ -85,7 +85,7 @@ async function startAll(
   log(`Open ${panel.url}${await signInPath(url, tokenFile)} (works once, within 10 minutes)`);
 }
 
-/** Matches status lines of the fleet. They are not printed, because the panel shows the same numbers. */
+/** Matches status lines of the fleet, which are not printed because the panel shows the same numbers. */
 const statusLine = /^\d+ of \d+ connected\b/;
 
 function startFleet(

@@ -16,14 +16,14 @@ const folder = join(import.meta.dirname, '../renderer/install');
 const entry = 'service-worker';
 const placeholder = '__PANEL_BUILD__';
 
-/** The inputs of the panel: its page, its service worker, and the page that the service worker shows without a server. */
+/** Entries of the panel's build: the page, the service worker, and the page that it shows when the server is unreachable. */
 export const panelInputs = {
   index: 'renderer/index.html',
   unreachable: 'renderer/install/unreachable.html',
   [entry]: 'renderer/install/service-worker.ts',
 };
 
-/** Files with a hash in their name are cached for ever. The service worker needs a constant name. */
+/** Names of the scripts. Files with a hash in the name are cached forever, but the service worker needs a constant name. */
 export const entryFileNames = ({ name }: { readonly name: string }): string =>
   name === entry ? `${entry}.js` : 'assets/[name]-[hash].js';
 

@@ -1,6 +1,6 @@
 /**
- * A preload script. It makes the program exit cleanly when its parent process has ended for any reason. It detects that by
- * the end of stdin. Reading stdin does not keep the process alive.
+ * Preload script that makes the program exit cleanly when its parent process ends for any reason. The end of the parent closes
+ * stdin. Reading stdin does not keep the program alive.
  */
 import { Socket } from 'node:net';
 

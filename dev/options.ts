@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 
 export interface DevOptions {
-  /** Port of the page; 0 for any free port; null for the default port, or any free port if that one is in use. */
+  /** Port of the page; 0 for any free port; null for the default port, or any free port if the default is in use. */
   readonly port: number | null;
   /** Data folder, kept between runs. */
   readonly dataDir: string;
-  /** Whether to delete the data of earlier runs. */
+  /** If true, deletes the data of earlier runs. */
   readonly isFresh: boolean;
   /** Options that are passed to the demo fleet. */
   readonly fleet: readonly string[];

@@ -7,7 +7,7 @@ interface Modules {
 
 const main = join(import.meta.dirname, '../renderer/main.tsx');
 
-/** Returns all modules that load with a module, itself included. */
+/** Returns the module and all modules that it imports, directly or indirectly. */
 function loadedWith(id: string, modules: Modules, modulesSoFar = new Set<string>()): ReadonlySet<string> {
   if (modulesSoFar.has(id)) return modulesSoFar;
   modulesSoFar.add(id);
@@ -17,8 +17,8 @@ function loadedWith(id: string, modules: Modules, modulesSoFar = new Set<string>
 }
 
 /**
- * Returns a chunk of all modules that load with the panel's main module. The panel has several entries, and by default the
- * bundler then splits these modules into many small scripts, which together are 4 % larger when compressed.
+ * Returns the definition of a chunk with all modules that the panel's main module imports. By default, the bundler would split
+ * these modules into many small scripts, because the panel has several entries. Together they are 4 % larger when compressed.
  */
 export function createFirstChunk() {
   let first: ReadonlySet<string> | undefined;

@@ -12,7 +12,7 @@ import react from '@vitejs/plugin-react';
 import { createServer, type Logger, type Plugin } from 'vite';
 import type { Print } from './program.ts';
 
-/** Whether the server answers requests for this path, and not Vite. */
+/** Returns true if the server, not Vite, answers requests for this path. */
 const isForServer = (path: string): boolean => /^\/(?:api|health|docs|openapi\.json)(?:[/?]|$)/.test(path);
 
 /**
@@ -25,7 +25,7 @@ function forward(target: URL, request: IncomingMessage, response: ServerResponse
   const outgoing = sendRequest(
     { hostname, port, method, path: url, headers: { ...headers, connection: 'close' }, agent: false },
     reply => {
-      // These two headers concern only the connection to the server.
+      // Drop these two headers, because they concern only the connection to the server.
       const { connection: _connection, 'keep-alive': _keepAlive, ...otherHeaders } = reply.headers;
       response.writeHead(reply.statusCode ?? 502, otherHeaders);
       response.flushHeaders();
@@ -33,7 +33,7 @@ function forward(target: URL, request: IncomingMessage, response: ServerResponse
     },
   );
   outgoing.on('error', () => {
-    // The server is restarting, or it ended during a response.
+    // The server is restarting, or ended during a response.
     if (response.headersSent) response.destroy();
     else response.writeHead(502, { 'content-type': 'text/plain' }).end('The server does not answer\n');
   });
@@ -57,9 +57,9 @@ export interface PanelDeps {
 const defaultPort = 5173;
 
 /**
- * Starts Vite with the panel's sources at the same address as the server, as in production. Vite's root is the whole
- * checkout. With `renderer/` as the root, `/api` would mean both modules of the panel and requests to the server. Vite
- * serves only source files.
+ * Serves the panel's sources with Vite, and forwards other requests to the server, so that both have one origin as in
+ * production. Vite's root is the whole checkout: with `renderer/` as the root, `/api` could be panel modules or server requests.
+ * Vite serves only source files.
  */
 export async function startPanel({ root, port, server, log }: PanelDeps): Promise<DevPanel> {
   const http = createHttpServer();
@@ -112,7 +112,7 @@ const pageAtEveryUrl = (root: string): Plugin => ({
   },
 });
 
-/** Whether Vite must watch a path: only the folders that the page uses, and the folders above them. */
+/** Returns true for paths that Vite must watch: the folders that the page uses, and the root. */
 const isWatched = (root: string, path: string): boolean => {
   const [folder = ''] = relative(root, path).split(sep);
   return folder === '' || folder === 'renderer' || folder === 'protocol';
@@ -134,7 +134,7 @@ function loggerOf(log: Print): Logger {
   };
 }
 
-/** Starts to listen. Resolves with the port. Rejects with the error of Node's `listen`. */
+/** Listens on a port, by default 5173 or any free port. Resolves with the port; rejects with the error of Node's `listen`. */
 async function listen(http: Server, port: number | null): Promise<number> {
   if (port !== null) return listenAt(http, port);
   return listenAt(http, defaultPort).catch(() => listenAt(http, 0));

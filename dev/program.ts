@@ -27,12 +27,12 @@ export interface ProgramDeps {
   readonly onErr: (line: string) => void;
 }
 
-/** The time from SIGTERM to SIGKILL in ms. A fleet needs it to cancel its jobs one by one and to delete its workers. */
+/** Time from SIGTERM to SIGKILL in ms. A demo fleet needs it to cancel its jobs in sequence and to delete its workers. */
 const stopWithinMs = 30_000;
 
 /**
- * Starts a program of this checkout from its sources, in its own process group. So Ctrl-C reaches only this process, which
- * stops the programs in the right order. If this process dies, the programs exit by themselves.
+ * Starts a program of this checkout from its sources. The program gets its own process group, so that Ctrl-C reaches only this
+ * process, which stops the programs in the right order. If this process dies, the programs exit by themselves.
  */
 export function startProgram({ entry, args, root, env, onOut, onErr }: ProgramDeps): Program {
   const preload = new URL('leave-with-parent.ts', import.meta.url).href;

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { type End, endText, type Program, type ProgramDeps, startProgram, type Print } from './program.ts';
 
-/** The time in ms after the last change before it is reported, because editors write files in several steps. */
+/** Delay in ms from the first change to its report, because editors write files in several steps. */
 const reportDelayMs = 150;
 const isSource = (name: string): boolean =>
   /\.(?:ts|json|html|css|js)$/.test(name) && !/(?:^|\/)\./.test(name);
 
-/** Reports changes below these folders, with the name of the first changed file. Returns a function that stops this. */
+/** Watches the sources below these folders. Calls `onChange` with the first changed file. Returns a function that stops. */
 export function watchSources(
   root: string,
   folders: readonly string[],
@@ -32,7 +32,7 @@ export function watchSources(
 export interface DevServer {
   /** The server's URL, which stays the same after restarts. Rejects when the server ends before it listens. */
   readonly url: Promise<string>;
-  /** Resolves when the server ends by itself, but not when it fails to start after a change. */
+  /** Resolves when the running server ends by itself. Stays pending if the server fails to start after a change. */
   readonly ended: Promise<End>;
   /** Restarts the server with the current sources. If that fails, the next change restarts it again. */
   restart(why: string): void;
@@ -67,7 +67,7 @@ export function startServer(deps: ServerDeps): DevServer {
     if (isReady) ended.resolve(end);
     else log(`The server did not start (${endText(end)}). Waiting for the next change`);
   };
-  /** Restarts the server, and once more if sources change meanwhile. */
+  /** Restarts the server, and again if sources change during the restart. */
   const restartWhileDue = async (port: string): Promise<void> => {
     isRestarting = true;
     while (isRestartDue && !isOver) {
@@ -121,7 +121,7 @@ function run({ log, dataDir, ...common }: ServerDeps, port: string): Run {
   return { program, url: listens.promise };
 }
 
-/** Deletes a server's data folder. Throws when a server still uses it, or when it is not a data folder. */
+/** Deletes a server's data folder. Rejects when a server still uses the folder, or when it is not a data folder. */
 export async function clearFolder(dataDir: string): Promise<void> {
   if (!existsSync(dataDir) || readdirSync(dataDir).length === 0) return;
   if (!existsSync(join(dataDir, 'trainyard.db')))

@@ -1,6 +1,6 @@
 import { targets } from './worker/pins.ts';
 
-/** The facts by which `npm start` decides what to start. This module has no side effects. */
+/** The facts from which `npm start` decides what to start. This module has no side effects. */
 export interface StartContext {
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -11,7 +11,7 @@ export interface StartContext {
 
 export type StartPlan =
   | { readonly kind: 'app'; readonly electron: string }
-  /** The server, with the panel in a browser. `fetches`: whether to download Electron in the background for the next start. */
+  /** The server, with the panel in a browser. If `fetches`, downloads Electron in the background for the next start. */
   | { readonly kind: 'headless'; readonly why: string; readonly fetches: boolean };
 
 /** Decides what to start. `--headless` takes precedence over the detected environment. */
@@ -35,7 +35,7 @@ type Sources = Readonly<Record<string, readonly string[]>>;
 
 const panel: Sources = { 'dist/renderer/index.html': ['renderer', 'protocol'] };
 
-/** Files that must exist before the start, with their sources. The server runs directly from its sources. */
+/** Files that must be built before the start, with their sources. The server needs no build. */
 export const requiredFiles: Readonly<Record<StartPlan['kind'], Sources>> = {
   headless: panel,
   app: {
@@ -46,7 +46,7 @@ export const requiredFiles: Readonly<Record<StartPlan['kind'], Sources>> = {
   },
 };
 
-/** Files that can be built in the background: the worker as an executable for this platform, or else as a script. */
+/** Files that can be built in the background: the worker's executable for this platform, otherwise its script. */
 export function backgroundBuilds(platform: NodeJS.Platform, arch: string): Sources {
   const target = targets.find(candidate => candidate.platform === `${platform}-${arch}`);
   const name = target?.file ?? 'trainyard-worker.mjs';

@@ -25,7 +25,7 @@ function lastChangeIn(folder: string): number {
   return Math.max(0, ...times);
 }
 
-/** Whether a file is missing or older than its sources. */
+/** Returns true if a built file is missing or older than its sources. */
 const isStale = ([file, sources]: readonly [string, readonly string[]]): boolean => {
   const path = join(root, file);
   if (!existsSync(path)) return true;
@@ -33,7 +33,7 @@ const isStale = ([file, sources]: readonly [string, readonly string[]]): boolean
   return sources.some(folder => lastChangeIn(folder) > builtAt);
 };
 
-/** Finds the program that the package electron has installed. An import of the package would block to download it. */
+/** Finds the program that the package `electron` has downloaded. Importing the package would block during the download. */
 function findElectron(): string | null {
   const folder = join(root, 'node_modules/electron');
   const pathFile = join(folder, 'path.txt');
@@ -50,8 +50,8 @@ const open = (program: string, argv: readonly string[], env: NodeJS.ProcessEnv):
   spawn(program, argv, { cwd: root, env, stdio: 'inherit' });
 
 /**
- * Starts the server from its sources, so that only the panel must be built. With `waitsForMessage`, the server loads its
- * modules, but listens only after a message.
+ * Starts the server from its sources, so that only the panel must be built. With `waitsForMessage`, the server loads its modules
+ * now, but listens only after a message.
  */
 function openServer(waitsForMessage: boolean): ChildProcess {
   const argv = [join(root, 'main/cli.ts'), 'server', ...(waitsForMessage ? ['--once-told'] : []), ...args];
@@ -61,7 +61,7 @@ function openServer(waitsForMessage: boolean): ChildProcess {
   });
 }
 
-/** Resolves with the exit code. */
+/** Waits until the child exits, and passes signals on to it. Resolves with the exit code. */
 function endOf(child: ChildProcess): Promise<number> {
   const forwardSignal = (signal: NodeJS.Signals): void => void child.kill(signal);
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, forwardSignal);
@@ -98,7 +98,7 @@ const fetchElectron = (): void =>
     ),
   );
 
-/** Builds the worker program for rigs. The server detects it when it is complete. */
+/** Builds the worker program for rigs in the background, if needed. The server detects the finished program. */
 function buildWorker(): void {
   if (!Object.entries(backgroundBuilds(process.platform, process.arch)).some(isStale)) return;
   runInBackground([join(root, 'dev/worker/run.ts')], failure => {
@@ -109,7 +109,7 @@ function buildWorker(): void {
 
 const isBuilt = (kind: StartPlan['kind']): boolean => !Object.entries(requiredFiles[kind]).some(isStale);
 
-/** Resolves to true when everything is built. */
+/** Builds missing and outdated files. Resolves with false if the build fails. */
 async function build(kind: StartPlan['kind']): Promise<boolean> {
   if (isBuilt(kind)) return true;
   log('Building files that are missing or older than their sources');

@@ -13,12 +13,12 @@ import re
 import sys
 
 trainer, checkout = sys.argv[1], sys.argv[2]
-# The kind or the choices of each key.
+# Maps each key to its kind, or to the list of its choices.
 keys = {}
 
 
 def nodes(*paths):
-    """Yields all nodes of the syntax trees of files and folders of the checkout."""
+    """Yields all syntax tree nodes of the Python files at these paths in the checkout. Paths may be folders."""
     for relative_path in paths:
         path = os.path.join(checkout, relative_path)
         files = [path] if os.path.isfile(path) else sorted(
@@ -50,7 +50,7 @@ def literal(node):
 
 
 def add_key(key, kind, choices=None):
-    """Adds a key. If it has several definitions, the more precise one counts."""
+    """Adds a key. Of several definitions, the more precise one counts."""
     if key is None or key.startswith("_"):
         return
     values = [str(choice) for choice in choices or [] if choice not in (None, "")]
@@ -61,7 +61,7 @@ def add_key(key, kind, choices=None):
 
 
 def add_arguments(*paths):
-    """Adds the arguments of argparse."""
+    """Adds the arguments that the files define with argparse."""
     kinds = {"int": "integer", "float": "number", "str": "text"}
     for node in nodes(*paths):
         if not (isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument"):
@@ -102,7 +102,7 @@ def simpletuner():
         for key in filter(None, names):
             add_key(key.lstrip("-"), kind, complete)
 
-    # Some options are registered in loops, from tuples with their names.
+    # Some options are registered in loops over tuples of names.
     for node in nodes(base, "simpletuner/helpers/models/field_registry"):
         if isinstance(node, ast.Tuple):
             for key in filter(None, map(text, node.elts)):
@@ -118,7 +118,7 @@ def simpletuner():
 def ai_toolkit():
     for node in nodes("toolkit/config.py", "toolkit/config_modules.py", "jobs", "extensions_built_in"):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("get", "get_conf") and node.args:
-            # Defaults say too little about the kind: `neg` is a text with the default False.
+            # Do not derive the kind from the default: `neg` is a text, but its default is False.
             key = text(node.args[0])
             add_key(key if is_name(key) else None, "any")
         elif isinstance(node, ast.Subscript) and is_name(text(node.slice)):

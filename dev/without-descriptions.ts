@@ -1,11 +1,10 @@
 /**
- * Removes from the panel and the worker programs the descriptions of the API, and Zod's generator of JSON Schema. Only the server
- * needs them. Without them, the scripts of the first page have 152 KB compressed instead of 173 KB, and an idle worker uses
- * 1 MiB less memory.
+ * Build plugin that removes the API descriptions and Zod's JSON Schema generator from the panel and the worker. Only the server
+ * needs them. The scripts of the first page shrink from 173 KB to 152 KB compressed, and an idle worker uses 1 MiB less memory.
  */
 import { parseSync } from 'vite';
 
-/** The fields of the nodes of a syntax tree that are needed here (ESTree). */
+/** A node of a syntax tree (ESTree), with the fields that are used here. */
 interface Node {
   readonly type: string;
   readonly start: number;
@@ -28,16 +27,16 @@ interface Range {
 
 const descriptionMethods: readonly string[] = ['describe', 'meta'];
 
-/** Returns `.describe(…)` or `.meta(…)` of a schema, which change nothing but its documentation. */
+/** Returns the range of `.describe(…)` or `.meta(…)`, which only document a schema; null for other nodes. */
 function rangeOfDescription({ type, callee, end }: Node): Range | null {
   const method = type === 'CallExpression' ? callee?.property?.name : undefined;
   if (callee?.object === undefined || !descriptionMethods.includes(method ?? '')) return null;
   return { start: callee.object.end, end };
 }
 
-/** Returns the `summary: …` of a call, with the comma that follows it. */
+/** Returns the range of `summary: …` with the following comma; null for other nodes. */
 function rangeOfSummary({ type, key, value, start, end }: Node, code: string): Range | null {
-  // Schemas may have a field of this name.
+  // A summary is a text. In schemas, a field may have the same name.
   const isText = value?.type === 'Literal' || value?.type === 'TemplateLiteral';
   if (type !== 'Property' || key?.name !== 'summary' || !isText) return null;
   const comma = /^\s*,/.exec(code.slice(end))?.[0].length ?? 0;
@@ -63,7 +62,7 @@ export function removeDescriptions(code: string): string {
   let remaining = '';
   let position = 0;
   for (const { start, end } of ranges) {
-    // A description may contain an expression with further calls.
+    // Skip ranges inside a removed range: a description may contain further calls.
     if (start < position) continue;
     remaining += code.slice(position, start);
     position = end;
@@ -74,7 +73,7 @@ export function removeDescriptions(code: string): string {
 /** Zod's modules that generate JSON Schema. Every schema refers to them. */
 const schemaGenerator = /[\\/]zod[\\/]v4[\\/]core[\\/](?:to-json-schema|json-schema-processors)\.js$/;
 
-/** Returns a module with the same exports, which do nothing. */
+/** Returns a module whose exports have the same names, but do nothing. */
 export function removeFunctions(code: string): string {
   const names = [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
   const renamed = [...code.matchAll(/^export \{ \w+ as (\w+) \};$/gm)].map(([, name]) => name);

@@ -30,7 +30,7 @@ const modelKeys = [
   'te_name_or_path',
 ];
 
-/** Returns the settings of each process in the config, and their place. A process of ai-toolkit is one training. */
+/** Returns each process in the config with its place. In ai-toolkit, a process is one training. */
 function processesOf(
   config: TrainerConfig,
 ): readonly { readonly at: KeyPath; readonly process: Readonly<Record<string, unknown>> }[] {
@@ -41,7 +41,7 @@ function processesOf(
   );
 }
 
-/** Returns the name of the subfolder of the output folder into which a run writes; null when it is invalid. */
+/** Returns the name of the run, which is also its subfolder in the output folder; null if it is missing. */
 function runNameOf({ config }: TrainerConfig): string | null {
   const name = isObject(config) ? config['name'] : undefined;
   return typeof name === 'string' && name !== '' ? name : null;
@@ -67,7 +67,7 @@ export const aiToolkit: Trainer = {
   },
 };
 
-/** Whether any keys are allowed below this key: ai-toolkit passes them to a library, or writes them into the model's metadata. */
+/** Returns true if any keys are allowed below this key, because ai-toolkit passes them on to a library or the metadata. */
 const isFree = (key: string): boolean => key === 'meta' || /_(?:params|kwargs)$/.test(key);
 
 function keysBelow(value: unknown, before: KeyPath): readonly KeyPath[] {

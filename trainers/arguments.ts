@@ -6,15 +6,15 @@ import type { KeyPath, Trainer, TrainerName } from './trainer.ts';
 
 const kinds = ['text', 'integer', 'number', 'boolean', 'any'] as const;
 
-/** Values that a key accepts. `any`: its trainer's source code does not say. A list contains all valid values. */
+/** Values that a key accepts. A list contains all valid values. `any`: the trainer's source code does not define the kind. */
 export type ArgumentKind = (typeof kinds)[number] | readonly string[];
 
-/** The keys of a trainer's configs (dev/trainer-arguments.py reads them from its source code). */
+/** The keys of a trainer's configs. dev/trainer-arguments.py extracts them from the trainer's source code. */
 export type TrainerArguments = ReadonlyMap<string, ArgumentKind>;
 
 type Lists = Readonly<Record<string, unknown>>;
 
-/** Loaded on demand, because only people who write configs need them. */
+/** Loaded on demand, because the lists are large and needed only for editing configs. */
 const lists: Readonly<Partial<Record<TrainerName, () => Promise<{ readonly default: Lists }>>>> = {
   simpletuner: () => import('./arguments/simpletuner.json', { with: { type: 'json' } }),
   'ai-toolkit': () => import('./arguments/ai-toolkit.json', { with: { type: 'json' } }),
@@ -34,7 +34,7 @@ function kindOf(kind: unknown): ArgumentKind {
   return kinds.find(each => each === kind) ?? 'any';
 }
 
-/** Returns common values of a key: those that its trainer lists, otherwise those that the form suggests. */
+/** Returns values to suggest for a key: the choices from the trainer's list, otherwise the suggestions of the form. */
 export function valuesOf(
   trainer: TrainerName,
   knownArguments: TrainerArguments,
@@ -49,7 +49,7 @@ export function valuesOf(
   return field?.suggestions ?? [];
 }
 
-/** A value that its trainer would refuse or misread. */
+/** A value that the trainer would refuse or misread. */
 export interface ValueFinding {
   readonly at: KeyPath;
   readonly problem: 'choice' | 'number' | 'boolean';
@@ -63,7 +63,7 @@ export interface ConfigFindings {
   readonly values: readonly ValueFinding[];
 }
 
-/** Compares the keys and values of a config with its trainer's own list. */
+/** Checks the keys and values of a config against the trainer's list. Reports at most 20 of each. */
 export function checkConfig(
   trainer: Trainer,
   config: TrainerConfig,
@@ -82,7 +82,7 @@ export function checkConfig(
 const valueIn = (config: TrainerConfig, at: KeyPath): unknown =>
   valueAt(config, at) ?? (at.length === 1 ? config[`--${String(at[0])}`] : undefined);
 
-const words = new Set(['true', 'false', '0', '1', 'yes', 'no', 'on', 'off']);
+const booleanWords = new Set(['true', 'false', '0', '1', 'yes', 'no', 'on', 'off']);
 
 function findingAt(at: KeyPath, kind: ArgumentKind | undefined, value: unknown): readonly ValueFinding[] {
   if (typeof value !== 'string' || kind === undefined || value.trim() === '') return [];
@@ -92,7 +92,7 @@ function findingAt(at: KeyPath, kind: ArgumentKind | undefined, value: unknown):
     return [{ ...problem, problem: 'choice', nearest: nearestName(value, kind) }];
   }
   if (kind === 'boolean')
-    return words.has(value.toLowerCase()) ? [] : [{ ...problem, problem: 'boolean', nearest: null }];
+    return booleanWords.has(value.toLowerCase()) ? [] : [{ ...problem, problem: 'boolean', nearest: null }];
   const isNumeric = kind === 'integer' || kind === 'number';
   return isNumeric && Number.isNaN(Number(value)) ? [{ ...problem, problem: 'number', nearest: null }] : [];
 }

@@ -2,7 +2,7 @@ import { type TrainerArguments, valuesOf } from './arguments.ts';
 import type { ConfigFormat } from './config-text.ts';
 import type { TrainerName } from './trainer.ts';
 
-/** Words that fit at the cursor, and the part of the text that a chosen word replaces. */
+/** Suggestions for the cursor. A chosen suggestion replaces the text between `from` and `to`. */
 export interface Completion {
   readonly from: number;
   readonly to: number;
@@ -14,7 +14,7 @@ const maxOptions = 8;
 interface Syntax {
   /** Matches the line up to the cursor where a key is expected. The last group is the typed part. */
   readonly key: RegExp;
-  /** The same for a value. The groups are the key, the opening quote and the typed part. */
+  /** Matches the line up to the cursor where a value is expected. Groups: the key, the opening quote and the typed part. */
   readonly value: RegExp;
   /** The text between a completed key and its value. */
   readonly colon: string;
@@ -42,48 +42,48 @@ const syntaxes: Readonly<Record<ConfigFormat, Syntax>> = {
   },
 };
 
-/** Finds words for the cursor's position; null if none fits. `isAsked`: the user wants the list before typing anything. */
+/** Returns suggestions for the cursor; null for none. With `isAsked`, suggests keys even before the user types a character. */
 export function completionAt(
   { text, caret, format }: { readonly text: string; readonly caret: number; readonly format: ConfigFormat },
   { trainer, known: knownArguments }: { readonly trainer: TrainerName; readonly known: TrainerArguments },
   isAsked: boolean,
 ): Completion | null {
   const line = text.slice(text.lastIndexOf('\n', caret - 1) + 1, caret);
-  const behind = /^[^\n]*/.exec(text.slice(caret))?.[0] ?? '';
+  const afterCaret = /^[^\n]*/.exec(text.slice(caret))?.[0] ?? '';
   const syntax = syntaxes[format];
-  const [, key, quote = '', begun = ''] = syntax.value.exec(line) ?? [];
+  const [, key, quote = '', typedValue = ''] = syntax.value.exec(line) ?? [];
   if (key !== undefined) {
     const kind = knownArguments.get(key.replace(/^-+/, ''));
     const isText = kind !== 'boolean' && kind !== 'number' && kind !== 'integer';
-    const around = syntax.needsQuotes && isText && quote === '' ? '"' : '';
-    const options = matching(valuesOf(trainer, knownArguments, key), begun).map(label => ({
+    const quoteMark = syntax.needsQuotes && isText && quote === '' ? '"' : '';
+    const options = matching(valuesOf(trainer, knownArguments, key), typedValue).map(label => ({
       label,
-      text: `${around}${label}${around}`,
+      text: `${quoteMark}${label}${quoteMark}`,
     }));
-    return completion(caret, begun, behind, options);
+    return completion(caret, typedValue, afterCaret, options);
   }
   const [, typed] = syntax.key.exec(line) ?? [];
   if (typed === undefined || (typed === '' && !isAsked)) return null;
   const dashes = /^-*/.exec(typed)?.[0] ?? '';
   const word = typed.slice(dashes.length);
-  const isBare = /^[\w-]*\s*$/.test(behind);
+  const isBare = /^[\w-]*\s*$/.test(afterCaret);
   const options = matching([...knownArguments.keys()], word).map(label => ({
     label,
     text: isBare ? label + syntax.colon : label,
   }));
-  return completion(caret, word, behind, options);
+  return completion(caret, word, afterCaret, options);
 }
 
 function completion(
   caret: number,
-  begun: string,
-  behind: string,
+  typedValue: string,
+  afterCaret: string,
   options: Completion['options'],
 ): Completion | null {
   const [only] = options;
-  if (only === undefined || (options.length === 1 && only.label === begun)) return null;
-  const rest = /^[\w./-]*/.exec(behind)?.[0].length ?? 0;
-  return { from: caret - begun.length, to: caret + rest, options };
+  if (only === undefined || (options.length === 1 && only.label === typedValue)) return null;
+  const rest = /^[\w./-]*/.exec(afterCaret)?.[0].length ?? 0;
+  return { from: caret - typedValue.length, to: caret + rest, options };
 }
 
 /** Returns words that start with the typed part, then words that contain it. */

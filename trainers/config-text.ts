@@ -16,7 +16,7 @@ export type ParsedText =
   /** `reason` completes "line 3, column 7: ..."; `at` is null if the parser gives no position. */
   | { readonly ok: false; readonly reason: string; readonly at: Position | null };
 
-/** Returns the format of a file by its extension; null if configs do not have this extension. */
+/** Returns the format for the extension of a file; null if it is not an extension of config files. */
 export function formatOf(file: string): ConfigFormat | null {
   const [, ending = ''] = /\.(jsonc?|ya?ml|toml)$/i.exec(file) ?? [];
   switch (ending.toLowerCase()) {
@@ -33,9 +33,9 @@ export function formatOf(file: string): ConfigFormat | null {
   }
 }
 
-/** Parses a config as its trainer does. The result has JSON values only. */
+/** Parses a config as its trainer does. The result contains only JSON values. */
 export function parseConfigText(text: string, format: ConfigFormat): ParsedText {
-  // Some editors write a byte order mark first.
+  // Some editors write a byte order mark at the start.
   const plain = text.replace(/^\ufeff/, '');
   if (format === 'json') return parseJson(plain);
   return format === 'yaml' ? parseYaml(plain) : parseToml(plain);
@@ -54,7 +54,7 @@ function parseJson(text: string): ParsedText {
     return { ok: true, value: JSON.parse(text) as unknown };
   } catch (cause) {
     const reason = cause instanceof Error ? jsonReason(cause.message) : String(cause);
-    // Only some messages of JSON.parse contain a position, so use a parser that always finds it.
+    // Only some messages of JSON.parse contain a position, so use a parser that always reports one.
     const errors: ParseError[] = [];
     parseLoosely(text, errors, { disallowComments: true, allowTrailingComma: false });
     return { ok: false, reason, at: errors[0] === undefined ? null : positionAt(text, errors[0].offset) };
@@ -106,7 +106,7 @@ const plainTags: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Finds a tag such as `!!python/object`, which requests that the reader runs code. PyYAML's safe loader refuses such tags, too. */
+/** Finds a custom tag such as `!!python/object`, which may run code when loaded. PyYAML's safe loader refuses such tags, too. */
 function findCustomTag(
   contents: ParsedNode | null,
 ): { readonly tag: string; readonly offset: number } | null {

@@ -15,12 +15,12 @@ const modelKeys = [
   'model_name_or_path',
 ];
 
-/** The path of a script below the folder that the rig's owner offers. It must stay in that folder, and must be a Python file. */
+/** Matches the relative path of a Python file that stays in the folder of scripts on the rig. */
 const scriptPath = /^(?!.*(?:^|\/)\.\.(?:\/|$))[\w][\w./+-]*\.py$/;
 
 /**
- * Scripts of diffusers, and others that `accelerate launch` can start. They read arguments instead of a config file. So a
- * config contains the path of the script, and its arguments by their names.
+ * Scripts of diffusers, and others that `accelerate launch` can start. The scripts read arguments instead of a config file. So a
+ * config contains the path of the script, and its arguments by name.
  */
 export const diffusers: Trainer = {
   name: 'diffusers',
@@ -40,7 +40,7 @@ export const diffusers: Trainer = {
 /** Keys that are not arguments of the script. */
 const otherKeys: ReadonlySet<string> = new Set(['script', 'num_processes', 'accelerate_visible_devices']);
 
-/** Returns the arguments for a script: `true` becomes a flag, `false` and null are omitted, and a list becomes several arguments. */
+/** Returns the arguments for a script. `true` becomes a flag, a list becomes several words, and `false` and null are omitted. */
 export function argumentsOf(config: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(config).flatMap(([key, value]) => {
     if (otherKeys.has(key) || key.startsWith('$') || value === null || value === false) return [];

@@ -13,14 +13,14 @@ const openers: Readonly<Record<ConfigFormat, (text: string) => FormatEditor>> = 
   toml: openToml,
 };
 
-/** A config's text with the values of its form. */
+/** The text of a config, whose single values a form can read and write. */
 export interface EditableText {
   readonly value: Readonly<Record<string, unknown>>;
-  /** Returns the value at a place as a user would type it; empty if there is none. */
+  /** Returns the value at a place as a user would type it; empty if the place has no value. */
   read(at: KeyPath): string;
   /**
-   * Returns the text with another value at a place; nothing else changes, neither comments nor order. An empty text removes
-   * the key. Null if the value can only be changed in the text itself.
+   * Returns the text with a new value at a place. Comments and the order of keys stay. An empty `typed` removes the key. Null if
+   * the value can be changed only in the text itself.
    */
   write(at: KeyPath, kind: FieldKind, typed: string): string | null;
 }
@@ -47,7 +47,7 @@ export function openConfigText(text: string, format: ConfigFormat): EditableText
     read(at) {
       const valueHere = valueAt(value, at);
       const span = editor.spanOf(at);
-      // Numbers as they are written: 1e-4 is easier to read than 0.0001.
+      // Return numbers as written, because 1e-4 is easier to read than 0.0001.
       if (typeof valueHere === 'number' && span !== null) return text.slice(span.start, span.end);
       if (Array.isArray(valueHere)) return valueHere.map(String).join(', ');
       if (typeof valueHere === 'string') return valueHere;
@@ -74,17 +74,17 @@ function put(text: string, editor: FormatEditor, at: KeyPath, literal: string): 
 
 const numberLike = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
 
-/** Keeps the user's notation if each format accepts it. */
+/** Keeps the user's notation of a number if all formats accept it. */
 const numberOf = (typed: string): string =>
   /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?$/i.test(typed) ? typed : String(Number(typed));
 
 const itemOf = (typed: string): string => (numberLike.test(typed) ? numberOf(typed) : JSON.stringify(typed));
 
-/** Whether two configs are equal except for the value at a place. */
+/** Returns true if two configs are equal except for the value at a place. */
 function differOnlyAt(at: KeyPath, before: unknown, after: unknown): boolean {
   const path = at.map(key => String(key).replace(/^--(?=.)/, '')).join('.');
   return differingKeys([flatten(before), flatten(after)]).every(
-    // A parent without any key counts as a value of its own.
+    // An empty object counts as a value, so adding or removing its only key changes the parent, too.
     key => key === path || path.startsWith(`${key}.`),
   );
 }

@@ -3,7 +3,7 @@ import { type FormatEditor, type Span, wholeLines } from './format-editor.ts';
 import type { KeyPath } from './trainer.ts';
 
 interface Statement {
-  /** Keys from the top of the document, with those of the table that contains it. */
+  /** Path of the key from the top of the document, including its table. */
   readonly at: KeyPath;
   readonly key: Span;
   readonly value: Span;
@@ -57,7 +57,7 @@ function namesIn(key: string): readonly string[] | null {
   }
 }
 
-/** Returns a function that finds the place of a table. In a list of tables, each one continues the newest. */
+/** Returns a function that computes the path of a table. `[[a]]` starts a new element of list `a`; `[a.b]` is in the newest. */
 function createTables(): (names: readonly string[], isInList: boolean) => KeyPath {
   const newest = new Map<string, number>();
   return (names, isInList) => {
@@ -75,7 +75,7 @@ function createTables(): (names: readonly string[], isInList: boolean) => KeyPat
   };
 }
 
-/** Finds the statements of a valid document. */
+/** Finds the statements of a valid document, and the offset of its first table. */
 function statementsOf(text: string): {
   readonly statements: readonly Statement[];
   readonly firstTable: number;

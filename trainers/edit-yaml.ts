@@ -8,7 +8,7 @@ const rangeOf = (node: unknown): Span | null =>
 const isOneLine = (text: string, span: Span | null): span is Span =>
   span !== null && !text.slice(span.start, span.end).includes('\n');
 
-/** Quotes a text only if YAML requires it, or if the text before it was quoted. */
+/** Quotes a value only if YAML requires quotes, or if the previous value was quoted. */
 function quoted(value: string, was: string | null): string {
   if (was?.startsWith("'") === true && !value.includes('\n')) return `'${value.replaceAll("'", "''")}'`;
   if (was?.startsWith('"') === true) return JSON.stringify(value);
@@ -27,7 +27,7 @@ export function openYaml(text: string): FormatEditor {
     quote: (value, span) => quoted(value, span === null ? null : text.slice(span.start, span.end)),
     insert(at, literal) {
       const items = parentOf(at)?.items ?? [];
-      // After a value on one line, so that comments above and behind other keys stay where they are.
+      // Insert after a value on one line, so that the comments of other keys stay where they are.
       const before = items.findLast(({ value }) => isScalar(value) && isOneLine(text, rangeOf(value)));
       const key = rangeOf(before?.key);
       const value = rangeOf(before?.value);

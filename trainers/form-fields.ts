@@ -1,7 +1,7 @@
 import type { TrainerConfig } from '../protocol/job.ts';
 import { isObject, type KeyPath, type TrainerName } from './trainer.ts';
 
-/** A setting that most users change between two runs. Its label depends on the language of the reader. */
+/** A setting that most users change between two runs. The form translates the name to a label. */
 export type FieldName =
   | 'name'
   | 'model'
@@ -16,21 +16,21 @@ export type FieldName =
   | 'precision'
   | 'prompt';
 
-/** `list`: one number, or several separated by commas. */
+/** The type of a field. `list`: one number, or several separated by commas. */
 export type FieldKind = 'text' | 'integer' | 'number' | 'list';
 
 export interface FormField {
   readonly name: FieldName;
   readonly kind: FieldKind;
-  /** Its places in a config, best first. A trainer may have several keys for the same setting. */
+  /** Places of the setting in a config, preferred first. A trainer may have several keys for the same setting. */
   readonly at: readonly KeyPath[];
   /** Common values, from the source code of the trainer. Other values are possible. */
   readonly suggestions?: readonly string[];
-  /** Whether the setting changes how much memory and time a step takes. */
+  /** True if the setting affects how much memory and time a step takes. */
   readonly shapesRun?: true;
 }
 
-const bits = ['bf16', 'fp16', 'fp32'];
+const dtypes = ['bf16', 'fp16', 'fp32'];
 
 const simpletuner: readonly FormField[] = [
   { name: 'model', kind: 'text', at: [['pretrained_model_name_or_path']], shapesRun: true },
@@ -57,35 +57,35 @@ const simpletuner: readonly FormField[] = [
   { name: 'prompt', kind: 'text', at: [['validation_prompt']] },
 ];
 
-const ofProcess = (...keys: KeyPath): KeyPath => ['config', 'process', 0, ...keys];
+const inProcess = (...keys: KeyPath): KeyPath => ['config', 'process', 0, ...keys];
 
 const aiToolkit: readonly FormField[] = [
   { name: 'name', kind: 'text', at: [['config', 'name']] },
-  { name: 'model', kind: 'text', at: [ofProcess('model', 'name_or_path')], shapesRun: true },
-  { name: 'learningRate', kind: 'number', at: [ofProcess('train', 'lr')] },
-  { name: 'steps', kind: 'integer', at: [ofProcess('train', 'steps')] },
-  { name: 'batchSize', kind: 'integer', at: [ofProcess('train', 'batch_size')], shapesRun: true },
-  { name: 'rank', kind: 'integer', at: [ofProcess('network', 'linear')], shapesRun: true },
-  { name: 'resolution', kind: 'list', at: [ofProcess('datasets', 0, 'resolution')], shapesRun: true },
+  { name: 'model', kind: 'text', at: [inProcess('model', 'name_or_path')], shapesRun: true },
+  { name: 'learningRate', kind: 'number', at: [inProcess('train', 'lr')] },
+  { name: 'steps', kind: 'integer', at: [inProcess('train', 'steps')] },
+  { name: 'batchSize', kind: 'integer', at: [inProcess('train', 'batch_size')], shapesRun: true },
+  { name: 'rank', kind: 'integer', at: [inProcess('network', 'linear')], shapesRun: true },
+  { name: 'resolution', kind: 'list', at: [inProcess('datasets', 0, 'resolution')], shapesRun: true },
   {
     name: 'optimizer',
     kind: 'text',
-    at: [ofProcess('train', 'optimizer')],
+    at: [inProcess('train', 'optimizer')],
     suggestions: ['adamw8bit', 'adamw', 'adafactor', 'automagic', 'prodigy', 'lion8bit'],
     shapesRun: true,
   },
   {
     name: 'precision',
     kind: 'text',
-    at: [ofProcess('train', 'dtype')],
-    suggestions: bits,
+    at: [inProcess('train', 'dtype')],
+    suggestions: dtypes,
     shapesRun: true,
   },
-  { name: 'seed', kind: 'integer', at: [ofProcess('training_seed')] },
+  { name: 'seed', kind: 'integer', at: [inProcess('training_seed')] },
   {
     name: 'prompt',
     kind: 'text',
-    at: [ofProcess('sample', 'prompts', 0), ofProcess('sample', 'samples', 0, 'prompt')],
+    at: [inProcess('sample', 'prompts', 0), inProcess('sample', 'samples', 0, 'prompt')],
   },
 ];
 
@@ -150,7 +150,7 @@ const fields: Readonly<Partial<Record<TrainerName, readonly FormField[]>>> = {
 /** Returns the settings that most users of a trainer change; empty for programs that Trainyard does not know. */
 export const formFieldsOf = (trainer: TrainerName): readonly FormField[] => fields[trainer] ?? [];
 
-/** Returns the place of a field in a config: the place that has a value, otherwise the best one. */
+/** Returns the place of a field in a config: the place that has a value, otherwise the preferred place. */
 export function placeOf(field: FormField, trainer: TrainerName, config: TrainerConfig): KeyPath | null {
   const places = field.at.flatMap(at => spellingsOf(at, trainer, config));
   return places.find(at => valueAt(config, at) !== undefined) ?? places[0] ?? null;

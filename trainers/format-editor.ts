@@ -1,21 +1,21 @@
 import type { KeyPath } from './trainer.ts';
 
-/** Offsets in a text. */
+/** A range in a text; `end` is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Finds and changes values in the text of one format. A change returns null if it does not support it. */
+/** Finds and changes values in one text. A change returns the new text; null if the editor does not support the change. */
 export interface FormatEditor {
   spanOf(at: KeyPath): Span | null;
   insert(at: KeyPath, literal: string): string | null;
   remove(at: KeyPath): string | null;
-  /** Returns a text as a literal. `span` is the value that it replaces. */
+  /** Returns a value as a literal of the format. `span` is the range of the replaced value; null for a new key. */
   quote(value: string, span: Span | null): string;
 }
 
-/** Removes a statement with its line, including a comment behind it. */
+/** Removes a statement with its whole lines and a comment after it. Null if the line has other text before the statement. */
 export function wholeLines(text: string, { start, end }: Span): string | null {
   const from = text.lastIndexOf('\n', start - 1) + 1;
   const to = text.indexOf('\n', end);

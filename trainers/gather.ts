@@ -10,7 +10,7 @@ export type FoundFile =
 /** Finds a file by its path in a config. */
 export type FindFile = (path: string) => Promise<FoundFile>;
 
-/** A config with the files that are sent with it. */
+/** A config with the contents of the files that it names. */
 export interface Bundle {
   readonly config: TrainerConfig;
   /** SimpleTuner's list of datasets; null for other trainers, or when the config names none. */
@@ -28,7 +28,7 @@ export type Gathered =
 const maxChars = 1_000_000;
 const maxFiles = 32;
 
-/** Reads every file that a config names, or reports which one is missing. */
+/** Reads all files that a config names. Returns a reason if one is missing, invalid or too large. */
 export async function gather(config: TrainerConfig, trainer: Trainer, find: FindFile): Promise<Gathered> {
   let bundle: Bundle = { config, dataloader: null, files: {} };
   let chars = 0;
@@ -65,7 +65,7 @@ function add(bundle: Bundle, trainer: Trainer, reference: Reference, text: strin
 
 const describe = ({ at, path }: Reference): string => `${path} (${at.join('.')})`;
 
-/** A path of training data, and the document of the bundle that names it. */
+/** A path of training data, and its place in the bundle. */
 export interface DataReference {
   readonly path: string;
   /** The config itself, its dataloader, or the path of another file of the bundle. */

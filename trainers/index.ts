@@ -30,7 +30,7 @@ export {
 export { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
 export { type UnknownKey, unknownKeys } from './unknown-keys.ts';
 
-/** A program that a rig's owner has configured. It gets the config unchanged, and Trainyard knows nothing about it. */
+/** Any program that a rig's owner has configured. Trainyard passes the config to the program without interpreting it. */
 const command: Trainer = {
   name: 'command',
   title: 'a program of your own',
@@ -52,7 +52,7 @@ const trainers: Readonly<Record<TrainerName, Trainer>> = {
   command,
 };
 
-/** Whether an object in a file is not a config, but a companion that configs of some trainer refer to. */
+/** Returns true if an object is not a config, but the content of a file that configs name, such as a library of prompts. */
 export const isCompanion = (value: Readonly<Record<string, unknown>>): boolean =>
   Object.values(trainers).some(trainer => trainer.isCompanion?.(value) === true);
 
@@ -60,14 +60,14 @@ export const isCompanion = (value: Readonly<Record<string, unknown>>): boolean =
 export const trainerNamed = (name: string): Trainer | null =>
   Object.values(trainers).find(trainer => trainer.name === name) ?? null;
 
-/** Whether the config is for a sample training, which is part of the worker program and needs no trainer. */
+/** Returns true for a config of a sample training, which is part of the worker program and needs no trainer. */
 export const isBuiltIn = ({ trainer }: TrainerConfig): boolean =>
   trainer === 'selftest' || trainer === 'digits';
 
-/** The key with which a config can name its trainer, if its other keys do not identify it. */
+/** A config can name its trainer with this key, if the other keys do not identify the trainer. */
 const trainerKey = '$trainer';
 
-/** Returns the trainer for a config. Configs that no known trainer recognises are for a program of the rig's owner. */
+/** Returns the trainer for a config; `command` if no other trainer recognises the config. */
 export function trainerFor(config: TrainerConfig): Trainer {
   const configuredName = trainerNames.find(name => name === config[trainerKey]);
   if (configuredName !== undefined) return trainers[configuredName];

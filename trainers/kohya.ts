@@ -20,7 +20,7 @@ const modelKeys = [
   't5xxl',
   'ae',
 ];
-/** A config of sd-scripts contains the key of the model, and at least one of these keys. */
+/** An sd-scripts config contains the key of the model, and at least one of these keys. */
 const ownKeys = [
   'network_module',
   'train_data_dir',
@@ -38,7 +38,7 @@ interface Setting {
   readonly section: string | null;
 }
 
-/** Returns the settings by key. sd-scripts merges the keys of all sections, whose names mean nothing. */
+/** Returns the settings by key. sd-scripts merges the keys of all sections, and ignores their names. */
 function settingsOf(config: TrainerConfig): ReadonlyMap<string, Setting> {
   const settings = new Map<string, Setting>();
   for (const [key, value] of Object.entries(config)) {
@@ -79,7 +79,7 @@ export const kohya: Trainer = {
   },
 };
 
-/** Returns the place of a key for the script; none for `script`, which Trainyard itself reads. */
+/** Returns the place of a key; none for `script`, because Trainyard reads that key, not sd-scripts. */
 const placeOf = (key: string, section: string | null): readonly KeyPath[] => {
   if (key === 'script') return [];
   return [section === null ? [key] : [section, key]];
@@ -121,7 +121,7 @@ const families: readonly (readonly [key: string, family: string])[] = [
 
 const scriptName = /^[a-z0-9_]+\.py$/i;
 
-/** Returns the script of sd-scripts for a config: the one that it names, else the one that its keys identify, else null. */
+/** Returns the script that a config names, otherwise the script for its model family. Null if neither is known or valid. */
 export function scriptOf(config: TrainerConfig): string | null {
   const settings = settingsOf(config);
   const configuredScript = settings.get('script')?.value;
@@ -130,7 +130,7 @@ export function scriptOf(config: TrainerConfig): string | null {
   const family = families.find(([key]) => settings.has(key))?.[1];
   if (family === undefined) return null;
   const isNetwork = settings.has('network_module');
-  // sd-scripts can train only networks of HunyuanImage.
+  // For HunyuanImage, sd-scripts can train only networks.
   if (family === 'hunyuan_image' && !isNetwork) return null;
   return isNetwork ? `${family}_train_network.py` : `${family}_train.py`;
 }

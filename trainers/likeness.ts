@@ -4,7 +4,7 @@ import type { TrainerName } from './trainer.ts';
 
 const maxChars = 600;
 
-/** Keys that tell kinds of models and trainings apart. */
+/** Keys that distinguish kinds of models and trainings. */
 const kinds = ['model_family', 'model_type', 'model_flavour', 'training_method', 'network_module'].map(
   (key): FormField => ({ name: 'model', kind: 'text', at: [[key]] }),
 );
@@ -15,8 +15,8 @@ function readField(trainer: TrainerName, config: TrainerConfig, field: FormField
 }
 
 /**
- * Returns a text that is equal for configs which need about the same memory, and about the same time for a step. Null for
- * programs that Trainyard does not know, and for configs that name no model.
+ * Returns a text that is equal for configs with about the same memory use and step time. Null if the config sets no field that
+ * affects them, or if the text would be too long.
  */
 export function likenessOf(trainer: TrainerName, config: TrainerConfig, gpus: number): string | null {
   const shaping = [...formFieldsOf(trainer).filter(({ shapesRun }) => shapesRun === true), ...kinds];
@@ -26,7 +26,7 @@ export function likenessOf(trainer: TrainerName, config: TrainerConfig, gpus: nu
   return text.length > maxChars ? null : text;
 }
 
-/** Quotes of numbers make no difference: SimpleTuner's own examples have both. */
+/** Treats quoted and unquoted numbers alike, because SimpleTuner's examples contain both. */
 const wordOf = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value ?? undefined) ?? '');
 
@@ -37,7 +37,7 @@ export function stepsOf(trainer: TrainerName, config: TrainerConfig): number | n
     const field = fields.find(({ name }) => name === fieldName);
     return field === undefined ? Number.NaN : Number(readField(trainer, config, field) ?? Number.NaN);
   };
-  // sd-scripts ignores the steps of a config that sets epochs.
+  // If a config sets epochs, sd-scripts ignores the steps.
   if (read('epochs') > 0) return null;
   const steps = read('steps');
   return Number.isSafeInteger(steps) && steps > 0 ? steps : null;

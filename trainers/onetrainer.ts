@@ -30,9 +30,9 @@ export const onetrainer: Trainer = {
     ];
   },
   referencesIn: (document, [key]) => (key === fileKeys[0] ? conceptsIn(document, null) : []),
-  // The content of each file becomes part of the config, because a config can contain both lists itself.
+  // Put the content of each file into the config, because a config may contain these lists directly.
   roleOf: ([key]) => ({ key: key === fileKeys[0] ? 'concepts' : 'samples' }),
-  // OneTrainer can resume only a backup, because a save contains only the weights.
+  // OneTrainer can resume only from a backup, because a save contains only the weights.
   canResumeFrom: ({ name, isFile }) => !isFile && /-backup-\d+-\d+-\d+$/.test(name),
   keys: { of: config => Object.keys(config).map(key => [key]), unknown: 'ignored' },
   requests: ['save', 'sample'],

@@ -1,7 +1,7 @@
 import type { TrainerConfig } from '../protocol/job.ts';
 import { isObject, listOf, pathsAt, type KeyPath, type Reference, type Trainer } from './trainer.ts';
 
-/** Returns each key also with leading dashes, because SimpleTuner accepts both. */
+/** Returns each key without and with leading dashes, because SimpleTuner accepts both spellings. */
 const spellings = (keys: readonly string[]): readonly string[] => keys.flatMap(key => [key, `--${key}`]);
 
 const valueOf = (config: TrainerConfig, key: string): unknown => config[key] ?? config[`--${key}`];
@@ -48,14 +48,14 @@ export const simpletuner: Trainer = {
     // SimpleTuner omits keys without a value from its command line.
     of: config => Object.keys(config).flatMap(key => (config[key] === null ? [] : [[plainKey(key)]])),
     unknown: 'refused',
-    // Its command line accepts an unambiguous prefix of an option.
+    // SimpleTuner's command line accepts an unambiguous prefix of an option.
     accepts: (key, known) => [...known].filter(name => name.startsWith(key)).length === 1,
   },
   requests: ['save', 'sample'],
   problem: () => null,
 };
 
-/** Returns the folders of a data backend. Backends of other types than `local` read from a hub or a bucket, and those of embeddings name only caches. */
+/** Returns the folders of a local data backend. Other backends read from a hub or a bucket, or name only caches. */
 function dataOf(backend: unknown, index: number): readonly Reference[] {
   if (!isObject(backend) || (backend['type'] ?? 'local') !== 'local' || backend['disabled'] === true)
     return [];
@@ -74,7 +74,7 @@ const isPrompt = (value: unknown): boolean =>
     ? /\S \S/.test(value)
     : isObject(value) && (typeof value['prompt'] === 'string' || typeof value['caption'] === 'string');
 
-/** Prompts by their names. */
+/** Returns true for an object that contains only prompts, by name. */
 const isPromptLibrary = (value: Readonly<Record<string, unknown>>): boolean => {
   const prompts = Object.values(value);
   return prompts.length > 0 && prompts.every(isPrompt);

@@ -11,7 +11,7 @@ import type { KeyPath } from './trainer.ts';
 
 type Submission = Partial<Pick<SubmitRequest, 'config' | 'dataloader' | 'files'>>;
 
-/** Writes a value into the text of a JSON, YAML or TOML file. Comments and order stay. */
+/** Writes a value into the text of a JSON, YAML or TOML file, and keeps comments and order. Null if that is impossible. */
 export const writeInFile: WriteInFile = ({ path, text }, { key, type }, value) => {
   const format = formatOf(path);
   const open = format === null ? null : openConfigText(text, format);
@@ -33,7 +33,7 @@ function keysOf({ value }: EditableText, path: string): KeyPath | null {
   return keys;
 }
 
-/** Where a template finds a value. */
+/** The place of a parameter's value in a submission. */
 export type ParameterPlace = Pick<TemplateParameter, 'key' | 'document' | 'file'>;
 
 /** Returns the value that a submission has at the place of a parameter; undefined if there is none. */
@@ -50,10 +50,10 @@ export function valueAtPlace(submission: Submission, { key, document: part, file
   }
 }
 
-/** Values of these keys are often fractions, even if one is a whole number now. */
+/** Matches keys whose values are often fractions, even if the current value is a whole number. */
 const fraction = /(?:^|[_.])(?:lr|rate|weight|scale|alpha|decay|ratio|strength|dropout|prob|gb|s)(?:$|[_.])/;
 
-/** Returns the type of a parameter, guessed from the value that the submission has now. */
+/** Guesses the type of a parameter from the current value in the submission. */
 export function typeAtPlace(submission: Submission, place: ParameterPlace): TemplateParameter['type'] {
   if (place.document === 'job') return typeOfJobParameter(place.key);
   const value = valueAtPlace(submission, place);
@@ -75,17 +75,17 @@ function parsedFile({ files = {} }: Submission, path: string | null): unknown {
   return read?.ok === true ? read.value : null;
 }
 
-/** Shorter texts are settings, such as the separator in `keep_tokens_separator`. */
+/** Minimum length of a secret. Shorter texts are settings, such as the separator in `keep_tokens_separator`. */
 const minSecret = 8;
 
 const isSecret = (path: string, value: unknown): boolean =>
   typeof value === 'string' &&
   value.length >= minSecret &&
-  // A number, several words, a path or the name of an environment variable in braces.
+  // Not a secret: a number, several words, a path, or an environment variable in braces.
   !/^[\d.]+$|\s|[\\/]|^\$?\{/.test(value) &&
   path.split('.').some(isSecretName);
 
-/** Returns the paths of the values in a submission that probably are secrets, with their document. */
+/** Returns the paths of values that are probably secrets, with the name of their document as a prefix. */
 export function secretsOf(submission: Submission): readonly string[] {
   const { config, dataloader, files = {} } = submission;
   const documents = [

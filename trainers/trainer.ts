@@ -13,7 +13,7 @@ export const trainerNames = [
 ] as const;
 export type TrainerName = (typeof trainerNames)[number];
 
-/** Keys and indexes that lead to a value, from the top of a config. */
+/** Keys and list indexes from the top of a config to a value. */
 export type KeyPath = readonly (string | number)[];
 
 /**
@@ -25,11 +25,11 @@ export interface Reference {
   readonly at: KeyPath;
   /** The path as written in the config. */
   readonly path: string;
-  /** Whether the trainer can start without the file. */
+  /** True if the trainer can start without the file. */
   readonly isOptional?: true;
 }
 
-/** The use of a file. `key`: its content becomes the value of this key of the config. */
+/** The role of a file. `key`: the content of the file becomes the value of this key in the config. */
 export type FileRole = 'file' | 'dataloader' | { readonly key: string };
 
 /** The format and the requirements of one trainer's configs. These functions read no files. */
@@ -37,33 +37,33 @@ export interface Trainer {
   readonly name: TrainerName;
   /** The name for people, as the trainer's authors write it. */
   readonly title: string;
-  /** Whether a parsed config is meant for this trainer. */
+  /** Returns true if a parsed config is meant for this trainer. */
   recognises(config: TrainerConfig): boolean;
   /** Number of GPUs for a config that does not set one. */
   readonly defaultGpus: number;
-  /** Restricted keys (config-policy) whose values the worker always replaces by folders of the job, so they need no permission. */
+  /** Restricted keys (config-policy) that need no permission, because the worker replaces their values by job folders. */
   readonly replacedKeys: readonly string[];
-  /** Whether the trainer writes each sample as a file, so that the copies in its event files are not needed. */
+  /** True if the trainer writes each sample as a file. The copies in its event files are then not needed. */
   readonly samplesAreFiles?: true;
   /** Returns the files, data and models that a run of this config needs. */
   references(config: TrainerConfig): readonly Reference[];
-  /** Returns the references in a file that the config names. `at`: the place of the file's path in the config. */
+  /** Returns the references in a file that the config names. `at` is the place in the config that names the file. */
   referencesIn(document: unknown, at: KeyPath): readonly Reference[];
   /** Returns the role of the file whose path is at this place in a config. If absent, every file has the role `file`. */
   readonly roleOf?: (at: KeyPath) => FileRole;
-  /** Whether the trainer's own package contains this file. */
+  /** Returns true if the trainer's own package contains this file. */
   readonly packageContains?: (path: string) => boolean;
-  /** Whether an object in a file is not a config, but a companion that configs refer to. */
+  /** Returns true if an object is not a config, but the content of a file that configs name. */
   readonly isCompanion?: (value: Readonly<Record<string, unknown>>) => boolean;
-  /** Whether a run can continue from a checkpoint with this name. Some files contain only weights. */
+  /** Returns true if a run can continue from a checkpoint with this name. Some checkpoints contain only weights. */
   canResumeFrom(checkpoint: Pick<CheckpointName, 'name' | 'isFile'>): boolean;
-  /** The data for comparing the keys of a config with those that the trainer knows; absent if these cannot be listed. */
+  /** Rules for finding unknown keys in a config; absent if the trainer's keys cannot be listed. */
   readonly keys?: {
     /** Returns the places of all keys in a config that the trainer itself reads. */
     readonly of: (config: TrainerConfig) => readonly KeyPath[];
     /** The trainer's reaction to an unknown key. */
     readonly unknown: 'refused' | 'ignored';
-    /** Whether the trainer accepts a key although it is not in its list. */
+    /** Returns true if the trainer accepts a key that is not in its list. */
     readonly accepts?: (key: string, listedKeys: ReadonlySet<string>) => boolean;
   };
   /** Actions that the running trainer supports without `$requests` in the config. */
@@ -75,13 +75,13 @@ export interface Trainer {
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether a path stays in the folder that it is relative to, on every platform. */
+/** Returns true if, on every platform, a relative path cannot leave its base folder. */
 export const staysBelow = (path: string): boolean =>
   !/^[/\\~]|^[a-z]:/i.test(path) && !path.split(/[/\\]/).includes('..');
 
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Returns the references at the keys whose value is a string or a list of strings. */
+/** Returns the references at these keys of an object. A value may be a string or a list of strings. */
 export function pathsAt(
   value: unknown,
   keys: readonly string[],

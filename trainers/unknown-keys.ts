@@ -4,16 +4,16 @@ import type { Trainer } from './trainer.ts';
 
 /** A key of a config that its trainer does not know. */
 export interface UnknownKey {
-  /** Its place in the config, such as `config.process.0.train.step`. */
+  /** Place of the key in the config, such as `config.process.0.train.step`. */
   readonly key: string;
-  /** The known key that was probably meant; null when none is similar. */
+  /** The known key that the user probably meant; null when none is similar. */
   readonly nearest: string | null;
 }
 
-/** The maximum number of unknown keys to report. Finding the nearest key is expensive, because it compares all keys. */
-const maxCompared = 20;
+/** Maximum number of unknown keys to report. Each is compared with all known keys, which is expensive. */
+const maxReported = 20;
 
-/** Returns the first 20 keys of a config that are not in its trainer's own list. */
+/** Returns the first 20 keys of a config that are not in the trainer's list. */
 export function unknownKeys(
   { keys }: Trainer,
   config: TrainerConfig,
@@ -25,7 +25,7 @@ export function unknownKeys(
     const key = String(at.at(-1));
     if (key.startsWith('$') || listedKeys.has(key) || keys.accepts?.(key, listedKeys) === true) continue;
     unknown.push({ key: at.join('.'), nearest: nearestName(key, listedKeys) });
-    if (unknown.length === maxCompared) break;
+    if (unknown.length === maxReported) break;
   }
   return unknown;
 }

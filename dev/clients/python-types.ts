@@ -43,6 +43,7 @@ const reserved: ReadonlySet<string> = new Set([
   'self',
 ]);
 
+/** Returns the Python name of an argument. Throws if the name cannot be written in Python. */
 export function argumentName(name: string): string {
   const safe = reserved.has(name) ? `${name}_` : name.replaceAll('-', '_');
   if (!/^[A-Za-z_]\w*$/.test(safe)) throw new Error(`${name} cannot be the name of an argument in Python`);
@@ -51,7 +52,7 @@ export function argumentName(name: string): string {
 
 const refName = (ref: string): string => ref.split('/').at(-1) ?? ref;
 
-/** The Python type of a schema. Objects without a name of their own are dictionaries. */
+/** Returns the Python type hint for a schema. Objects without a named schema become dictionaries. */
 export function hint(schema: Schema): string {
   if (schema.$ref !== undefined) return refName(schema.$ref);
   const options = schema.anyOf ?? schema.oneOf;
@@ -80,7 +81,7 @@ export function hint(schema: Schema): string {
   }
 }
 
-/** The type of the values of a dictionary. An object with named properties has values of different types. */
+/** Returns the type hint for the values of a dictionary; `Any` for objects with named properties, whose types differ. */
 function valueHint({ additionalProperties, properties }: Schema): string {
   const hasOneType = typeof additionalProperties === 'object' && properties === undefined;
   return hasOneType ? hint(additionalProperties) : 'Any';
@@ -102,7 +103,7 @@ function union(options: readonly Schema[]): string {
   return hints.includes('None') ? `Optional[${type}]` : type;
 }
 
-/** A dictionary with known keys, each with its description as a comment. Other schemas get another name for their type. */
+/** Returns the definition of a named type: a TypedDict with commented keys for an object, otherwise an alias. */
 export function typeOf(name: string, schema: Schema): string {
   const { properties, description = '' } = schema;
   if (properties === undefined) return `\n\n${wrapped(description, '# ')}${name} = ${hint(schema)}\n`;

@@ -1,4 +1,4 @@
-/** Writes the Python client for an OpenAPI document: types for its schemas, and a method for each call of a user. */
+/** Generates the Python client for an OpenAPI document: types for the schemas, and a method for each call that users make. */
 import { z } from 'zod';
 import { argumentName, docstring, hint, Schema, typeOf } from './python-types.ts';
 
@@ -30,7 +30,7 @@ const Document = z.object({
   components: z.object({ schemas: z.record(z.string(), Schema) }),
 });
 
-/** The parts of the client that are written by hand: the text before the types, and the start of the class. */
+/** The handwritten parts of the client: the text before the types, and the start of the class. */
 export interface HandWritten {
   readonly runtime: string;
   readonly facade: string;
@@ -49,7 +49,7 @@ export function pythonClient(document: unknown, { runtime, facade }: HandWritten
   return `${beforeTypes}\n${types.join('')}${facade.trimEnd()}\n${methods.join('')}`;
 }
 
-/** Returns false for the calls of workers and browsers. */
+/** Returns false for calls that only workers and browsers make. */
 const isForUsers = ({ security, operationId }: Operation): boolean =>
   security.some(scheme => 'bearer' in scheme) || openCalls.has(operationId);
 
@@ -74,7 +74,7 @@ const argument = (wire: string, schema: Schema, isRequired: boolean, description
   isRequired,
 });
 
-/** The body of a request: its fields as arguments, or one argument for the whole. */
+/** The arguments for a request body: one argument per field, or one for the whole body. */
 interface Body {
   readonly fields: readonly Argument[];
   readonly whole: Argument | null;
@@ -155,7 +155,7 @@ function methodOf(verb: string, path: string, operation: Operation): string {
   );
 }
 
-/** Returns a schema that also accepts numbers and booleans. In a query, the API expects them as text. */
+/** Returns a schema that also accepts numbers and booleans, because the client converts query values to text. */
 const withQueryTypes = (schema: Schema): Schema =>
   schema.type === 'string' && schema.enum === undefined
     ? { anyOf: [schema, { type: 'integer' }, { type: 'boolean' }] }

@@ -1,4 +1,4 @@
-/** `npm run clients`: writes the Python client from the server's description of all calls. */
+/** `npm run clients`: generates the Python client from the server's OpenAPI document. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -2,7 +2,7 @@ import { printEvent } from '../../main/cli/output.ts';
 import type { Remote } from '../../main/cli/remote.ts';
 import { cutLine, plain } from '../../main/cli/table.ts';
 
-/** Numbers of trainings and workers of the whole demo. Each worker updates them. */
+/** Counts of trainings and workers in the whole demo. All demo workers update the same object. */
 export interface Tally {
   connected: number;
   training: number;
@@ -78,7 +78,8 @@ export function createDisplay({ terminal, flags }: Pick<Remote, 'terminal' | 'fl
 }
 
 /**
- * Returns the status as one line. Omits optional numbers that are zero.
+ * Returns the status as one line. Omits optional counts that are zero.
+ *
  * @internal
  */
 export function statusLine(status: FleetStatus): string {

@@ -21,7 +21,7 @@ interface FleetContext {
   readonly stopSignal: AbortSignal;
 }
 
-/** Runs a fleet until the signal fires or all its workers have exited, then deletes its workers. */
+/** Runs a fleet until the signal fires or all workers have exited. Then deletes the workers, unless `keep` is set. */
 async function runFleet(remote: Remote, options: FleetOptions, stopSignal: AbortSignal): Promise<void> {
   const display = createDisplay(remote);
   const random = createRandom(options.seed);
@@ -166,7 +166,7 @@ export const demoFleetCommand = (invocation: Invocation): Command =>
     act: remote => runFleet(remote, readOptions(remote.flags), untilSignal(invocation)),
   });
 
-/** The second signal exits immediately; the next demo removes the remaining workers. */
+/** Returns a signal that fires on Ctrl-C. On a second Ctrl-C, the process exits, and the next demo removes its workers. */
 function untilSignal({ onSignal }: Invocation): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => {

@@ -2,7 +2,7 @@ import type { Accelerator } from '../../agent/simulated/simulated-worker.ts';
 import type { Random } from './random.ts';
 import type { Labels } from '../../protocol/text.ts';
 
-/** A typical machine. Names are those of `nvidia-smi` and similar tools. */
+/** A typical machine, with names as in the output of `nvidia-smi` and similar tools. */
 export interface Machine {
   readonly gpuType: string;
   readonly gpuName: string;
@@ -40,7 +40,7 @@ const h100 = {
   powerLimitW: 700,
 } as const;
 
-/** Workers use these machines in turn, so that a fleet of ten workers already has different ones. */
+/** Workers get these machines in turn, so that even a small fleet has different machines. */
 const machines: readonly [Machine, ...Machine[]] = [
   { ...rtx4090, gpuCount: 1, speed: 1 },
   { ...a100, gpuCount: 4, speed: 1.6 },
@@ -81,7 +81,7 @@ export interface WorkerPlan {
   readonly machine: Machine;
   readonly labels: Labels;
   readonly isEphemeral: boolean;
-  /** Whether the worker disconnects without notice from time to time. */
+  /** True if the worker sometimes disconnects without notice. */
   readonly isFlaky: boolean;
 }
 
@@ -91,7 +91,7 @@ export interface FleetShape {
   readonly flaky: number;
 }
 
-/** Plans the workers of a fleet. `usedNames`: names of existing workers. */
+/** Plans the workers of a fleet. Skips `usedNames`, the names of existing workers. */
 export function planFleet(shape: FleetShape, random: Random, usedNames: ReadonlySet<string>): WorkerPlan[] {
   const plans: WorkerPlan[] = [];
   for (let number = 1; plans.length < shape.workers; number++) {
@@ -114,6 +114,6 @@ export function planFleet(shape: FleetShape, random: Random, usedNames: Readonly
   return plans;
 }
 
-/** Whether a demo has created this worker. */
+/** Returns true if a demo created this worker. */
 export const isOfDemo = ({ name, labels }: { readonly name: string; readonly labels: Labels }): boolean =>
   /^demo-\d{2,}$/.test(name) && labels['fleet'] === fleetLabel.fleet;

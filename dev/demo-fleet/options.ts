@@ -72,10 +72,10 @@ function jobTime(text: string): number {
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
 
-/** Parses a rate into the milliseconds between two submissions. */
+/** Parses a rate such as `6/min`. Returns the milliseconds between two submissions. */
 function submitRate(text: string): number {
-  const [, figure = '', unit = ''] = /^(\d{1,6}(?:\.\d+)?)\/(s|min|h)$/.exec(text) ?? [];
-  const everyMs = (unitMs[unit] ?? 0) / Number(figure);
+  const [, amount = '', unit = ''] = /^(\d{1,6}(?:\.\d+)?)\/(s|min|h)$/.exec(text) ?? [];
+  const everyMs = (unitMs[unit] ?? 0) / Number(amount);
   if (!(everyMs >= 100 && everyMs <= 24 * 3_600_000))
     throw new InvalidArgumentError('Give a rate such as 6/min, 100/h or 2/s, up to 10/s.');
   return everyMs;

@@ -4,7 +4,7 @@ export interface Random {
   next(): number;
   between(min: number, max: number): number;
   pick<T>(choices: readonly [T, ...T[]]): T;
-  /** Returns an independent generator. Its numbers do not depend on how often this one is used. */
+  /** Returns an independent generator. Its numbers do not depend on how often the parent is used. */
   fork(name: string): Random;
 }
 
@@ -19,7 +19,7 @@ export function createRandom(seed: string): Random {
   };
 }
 
-/** The hash FNV-1a with 32 bits. */
+/** Returns the 32-bit FNV-1a hash. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);

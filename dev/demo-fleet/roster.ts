@@ -15,7 +15,7 @@ export interface CreatedWorker {
 export interface CleanupResult {
   /** Names of the deleted workers. */
   readonly removed: readonly string[];
-  /** Names of the workers that could not be deleted, because they are not offline: their demo still runs, or was just killed. */
+  /** Names of demo workers that could not be deleted because they are not offline: their demo runs, or was just killed. */
   readonly remaining: readonly string[];
   /** All worker names that are in use. */
   readonly usedNames: ReadonlySet<string>;
@@ -23,6 +23,7 @@ export interface CleanupResult {
 
 const maxConcurrent = 8;
 
+/** Deletes the offline workers of earlier demos. */
 export async function removeEarlierWorkers(remote: Remote): Promise<CleanupResult> {
   const { workers } = await remote.request(workersApi.list);
   const demoWorkers = workers.filter(isOfDemo);
@@ -77,7 +78,7 @@ export async function removeAll(
   return failures;
 }
 
-/** Calls `act` for each item, several at a time. After a failure, makes no more calls, waits for the running ones, and rejects. */
+/** Calls `act` for each item, several at a time. After a failure, waits for the running calls, and rejects. */
 async function forEachConcurrently<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
   // All loops share this iterator, so that each item is handled once.
   const remaining = items.values();

@@ -1,4 +1,4 @@
-/** `npm run demo-fleet`: simulated workers for an orchestrator that runs. See CONTRIBUTING.md. */
+/** `npm run demo-fleet`: runs simulated workers for a running orchestrator. See CONTRIBUTING.md. */
 import { runProgram } from '../../main/cli/program.ts';
 import { processDeps } from '../../main/cli/terminal.ts';
 import { demoFleetCommand } from './fleet.ts';

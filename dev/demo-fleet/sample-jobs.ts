@@ -45,6 +45,7 @@ const priorities = [0, 10, 10, 10, 20, 30] as const;
 
 /**
  * Returns a job that fits the machine, and that no worker outside the demo can run.
+ *
  * @internal
  */
 export function sampleJob(
@@ -86,11 +87,11 @@ export interface Submitting {
   stop(): Promise<void>;
 }
 
-/** The demo submits no jobs while this many jobs are pending, including those of others. */
+/** The demo submits no jobs while this many jobs are pending, including jobs of other users. */
 const maxQueue = 100;
 const maxActive = 500;
 
-/** Sorts pending jobs before running ones. */
+/** Sort key that puts pending jobs before running jobs. */
 const cancelOrder = ({ status }: Pick<JobView, 'status'>): number => (isWaiting(status) ? 0 : 1);
 
 /** Submits jobs at random times with a given average rate. */

@@ -118,7 +118,7 @@ export function progressAt(plan: TrainingPlan, step: number, jitter: number): Pr
   };
 }
 
-/** Returns the learning rate: a linear warm-up, then half a cosine. */
+/** Returns the learning rate: a linear warm-up, then cosine decay. */
 function learningRateAt({ peakLearningRate }: TrainingPlan, share: number): number {
   const scale =
     share < warmUpShare
@@ -165,7 +165,7 @@ const printEveryMs = 2_000;
 const stopMs = 200;
 const endBySignal = { code: null, signal: 'SIGTERM', tail: '' } as const;
 
-/** Runs the planned training, and stops on request. */
+/** Simulates the planned training: reports progress, and exits after the planned time or a stop. */
 export function train(
   plan: TrainingPlan,
   { clock, random }: { readonly clock: Clock; readonly random: Random },

@@ -1,6 +1,6 @@
 /**
- * electron-builder calls this when it has written all packages. It adds what recipients need to check them: their hashes, the
- * list of components, the provenance, and manifests for package managers.
+ * Hook that electron-builder calls after it has written all packages. Writes the files that recipients need to check the
+ * packages: hashes, a list of components, and the provenance. Also writes manifests for package managers.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -54,7 +54,7 @@ async function readBuild(): Promise<Parameters<typeof createProvenance>[1]> {
         stdio: ['ignore', 'pipe', 'ignore'],
       }).trim();
     } catch {
-      // A checkout without git, such as an unpacked archive.
+      // The folder is not a git checkout, for example an unpacked archive.
       return 'unknown';
     }
   };

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Writes the deb and rpm packages of `npm run dist`. electron-builder starts it with fpm's options in place of fpm, which it
- * would download as a bundle of Ruby. Needs dpkg-deb or rpmbuild. Refuses options that electron-builder does not pass today.
+ * Writes the deb and rpm packages of `npm run dist`. electron-builder runs this program with fpm's options, instead of
+ * downloading fpm with a bundled Ruby. Needs dpkg-deb or rpmbuild. Rejects options that electron-builder does not use.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -56,10 +56,10 @@ const required = (name: 'architecture' | 'maintainer' | 'name' | 'package' | 've
   return value;
 };
 
-/** rpm's names of the compressions: the level, and for xz one thread for each core. */
+/** Maps compressions to rpm's payload settings, which contain the level, and for xz one thread per core. */
 const rpmPayloads: Readonly<Record<string, string>> = { xzmt: 'w6T0.xzdio', gzip: 'w1.gzdio' };
 
-/** rpm's names of Debian's architectures, which electron-builder passes. */
+/** Maps Debian's names of architectures, which electron-builder passes, to rpm's names. */
 const rpmArchitectures: Readonly<Record<string, string>> = { amd64: 'x86_64', arm64: 'aarch64' };
 
 const stage = mkdtempSync(join(tmpdir(), 'trainyard-fpm-'));
@@ -67,7 +67,7 @@ const root = join(stage, 'root');
 try {
   const installed = positionals.map(copyIntoRoot);
   makeReadable(root);
-  // electron-builder puts the summary of a deb into the first line of its description.
+  // For a deb, electron-builder passes the summary as the first line of the description.
   const description = [values['rpm-summary'], values.description].filter(part => part !== undefined);
   const metadata: SystemPackage = {
     name: required('name'),
@@ -104,7 +104,7 @@ function copyIntoRoot(mapping: string): string {
   return target;
 }
 
-/** Gives every user read access. Otherwise the build's umask decides who can start the app. */
+/** Gives every user read access, because otherwise the build's umask decides who can start the app. */
 function makeReadable(folder: string): void {
   chmodSync(folder, 0o755);
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -1,4 +1,4 @@
-/** Manifests that offer the packages in winget, Homebrew and Flathub. */
+/** Manifests for publishing the packages in winget, Homebrew and Flathub. */
 import { stringify } from 'yaml';
 import type { Artifact } from './provenance.ts';
 
@@ -7,7 +7,7 @@ export interface Release {
   readonly description: string;
   readonly homepage: string;
   readonly license: string;
-  /** The folder with the packages on the web, without a slash at the end. */
+  /** URL of the folder with the packages, without a slash at the end. */
   readonly downloads: string;
   /** The date of the release, such as 2026-11-27. */
   readonly date: string;
@@ -18,7 +18,7 @@ interface Manifest {
   readonly content: string;
 }
 
-/** Returns the manifests of the artifacts that exist. A build for one system has only some of them. */
+/** Returns the manifests for the artifacts that exist. A build for one system contains only some of them. */
 export function createManifests(artifacts: readonly Artifact[], release: Release): readonly Manifest[] {
   const find = (pattern: RegExp): Artifact | undefined => artifacts.find(({ name }) => pattern.test(name));
   const setup = find(/\.exe$/);
@@ -31,11 +31,11 @@ export function createManifests(artifacts: readonly Artifact[], release: Release
   ];
 }
 
-/** The address of an artifact. Names such as `Trainyard Setup 1.0.exe` contain spaces. */
+/** Returns the URL of an artifact. Escapes the name, because `Trainyard Setup 1.0.exe` contains spaces. */
 const addressOf = ({ name }: Artifact, { downloads }: Release): string =>
   `${downloads}/${encodeURIComponent(name)}`;
 
-/** The schemas of winget 1.10: one file each for the version, the installer and the English texts. */
+/** Returns the three files that winget 1.10 requires: version, installer and English texts. */
 function wingetManifests(setup: Artifact, release: Release): readonly Manifest[] {
   const identity = { PackageIdentifier: 'Trainyard.Trainyard', PackageVersion: release.version };
   const documents = {
@@ -72,7 +72,7 @@ function wingetManifests(setup: Artifact, release: Release): readonly Manifest[]
   }));
 }
 
-/** A string of Ruby. Single quotes keep Ruby from evaluating `#{...}`. */
+/** Returns a Ruby string literal. In single quotes, Ruby does not evaluate `#{...}`. */
 const ruby = (text: string): string => `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
 
 function cask(images: readonly Artifact[], release: Release): string {
@@ -100,7 +100,7 @@ end
 `;
 }
 
-/** Flathub builds from the deb: it unpacks the app and starts it through the sandbox of Flatpak. */
+/** Returns the Flathub files. Their build unpacks the app from the deb, and starts it through Flatpak's sandbox. */
 function flathubManifests(deb: Artifact, release: Release): readonly Manifest[] {
   const id = 'net.trainyard.app';
   const moves = [
@@ -121,7 +121,7 @@ function flathubManifests(deb: Artifact, release: Release): readonly Manifest[] 
     'base-version': '24.08',
     command: 'trainyard',
     'separate-locales': false,
-    // The network is for the panel, the workers and their files; the GPU for the window and a worker on this computer.
+    // The app needs the network for the panel, workers and files, and the GPU for the window and a local worker.
     'finish-args': [
       '--share=ipc',
       '--share=network',
@@ -160,7 +160,7 @@ function flathubManifests(deb: Artifact, release: Release): readonly Manifest[] 
 const xml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
-/** The text of the software centers (AppStream). */
+/** Returns the AppStream metadata, which software centers show. */
 const metainfo = (id: string, release: Release): string => `<?xml version="1.0" encoding="UTF-8"?>
 <component type="desktop-application">
   <id>${id}</id>

@@ -1,4 +1,4 @@
-/** The descriptions of a package in the formats of dpkg and rpm. */
+/** Package metadata in the formats of dpkg and rpm. */
 
 export interface SystemPackage {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface SystemPackage {
   readonly maintainer: string;
   readonly url: string;
   readonly license: string;
-  /** One line, or several. dpkg and rpm show the first one in lists. */
+  /** One or more lines. dpkg and rpm show the first line in lists. */
   readonly description: string;
   readonly depends: readonly string[];
   readonly recommends: readonly string[];
@@ -16,15 +16,15 @@ export interface SystemPackage {
 }
 
 export interface RpmContent {
-  /** The folder that holds the files of the package at their installed paths. */
+  /** Folder that contains the package's files at their installed paths. */
   readonly root: string;
-  /** The installed paths. A folder stands for everything in it. */
+  /** Installed paths of files and folders. A folder includes all files in it. */
   readonly installed: readonly string[];
   readonly afterInstall: string | undefined;
   readonly afterRemove: string | undefined;
 }
 
-/** Returns the fields as lines. Refuses line breaks, because a value with one could add fields of its own. */
+/** Returns the fields as lines. Throws for a line break in a value, because it could add further fields. */
 function toFields(fields: Readonly<Record<string, string>>): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== '')
@@ -61,7 +61,7 @@ export function debControl(metadata: SystemPackage, installedKiB: number): strin
   );
 }
 
-/** Returns a spec file. rpmbuild may neither strip Electron's binaries nor derive dependencies from its bundled libraries. */
+/** Returns a spec file. rpmbuild must not strip Electron's binaries, or derive dependencies from the bundled libraries. */
 export function rpmSpec(metadata: SystemPackage, content: RpmContent): string {
   const [summary = metadata.name] = toLines(metadata.description);
   const header = toFields({

@@ -1,4 +1,4 @@
-/** Describes how artifacts were built: an in-toto statement with a predicate of SLSA 1.0. It is not signed. */
+/** The provenance of the artifacts: an unsigned in-toto statement with an SLSA 1.0 predicate. */
 
 export interface Artifact {
   readonly name: string;
@@ -7,9 +7,9 @@ export interface Artifact {
 
 export interface Build {
   readonly commit: string;
-  /** Whether the checkout had changes that are not in the commit. */
+  /** True if the checkout had uncommitted changes. */
   readonly hasChanges: boolean;
-  /** Address of the product's web site, a namespace for the names of this build. */
+  /** URL of the product's website, used as the namespace for names in the statement. */
   readonly homepage: string;
   readonly lockfileSha256: string;
   readonly builder: string;
@@ -31,7 +31,7 @@ export function createProvenance(artifacts: readonly Artifact[], build: Build): 
         internalParameters: { packagesAreSigned: build.isSigned, statementIsSigned: false },
         resolvedDependencies: [
           {
-            // No address: a checkout does not know where its commit is published.
+            // There is no URL, because a checkout does not know where its commit is published.
             name: 'source',
             digest: { gitCommit: build.commit },
             annotations: { hasUncommittedChanges: build.hasChanges },

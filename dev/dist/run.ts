@@ -1,5 +1,5 @@
 /**
- * `npm run dist`: builds the programs, and installers for this system. Passes its arguments to electron-builder. `--built`
+ * `npm run dist`: builds the programs, then the installers for this system. Passes its arguments to electron-builder. `--built`
  * skips the build of the programs.
  */
 import { spawnSync } from 'node:child_process';
@@ -18,7 +18,7 @@ function run(program: string, programArgs: readonly string[]): void {
     env: {
       ...process.env,
       PATH: `${join(root, 'node_modules/.bin')}${delimiter}${process.env['PATH'] ?? ''}`,
-      // electron-builder starts this program in place of fpm.
+      // electron-builder runs fpm.ts instead of fpm.
       ...(process.platform === 'linux' && { CUSTOM_FPM_PATH: join(import.meta.dirname, 'fpm.ts') }),
     },
   });
@@ -29,5 +29,5 @@ if (!args.includes('--built')) run('npm', ['run', '-s', 'build']);
 const { isSigned, settings } = planSigning(process.platform, process.env);
 console.log(isSigned ? 'The packages will be signed' : 'The packages will not be signed (docs/desktop.md)');
 const settingArgs = Object.entries(settings).map(([name, value]) => `-c.${name}=${value}`);
-// Later settings replace earlier ones, so those of the caller are last.
+// Later settings override earlier ones, so the caller's arguments come last.
 run('electron-builder', [...settingArgs, ...args.filter(arg => arg !== '--built')]);

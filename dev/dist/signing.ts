@@ -7,7 +7,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Signing {
   readonly isSigned: boolean;
-  /** The settings for electron-builder. They contain no secrets. */
+  /** Settings for electron-builder, without secrets. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ const azure = {
 
 const isSet = (environment: Environment, name: string): boolean => (environment[name] ?? '') !== '';
 
-/** Throws if only some of the variables of one kind of signing exist, because the build would then silently be unsigned. */
+/** Throws if a set of variables is incomplete, because the build would otherwise silently be unsigned. */
 export function planSigning(platform: string, environment: Environment): Signing {
   const azureSettings = platform === 'win32' ? planAzure(environment) : {};
   const hasCertificate =
@@ -33,7 +33,7 @@ export function planSigning(platform: string, environment: Environment): Signing
     isSigned,
     settings: {
       ...azureSettings,
-      // The app reads this from its package.json, and its "About" names unsigned builds.
+      // The app reads this from its package.json, to mark unsigned builds in its "About" dialog.
       'extraMetadata.trainyard.signed': String(isSigned),
       // A failed signature must fail the build, because the app would claim to be signed.
       forceCodeSigning: String(isSigned),
@@ -55,7 +55,7 @@ function planAzure(environment: Environment): Readonly<Record<string, string>> {
   );
 }
 
-/** Sets of variables of which Apple's notary service needs one. */
+/** Alternative sets of variables. Apple's notary service needs one complete set. */
 const notaryCredentials = [
   ['APPLE_API_KEY', 'APPLE_API_KEY_ID', 'APPLE_API_ISSUER'],
   ['APPLE_ID', 'APPLE_APP_SPECIFIC_PASSWORD', 'APPLE_TEAM_ID'],
@@ -63,11 +63,11 @@ const notaryCredentials = [
 ];
 
 function canNotarize(environment: Environment): boolean {
-  const begun = notaryCredentials.filter(names => names.some(name => isSet(environment, name)));
-  const complete = begun.some(names => names.every(name => isSet(environment, name)));
-  if (begun.length > 0 && !complete) {
-    const missing = begun.flat().filter(name => !isSet(environment, name));
+  const startedSets = notaryCredentials.filter(names => names.some(name => isSet(environment, name)));
+  const isComplete = startedSets.some(names => names.every(name => isSet(environment, name)));
+  if (startedSets.length > 0 && !isComplete) {
+    const missing = startedSets.flat().filter(name => !isSet(environment, name));
     throw new Error(`to notarize the app, also set ${missing.join(', ')}`);
   }
-  return complete;
+  return isComplete;
 }

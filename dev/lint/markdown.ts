@@ -58,7 +58,7 @@ function proseOf(page: string): readonly Line[] {
   return lines;
 }
 
-/** Returns the anchors that GitHub derives from headings, and those of `<a id>`. */
+/** Returns the anchors of a page: those that GitHub derives from headings, and ids of `<a id>` elements. */
 function anchorsOf(lines: readonly Line[]): ReadonlySet<string> {
   const anchors = new Set<string>();
   for (const { text } of lines) {

@@ -1,4 +1,7 @@
-/** `npm run check:text`: finds misplaced files, replaced names, comments that are hard to read, and long lines and broken links in Markdown. */
+/**
+ * `npm run check:text`: finds misplaced files, replaced names, comments with unclear openings, and long lines and broken links in
+ * Markdown.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

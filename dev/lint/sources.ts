@@ -13,7 +13,7 @@ export const at = (file: string, line: number, message: string): Finding => `${f
 
 const lineOf = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
 
-/** Folders whose files must be in subfolders, with the only files that may be beside these subfolders. */
+/** Folders whose sources must be in subfolders, except for the listed files. */
 const filesBesideFolders: Readonly<Record<string, readonly string[]>> = {
   agent: ['clock', 'job', 'main', 'worker'],
   'main/orchestrator': [
@@ -33,12 +33,12 @@ const filesBesideFolders: Readonly<Record<string, readonly string[]>> = {
   'main/http': ['server'],
 };
 
-/** Folders of test tools, which also have unit tests. */
+/** Folders with test tools that have unit tests. */
 const testTools = ['tests/bench', 'tests/chaos', 'tests/faults', 'tests/support'];
 
 const unitTests = 'tests/unit/';
 
-/** Finds files that are not in a subfolder although they must be, and unit tests whose folder mirrors no source folder. */
+/** Finds files that must be in a subfolder, and unit tests in folders that do not mirror a source folder. */
 export function findStrays(files: readonly SourceFile[]): readonly Finding[] {
   const folders = new Set(files.flatMap(({ name }) => parentsOf(name)));
   return files.flatMap(({ name }) => {
@@ -62,7 +62,7 @@ const baseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1).r
 
 const comment = /\/\*\*?\s*([\s\S]*?)\*\/|(?<=^\s*)\/\/ ([^\n]*(?:\n\s*\/\/ [^\n]*)*)/gm;
 
-/** Openings of a relative clause, and "How". A comment that starts with one hides the subject of its sentence. */
+/** Matches relative clauses and "How" at the start of a comment, because they hide the subject of the sentence. */
 const relativeOpener =
   /^(?:Of (?:each|every|all|the|that|those)|Who|Whom|Whoever|Whatever|That which|For how (?:long|many)|(?:By|In|With|For|From) which|(?:What|How)(?![^.]*\?))\b/;
 
@@ -82,7 +82,7 @@ export function findRelativeOpeners({ name, text }: SourceFile): readonly Findin
   });
 }
 
-/** Names that were replaced by standard terms, and the terms (GLOSSARY.md). */
+/** Patterns of names that were replaced, with the standard terms that replaced them (GLOSSARY.md). */
 const replaced: readonly (readonly [name: RegExp, term: string])[] = [
   [/^[hH]indrance/, 'JobBlocker'],
   [/^[oO]bstacle/, 'IneligibilityReason'],
@@ -115,13 +115,13 @@ const allowedNames: ReadonlySet<string> = new Set([
   'TlsParts',
 ]);
 
-/** Comments, strings, templates and regular expressions, in which any word is allowed. */
+/** Matches comments, strings, templates and regular expressions, where any word is allowed. */
 const nonCode =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|(?<=[(,=:[!&|?{};]\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*/g;
 
 const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ');
 
-/** Finds identifiers of the old vocabulary. */
+/** Finds identifiers that standard terms have replaced. */
 export function findOldWords({ name, text }: SourceFile): readonly Finding[] {
   const code = text.replaceAll(nonCode, blank);
   return [...code.matchAll(/(?<![\w$])[A-Za-z_$][\w$]*/g)].flatMap(({ 0: word, index }) => {

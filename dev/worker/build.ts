@@ -12,9 +12,9 @@ import { type Pin, type Target, targets } from './pins.ts';
 const run = promisify(execFile);
 
 /**
- * V8 options that save memory in a program that mostly waits: a young generation of 1 MB, no compiler threads, and no
- * Maglev compiler. TurboFan has a higher threshold, because at the default one it would start during the startup and need
- * 6 MB. The worker runs the garbage collector itself after its startup.
+ * V8 options that save memory in a mostly idle program: a young generation of 1 MB, no compiler threads, and no Maglev
+ * compiler. The threshold of TurboFan is raised, because otherwise it would run during startup and need 6 MB. The worker runs the
+ * garbage collector itself after its startup.
  */
 const v8Options = [
   '--max-semi-space-size=1',
@@ -28,15 +28,15 @@ const v8Options = [
 interface ProgramOptions {
   /** Path of the program, a single CommonJS file. */
   readonly main: string;
-  /** Path of a Node for this machine, in the version of the Node that will contain the program. */
+  /** Path of a Node binary that runs on this machine. It has the same version as the Node that will contain the program. */
   readonly builder: string;
-  /** Paths of the files that the executable contains, by their names inside. */
+  /** Paths of the files to embed, by their names in the executable. */
   readonly assets: Readonly<Record<string, string>>;
-  /** V8 accepts compiled code only on the platform that compiled it. */
+  /** If true, embeds compiled code. V8 accepts it only on the platform that compiled it. */
   readonly useCodeCache: boolean;
 }
 
-/** Returns the program in the format that a single executable contains. */
+/** Returns the program as a blob for Node's single executable applications. */
 async function prepareProgram(options: ProgramOptions, folder: string): Promise<Buffer> {
   const { main, builder, assets, useCodeCache } = options;
   const [config, output] = [join(folder, 'sea.json'), join(folder, 'blob')];
@@ -69,22 +69,22 @@ export interface BuiltWorker {
   readonly executables: readonly BuiltProgram[];
 }
 
-/** The target for this machine; undefined when there is none. */
+/** Returns the target for this machine; undefined when there is none. */
 const ownTarget = (): Target | undefined =>
   targets.find(({ platform }) => platform === `${process.platform}-${process.arch}`);
 
 interface BuildOptions {
   readonly root: string;
-  /** Keeps other files in the folder. */
+  /** Output folder. Other files in it are kept. */
   readonly folder: string;
-  /** Default: the one for this machine. */
+  /** Executables to build; by default the executable for this machine, if it is supported. */
   readonly targets?: readonly Target[];
 }
 
 /** Builds the worker from the sources in `root` into a folder. */
 export async function buildWorker(options: BuildOptions): Promise<BuiltWorker> {
   const { root, folder, targets: chosen = [ownTarget() ?? []].flat() } = options;
-  /** The folder of the program inside the executable, which is not part of the result. */
+  /** Temporary folder for the program that goes into the executables. */
   const intermediateFolder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
   try {
     const { environments, build } = await createBuilder({

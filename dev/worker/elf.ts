@@ -2,8 +2,9 @@
 const file = { phoff: 32, shoff: 40, phnum: 56, shnum: 60, shstrndx: 62 } as const;
 const header = { size: 56, offset: 8, vaddr: 16, paddr: 24, filesz: 32, memsz: 40, align: 48 } as const;
 const types = { load: 1, note: 4 } as const;
-/** The largest page of memory on a processor: servers with arm64 may use 64 KB. */
+/** Maximum size of a memory page in bytes, by ELF machine: 62 is x64, 183 is arm64. Servers with arm64 may use 64 KB. */
 const pageSizes: Readonly<Record<number, number>> = { 62: 4_096, 183: 65_536 };
+/** Offset of the ELF machine in the file. */
 const machine = 18;
 /** The first four bytes of an ELF file, and the values of the two bytes after them. */
 const elfMagic = 0x7f_45_4c_46;
@@ -11,7 +12,7 @@ const class64 = 2;
 const littleEndian = 1;
 
 interface Segment {
-  /** Offset of its program header in the file. */
+  /** Offset of the segment's program header in the file. */
   readonly headerOffset: number;
   readonly type: number;
   readonly offset: number;
@@ -22,9 +23,9 @@ interface Segment {
 }
 
 /**
- * Returns a copy of the program with an additional note that is loaded into memory, and without the parts that are not
- * loaded (symbols, debug information). Extends the last segment by its zero-initialised memory and the note, so that no
- * new program header is needed. Throws when the file does not have the expected layout.
+ * Returns a copy of the program with an additional note that is loaded into memory. Removes the parts that are not loaded, such
+ * as symbols. To avoid a new program header, extends the last segment: its zero-initialised memory becomes part of the file,
+ * followed by the note. Throws when the file does not have the expected layout.
  */
 export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   const segments = segmentsOf(elf);
@@ -39,8 +40,8 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   const noteStart = roundUp(last.vaddr + last.memsz, pageBytes) - last.vaddr;
   const firstEnd = first.offset + first.filesz;
   /**
-   * In a file for x64, offsets and addresses are equal modulo 2 MB. So Linux may map the code in units of 2 MB, even unused
-   * parts. A shift by one page prevents that, and saves 20 MB of resident memory. A file for arm64 has the alignment of a page.
+   * In a file for x64, offsets and addresses are equal modulo 2 MB. So Linux may map the code in units of 2 MB, including unused
+   * parts. A shift by one page prevents that, and saves 20 MB of resident memory. Files for arm64 are aligned to pages already.
    */
   const shift = first.align > pageBytes ? pageBytes : 0;
   const secondPart = shift === 0 ? firstEnd : roundUp(firstEnd, pageBytes);
@@ -63,7 +64,7 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   write(note, 'paddr', last.vaddr + noteStart);
   write(note, 'filesz', bytes.length);
   write(note, 'memsz', bytes.length);
-  // The section headers were after the last segment, and are removed.
+  // Clear the references to the section headers, which were after the last segment and are removed.
   result.writeBigUInt64LE(0n, file.shoff);
   result.writeUInt16LE(0, file.shnum);
   result.writeUInt16LE(0, file.shstrndx);
@@ -90,7 +91,10 @@ function segmentsOf(elf: Buffer): readonly Segment[] {
   });
 }
 
-/** Finds the segments to change. Throws unless the headers are in the first segment, and the last segment is the last one in the file and in memory. */
+/**
+ * Finds the segments to change. Throws unless the first segment starts the file, and the last segment is the last in the file and
+ * in memory.
+ */
 function findLayout(segments: readonly Segment[], pageBytes: number) {
   const loads = segments.filter(({ type }) => type === types.load);
   const [first, last] = [loads[0], loads.at(-1)];

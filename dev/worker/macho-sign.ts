@@ -7,11 +7,11 @@ const section = { size: 80, offset: 48 } as const;
 const commands = { segment64: 0x19, codeSignature: 0x1d } as const;
 const magic64 = 0xfe_ed_fa_cf;
 const signatureCommandSize = 16;
-/** Apple's processors map memory in pages of 16 KB. The kernel accepts hashes of 4 KB, which all linkers use. */
+/** Apple silicon maps memory in pages of 16 KB. The kernel accepts hashes of 4 KB blocks, which all linkers use. */
 const mapPage = 0x40_00;
 const hashPage = 0x10_00;
 
-/** Values of a code signature (xnu: osfmk/kern/cs_blobs.h). Its numbers are big-endian. */
+/** Constants of code signatures (xnu: osfmk/kern/cs_blobs.h). Numbers in signatures are big-endian. */
 const blobMagic = { signature: 0xfa_de_0c_c0, codeDirectory: 0xfa_de_0c_02 } as const;
 const codeDirectoryVersion = 0x2_04_00;
 const flags = { adHoc: 0x2, linkerSigned: 0x2_00_00 } as const;
@@ -27,8 +27,8 @@ interface Command {
 }
 
 /**
- * Returns the program with an ad-hoc signature: hashes of its pages, without a certificate. macOS starts no program for Apple's
- * processors without one. It says nothing about the author. Throws when the file does not have the expected layout.
+ * Returns the program with an ad-hoc signature: hashes of its pages, without a certificate. On Apple silicon, macOS starts only
+ * signed programs. The signature does not identify the author. Throws when the file does not have the expected layout.
  */
 export function signAdHoc(unsigned: Buffer, identifier: string): Buffer {
   const all = commandsOf(unsigned);
@@ -77,7 +77,7 @@ function signatureOf(code: Buffer, identifier: string, text: TextSegment): Buffe
     [blobMagic.signature, size, 1, 0, superBlobSize],
     [blobMagic.codeDirectory, size - superBlobSize, codeDirectoryVersion, flags.adHoc | flags.linkerSigned],
     [hashOffset, codeDirectorySize, 0, pagesOf(code.length), code.length],
-    // The last byte is the size of a page as a power of two.
+    // The last byte is the binary logarithm of the page size.
     [(sha256.size << 24) | (sha256.type << 16) | Math.log2(hashPage)],
     // No scattered pages, no team, and no limit above 4 GB.
     [0, 0, 0, 0, 0, 0],
@@ -101,7 +101,7 @@ function commandsOf(file: Buffer): readonly Command[] {
     throw new Error('not a 64-bit Mach-O file');
   const result: Command[] = [];
   let offset: number = header.size;
-  for (let left = file.readUInt32LE(header.ncmds); left > 0; left -= 1) {
+  for (let remaining = file.readUInt32LE(header.ncmds); remaining > 0; remaining -= 1) {
     const size = file.readUInt32LE(offset + 4);
     if (size < 8) throw new Error('a load command has no size');
     result.push({ offset, type: file.readUInt32LE(offset), size });

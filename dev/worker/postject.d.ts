@@ -1,5 +1,5 @@
 declare module 'postject' {
-  /** Adds a resource to a program, and changes the file. Formats: ELF, Mach-O and PE. */
+  /** Adds a resource to a program file in place. Supports ELF, Mach-O and PE. */
   export function inject(
     file: string,
     resourceName: string,

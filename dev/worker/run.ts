@@ -1,6 +1,6 @@
 /**
- * `npm run build:worker`: the worker as one file, and as a single executable for this machine. With `--all-platforms`, also the
- * executables for the other platforms, and their hashes.
+ * `npm run build:worker`: builds the worker as one file, and as a single executable for this machine. With `--all-platforms`,
+ * builds the executables for all platforms, and prints their hashes.
  */
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

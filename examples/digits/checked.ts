@@ -1,4 +1,4 @@
-/** A result that may be a refusal; `reason` is a sentence for people, without a final full stop. */
+/** A value, or a refusal whose `reason` is a sentence for people, without the final full stop. */
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string };

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { accepted, type Checked, refused } from './checked.ts';
 
-/** The settings that must be equal in a run and a checkpoint, so that the run continues as if it had never stopped. */
+/** The settings that a run and its checkpoint must share, so that the run continues as if it had never stopped. */
 export type RunIdentity = Readonly<Record<string, number>>;
 
 /**
- * All data that a run needs to continue with identical results. It contains no random state, because the seed and the epoch
- * determine the order of an epoch's images (see random.ts), and the step determines the epoch.
+ * All data that a run needs to continue with identical results. A checkpoint contains no random state: the seed and the epoch
+ * determine the order of an epoch's images (random.ts), and the step determines the epoch.
  */
 export type Checkpoint = {
   readonly identity: RunIdentity;
@@ -53,8 +53,8 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
 }
 
 /**
- * Decodes a file for a run of this identity with `parameterCount` parameters. Refuses a file that is not a checkpoint, is damaged, has
- * another format version, or is from a run with other hyper-parameters.
+ * Decodes a checkpoint for a run with this identity and `parameterCount` parameters. Refuses a file that is not a checkpoint, is
+ * damaged, has another format version, or is from a run with other settings.
  */
 export function decodeCheckpoint(
   bytes: Buffer,

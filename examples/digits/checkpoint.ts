@@ -11,7 +11,7 @@ import { writeWhole } from './whole-file.ts';
 
 const FILE_NAME = /^checkpoint-(\d{6,})\.bin(\.partial)?$/;
 
-// Checkpoints are much smaller. The limit prevents that a wrong file, such as a disk image, is read into memory.
+// Checkpoints are much smaller. The limit prevents reading a wrong file, such as a disk image, into memory.
 const MAX_FILE_BYTES = 512 * 2 ** 20;
 
 /** Writes `checkpoint-000500.bin` (for step 500) into the folder atomically. Returns its path. */
@@ -21,7 +21,7 @@ export async function writeCheckpoint(folder: string, checkpoint: Checkpoint): P
   return path;
 }
 
-/** Reads a checkpoint file. Refuses unreadable files, and those that `decodeCheckpoint` refuses. */
+/** Reads a checkpoint. Refuses unreadable files, and files that `decodeCheckpoint` refuses. */
 export async function readCheckpoint(
   path: string,
   expected: RunIdentity,
@@ -39,8 +39,8 @@ export async function readCheckpoint(
 }
 
 /**
- * Deletes all but the newest `keep` checkpoints up to `step`, and partial files of killed processes. Checkpoints of later
- * steps are from another run in the same folder. They stay, and do not count.
+ * Deletes all but the newest `keep` checkpoints up to `step`, and partial files of killed processes. Keeps checkpoints of later
+ * steps without counting them, because they are from another run in the same folder.
  */
 export async function pruneCheckpoints(folder: string, step: number, keep: number): Promise<void> {
   const finished: { readonly name: string; readonly step: number }[] = [];

@@ -16,7 +16,7 @@ export type CommandPorts = {
   readonly printError: (line: string) => void;
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
-  /** Fires when the training should write a checkpoint and end. */
+  /** Fires when the training must write a checkpoint and stop. */
   readonly stop: AbortSignal;
   /** Where to upload results; undefined to upload nothing. */
   readonly destination?: Destination | undefined;
@@ -84,7 +84,7 @@ async function trainAndReport(run: Run, ports: CommandPorts): Promise<number> {
     }),
   };
   const outcome = await train(config, run.digits, run.shape, trainingPorts, start);
-  // After a stop, this does not wait for pending uploads.
+  // The stop signal also cancels uploads, so this does not wait for them after a stop.
   await uploads.settled();
   return await conclude(outcome, run, checkpoint, ports);
 }

@@ -16,7 +16,7 @@ export type TrainingConfig = {
   readonly checkpointEvery: number;
   /** Number of checkpoints to keep on disk. */
   readonly keepCheckpoints: number;
-  /** Whether to draw samples at the end of each epoch. */
+  /** If true, draws samples at the end of each epoch. */
   readonly samples: boolean;
 };
 
@@ -27,8 +27,7 @@ type Rule = {
   readonly fallback: number | undefined;
 };
 
-// With the largest batch and the largest layer, a step takes about 0.2 s. The trainer checks for a stop only between steps,
-// so it reacts within that time.
+// The limits keep a step below about 0.2 s. The trainer checks for a stop only between steps, so it stops within that time.
 const RULES = {
   epochs: { from: 1, to: 1000, whole: true, fallback: undefined },
   batch_size: { from: 1, to: 1024, whole: true, fallback: undefined },

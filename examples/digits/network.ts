@@ -5,15 +5,15 @@ import type { Random } from './random.ts';
 export type Shape = { readonly inputs: number; readonly hidden: number; readonly outputs: number };
 
 /**
- * A network with one hidden layer: ReLU, then softmax with cross-entropy. One array contains all parameters, so that the
- * optimizer and the checkpoint need not know the layers. Its layout: input weights [inputs x hidden], hidden biases
+ * A network with one hidden layer: ReLU, then softmax with cross-entropy. One array contains all parameters, so that optimizer
+ * and checkpoint do not depend on the layers. Its layout: input weights [inputs x hidden], hidden biases
  * [hidden], output weights [outputs x hidden], output biases [outputs].
  */
 export type Network = {
   readonly parameters: Float32Array;
   /** Has the same layout as `parameters`. `backpropagate` adds to it, and the optimizer step clears it. */
   readonly gradients: Float32Array;
-  /** Adds the gradient of one image's loss to `gradients`. Returns that loss, in nats. */
+  /** Computes the loss of one image, and adds its gradient to `gradients`. Returns the loss in nats. */
   readonly backpropagate: (images: SparseImages, image: number, label: number) => number;
   /** Returns the most probable class of one image. */
   readonly classify: (images: SparseImages, image: number) => number;

@@ -27,7 +27,7 @@ export function encodePng({ width, height, pixels }: Picture): Buffer {
   return Buffer.concat([SIGNATURE, ...chunks]);
 }
 
-/** A chunk: length, name, data, and the checksum of name and data. */
+/** Returns a chunk: length, name, data, and the checksum of name and data. */
 function chunkOf(name: string, data: Buffer): Buffer {
   const nameAndData = Buffer.concat([Buffer.from(name, 'latin1'), data]);
   const length = Buffer.alloc(4);

@@ -12,7 +12,7 @@ export type Progress = {
 };
 
 export type Reporter = {
-  /** Call after each step. Reports the progress four times a second, and always for the first and the last step. */
+  /** Call after each step. Reports the progress at most four times a second, and always for the first and the last step. */
   readonly afterStep: (progress: Omit<Progress, 'stepsPerSecond'>) => void;
 };
 
@@ -20,7 +20,7 @@ const REPORT_EVERY_MS = 250;
 /** Number of reports over which the speed is measured. */
 const SPEED_REPORTS = 8;
 
-/** `startStep`: steps completed before the reporter was created. `now` is monotonic, in milliseconds. */
+/** Creates a reporter. `startStep` is the number of steps completed before; `now` is monotonic, in milliseconds. */
 export function createReporter(
   now: () => number,
   startStep: number,

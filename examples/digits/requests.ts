@@ -7,7 +7,7 @@ import { encodePng } from './png.ts';
 import { drawSample } from './sample.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** Requests that a running training handles. */
+/** Requests of users that a running training handles. */
 export type Requests = {
   /** Returns true once per request for a checkpoint. */
   readonly consumeSaveRequest: () => boolean;
@@ -25,7 +25,7 @@ export type RequestsDeps = {
   /** Absolute path of the output folder. */
   readonly output: string;
   readonly test: LabelledImages;
-  /** Whether to draw samples at the end of each epoch, too. */
+  /** If true, also draws samples at the end of each epoch. */
   readonly everyEpoch: boolean;
   readonly consumeSaveRequest: () => boolean;
   /** Monotonic, in milliseconds. */
@@ -36,7 +36,7 @@ export type RequestsDeps = {
   readonly onSample: (path: string, key: string) => void;
 };
 
-/** An empty file with this name in the output folder requests samples. The trainer removes it when they are written. */
+/** A file with this name in the output folder requests samples. The trainer removes the file after writing the samples. */
 const SAMPLE_REQUEST = 'sample.now';
 const CHECK_EVERY_MS = 200;
 

@@ -66,7 +66,7 @@ async function readStart(
   return refused(`${checkpoint.reason}. Leave --resume-from empty to start from the beginning`);
 }
 
-/** Returns all values that determine the weights at a step. The number of epochs is one, because the learning rate depends on it. */
+/** Returns all values that determine the weights at a step. Includes the epochs, because the learning rate depends on them. */
 function identifyRun(config: TrainingConfig, { training }: Digits): RunIdentity {
   return {
     epochs: config.epochs,

@@ -5,7 +5,7 @@ import type { Picture } from './png.ts';
 const COLUMNS = 10;
 const MAX_IMAGES = 100;
 const MARGIN = 4;
-/** The size in pixels of a dot. A digit that the network has guessed is drawn with three by five dots. */
+/** Size of a dot in pixels. A guessed digit is drawn with three by five dots. */
 const DOT = 2;
 const GLYPH_HEIGHT = 5;
 const CAPTION = GLYPH_HEIGHT * DOT + 2;
@@ -30,8 +30,8 @@ const GLYPHS = [
 ];
 
 /**
- * Draws the first test images, ten per row, and the network's guess below each. Right guesses are green, and wrong ones have
- * a red background. The images are always the same, so that samples can be compared.
+ * Draws the first test images, ten per row, and the network's guess below each image. Right guesses are green. Wrong guesses are
+ * red, and their images have a red background. The images are always the same, so that users can compare samples.
  */
 export function drawSample({ images, labels }: LabelledImages, classify: Network['classify']): Picture {
   const count = Math.min(MAX_IMAGES, images.count);

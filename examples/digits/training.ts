@@ -24,9 +24,9 @@ export type TrainingPorts = {
   readonly report: (progress: Progress) => void;
   /** Called after each epoch with the share of test images that the network classifies correctly. */
   readonly onEpoch: (epoch: number, accuracy: number) => void;
-  /** Saves the state. Its arrays are reused, so they are valid only until the promise is settled. `isRequested`: a user requested it. */
+  /** Saves the state, whose arrays are valid only until the promise settles. `isRequested` is true if a user requested it. */
   readonly save: (state: TrainingState, isRequested: boolean) => Promise<void>;
-  /** Requests of users during the training, which do not affect it; absent if they are not supported. */
+  /** Handles requests of users during the training. They do not affect the weights. Absent if requests are not supported. */
   readonly requests?: Requests;
   readonly stop: AbortSignal;
 };
@@ -38,7 +38,7 @@ export type TrainingOutcome =
       readonly kind: 'diverged';
       readonly step: number;
       readonly learningRate: number;
-      /** The symptom of the divergence, as a part of a sentence. */
+      /** The symptom of the divergence, as a clause for a message. */
       readonly symptom: string;
     };
 
@@ -133,9 +133,9 @@ function backpropagateBatch(
 }
 
 /**
- * Returns the symptom of a divergence, if there is one. Random guesses have a loss of ln(classes). A network with ten times
- * that loss over some fifty steps does not recover: most of its hidden units are dead, and the loss may fluctuate forever
- * without becoming NaN. Parameters are checked before each save, because an overflow may not affect the loss yet.
+ * Returns the symptom of a divergence; undefined for none. Random guesses have a loss of ln(classes). If the mean loss over about
+ * fifty steps is ten times as high, the network does not recover: most hidden units are dead. The loss may then fluctuate forever
+ * without becoming NaN. `parameters` are given before each save, because an overflow may not affect the loss yet.
  */
 function findDivergence(
   runningLoss: number,
@@ -150,7 +150,7 @@ function findDivergence(
   return parameters?.every(Number.isFinite) === false ? 'a weight is no longer a finite number' : undefined;
 }
 
-/** Lets the event loop handle signals and output from time to time, because the training itself never waits. */
+/** Returns a function that regularly lets the event loop handle signals and output, because the training never waits. */
 function createYielder(now: () => number): () => Promise<void> {
   let lastMs = now();
   return async () => {

@@ -18,13 +18,13 @@ const TIMEOUT_MS = 60_000;
 
 export type UploadPorts = {
   readonly destination?: Destination | undefined;
-  /** Fires when the program should no longer wait for uploads. */
+  /** Cancels uploads when it fires. */
   readonly stop: AbortSignal;
   readonly print: (line: string) => void;
   readonly printError: (line: string) => void;
 };
 
-/** Uploads files one after another while the training continues. It logs failures, which do not fail the training. */
+/** Uploads files one after another while the training continues. Failed uploads are logged, but do not fail the training. */
 export function createUploads({ destination, stop, print, printError }: UploadPorts) {
   let lastUpload = Promise.resolve();
   const upload = async (path: string, key: string): Promise<void> => {
@@ -34,7 +34,7 @@ export function createUploads({ destination, stop, print, printError }: UploadPo
     else if (!stop.aborted) printError(`digits: ${result.reason}`);
   };
   return {
-    /** Starts to upload a file. `key`: its name in the storage, with slashes. */
+    /** Queues a file for upload. `key` is its name in the storage, with slashes. */
     begin: (path: string, key: string): void => {
       lastUpload = lastUpload.then(() => upload(path, key));
     },

@@ -1,12 +1,12 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Extension of a file that is still being written. Such files of killed processes are never read. */
+/** Extension of a file that is still being written. Files with this extension are never read. */
 const UNFINISHED = '.partial';
 
 /**
- * Writes a file atomically: a reader of `path` sees the old or the new content, even after a power failure. It writes a
- * temporary file, syncs it, and renames it. Then it syncs the folder, because otherwise the rename could be lost.
+ * Writes a file atomically: a reader of `path` sees the old or the new content, even after a power failure. Writes a temporary
+ * file, syncs it, and renames it. Then syncs the folder, because otherwise the rename could be lost.
  */
 export async function writeWhole(path: string, pieces: Iterable<Uint8Array>): Promise<void> {
   const unfinished = path + UNFINISHED;

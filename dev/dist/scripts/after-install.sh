@@ -5,7 +5,8 @@ app='/opt/${sanitizedProductName}'
 
 ln -sf "$app/${executable}" '/usr/bin/${executable}'
 
-# Chromium's sandbox uses user namespaces. Only where the kernel refuses them to ordinary users, it needs a helper that runs as root.
+# Chromium's sandbox uses user namespaces. If the kernel refuses them to ordinary users, the sandbox needs a helper that runs as
+# root.
 mode=0755
 if [ "$(cat /proc/sys/kernel/unprivileged_userns_clone 2>/dev/null)" = 0 ] ||
   [ "$(cat /proc/sys/user/max_user_namespaces 2>/dev/null)" = 0 ] || [ ! -e /proc/self/ns/user ]; then
@@ -20,6 +21,6 @@ if apparmor_status --enabled >/dev/null 2>&1 && apparmor_parser --skip-kernel-lo
   apparmor_parser --replace --write-cache '/etc/apparmor.d/${executable}' >/dev/null 2>&1 || true
 fi
 
-# These fail where no desktop is installed, and there nobody needs them.
+# Ignore failures: without a desktop environment, these programs are missing and not needed.
 update-desktop-database /usr/share/applications >/dev/null 2>&1 || true
 gtk-update-icon-cache --quiet --force /usr/share/icons/hicolor >/dev/null 2>&1 || true

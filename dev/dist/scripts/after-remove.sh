@@ -1,6 +1,6 @@
 #!/bin/sh
-# dpkg passes "remove" or "purge", and rpm passes 0, if the app is removed. During an upgrade, the new version's files stay.
-# The users' data in their home folders stays in any case.
+# Removes the files that after-install.sh has created, unless this is an upgrade. For a removal, dpkg passes "remove" or "purge",
+# and rpm passes 0. The data in users' home folders always stays.
 set -e
 case "$1" in remove | purge | 0) ;; *) exit 0 ;; esac
 
